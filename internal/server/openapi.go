@@ -230,13 +230,14 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	case http.StatusUnauthorized:
 		headers["WWW-Authenticate"] = text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750).")
 	}
-	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() || rt.operation.out == reflect.TypeFor[api.Data[api.CreditNote]]() {
+	success, out := status < http.StatusMultipleChoices, rt.operation.out
+	if success && (out == reflect.TypeFor[api.Data[api.Invoice]]() || out == reflect.TypeFor[api.Data[api.CreditNote]]()) {
 		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
 	}
-	if rt.sendsFile() && status < http.StatusMultipleChoices {
+	if success && rt.sendsFile() {
 		headers["Content-Disposition"] = text("`attachment`, with a safe file name.")
 	}
-	if rt.idempotent && status < http.StatusMultipleChoices {
+	if success && rt.idempotent {
 		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")
 	}
 	if rt.deprecated() {

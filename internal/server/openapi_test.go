@@ -175,6 +175,11 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o documented
 			(status == "429" || status == "503") != (response.Headers["Retry-After"] != nil) {
 			t.Errorf("%s: the documentation of %s is incomplete: %v", route.Name, status, response.Headers)
 		}
+		for _, name := range []string{"ETag", "Content-Disposition", "Idempotency-Replayed"} {
+			if status >= "300" && response.Headers[name] != nil {
+				t.Errorf("%s: the error %s has the header field %s of a success", route.Name, status, name)
+			}
+		}
 	}
 	for status := range want {
 		t.Errorf("%s: %s is not documented", route.Name, status)

@@ -112,6 +112,31 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 	})
 }
 
+// TestChangedDestinationEndsInBatches checks that the pending deliveries of a subscription whose URL was changed outside of the
+// store end in batches of 500, that the claims of an ended batch are undone, and that another subscription keeps its deliveries.
+func TestChangedDestinationEndsInBatches(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const waiting, batch = 520, 500
+		s, other := f.subscribe(t, api.EventStatusChanged), f.subscribe(t, api.EventStatusChanged)
+		f.backlog(t, waiting)
+		f.exec(t, `update subscriptions set url = 'https://elsewhere.example.com/' where id = $1`, s.ID)
+		for _, left := range []int64{waiting - batch, 0} {
+			if claimed := f.claimDeliveries(t, s.ID, 64); len(claimed) != 0 {
+				t.Fatalf("%d deliveries go to %s", len(claimed), claimed[0].URL)
+			}
+			pending := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'pending'`, s.ID)
+			ended := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_changed' and due_at is null`, s.ID)
+			claimed := f.number(t, `select count(*) from deliveries where subscription_id = $1 and leased > 0`, s.ID)
+			if pending != left || ended != waiting-left || claimed != 0 {
+				t.Errorf("%d pending, %d ended, %d claimed; want %d, %d, 0", pending, ended, claimed, left, waiting-left)
+			}
+		}
+		if n := len(f.claimDeliveries(t, other.ID, waiting+1)); n != waiting {
+			t.Errorf("the other subscription has %d deliveries due, want %d", n, waiting)
+		}
+	})
+}
+
 // unbind converts a database to the form of a version without bound secrets: every secret is sealed for its row only,
 // and no key is recorded.
 func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (credentialSealed, secretSealed []byte) {

@@ -40,13 +40,16 @@ type DeliveryLease struct {
 	fencingToken int64
 }
 
+// opClaimDeliveries is the operation of [Queue.ClaimDeliveries].
+const opClaimDeliveries = "claim deliveries"
+
 // ClaimDeliveries claims up to limit due deliveries of the queue for the duration. No other worker gets them during
-// that time, and they are due again when it ends. If the subscription is no longer active, ClaimDeliveries claims nothing and
-// ends a batch of its pending deliveries instead.
+// that time, and they are due again when it ends. If the subscription is no longer active, or was changed by other means than
+// this program, ClaimDeliveries claims nothing and ends a batch of its pending deliveries instead.
 func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Duration) ([]DeliveryLease, error) {
 	t := q.tenant
 	var claimed []DeliveryLease
-	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, opClaimDeliveries, func(ctx context.Context, tx *tx) error {
 		now := tx.Now()
 		due, err := collect(ctx, tx, func(row scanner) (DeliveryLease, error) {
 			d := DeliveryLease{Tenant: t, Subscription: q.id}
@@ -68,14 +71,22 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Dur
 		claimed, err = t.addDestination(ctx, tx, q.id, due) //planted:delivered-before-it-is-sent
 		return err
 	})
+	if errors.Is(err, ErrChangedRow) {
+		// The URL may not be the one that the company gave, so nothing is sent to it, and the claims were rolled back. The events
+		// stay, and their deliveries can be requested again once the row is repaired.
+		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", q.id, "error", err)
+		return nil, t.write(ctx, opClaimDeliveries, func(ctx context.Context, tx *tx) error {
+			return t.endPending(ctx, tx, q.id, reasonChanged)
+		})
+	}
 	if err != nil {
 		return nil, err // the claim, and even the events, may have been rolled back
 	}
 	return claimed, nil
 }
 
-// addDestination adds the URL and the signing secret of their subscription to claimed deliveries. It returns none if the
-// subscription is inactive or does not open, after ending its pending deliveries.
+// addDestination adds the URL and the signing secret of their subscription to claimed deliveries. If the subscription is inactive,
+// it ends a batch of its pending deliveries and returns none. It returns [ErrChangedRow] if the subscription does not open.
 func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, claimed []DeliveryLease) ([]DeliveryLease, error) {
 	var url string
 	var active int64
@@ -84,20 +95,12 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, cl
 		return nil, err
 	}
 	if active == 0 {
-		return nil, t.endPending(ctx, tx, subscription)
+		return nil, t.endPending(ctx, tx, subscription, reasonInactive)
 	}
 	if len(claimed) == 0 {
 		return nil, nil
 	}
 	key, err := t.db.keys.openBound(sealed, subscriptionBinding(t.id, subscription), boundURL(url))
-	if errors.Is(err, ErrChangedRow) {
-		// The URL may not be the one that the company gave, so nothing is sent to it. The events stay, and their deliveries can be
-		// requested again once the row is repaired.
-		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", subscription, "error", err)
-		_, err := tx.Exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
-			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(tx.Now()))
-		return nil, err
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,11 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		}
 		now := tx.Now()
 		s.Resolved = &api.Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
-		s.DueAt, s.NextCheckAt = &now, &now // look it up once more immediately, for either decision
+		// The provider is polled once more at once, for either decision. A worker that holds the lease loses it, so that its
+		// response, to a call from before the decision, does not use up the order. The response is still recorded. If it was a
+		// resend whose intent is committed, the document may leave after a rejection: that becomes a contradiction.
+		s.DueAt, s.NextCheckAt = &now, &now
+		s.fencingToken++
 		if decision == DecisionResend {
 			s.ResendOrdered = true
 		} else {

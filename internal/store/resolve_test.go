@@ -82,6 +82,33 @@ func TestResolve(t *testing.T) {
 	})
 }
 
+// TestResolveDuringResend checks that a decision that is made while a resend is under way ends the lease of its worker: the
+// response is recorded, but it neither uses up the order nor moves the poll that follows the decision.
+func TestResolveDuringResend(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.unknown(t, "INV-1")
+		_, err := f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionResend, because)
+		must(t, err)
+		again, err := f.claimSubmissions(t, 1)[0].BeginResend(t.Context(), leaseDuration)
+		must(t, err)
+		_, err = f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionResend, because)
+		must(t, err)
+		decided := f.Now()
+		after, err := again.Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+			if held {
+				t.Error("the worker still holds the lease")
+			}
+			d := outcome(s, api.OutcomeUnknown) // without an order
+			d.DueAt, d.Responded, d.LastStatus = new(now.Add(time.Hour)), true, 503
+			return d, nil
+		})
+		must(t, err)
+		if !after.ResendOrdered || !after.DueAt.Equal(decided) || after.LastStatus != 503 {
+			t.Errorf("after the late response: resend ordered %v, due %v, last status %d", after.ResendOrdered, after.DueAt, after.LastStatus)
+		}
+	})
+}
+
 // TestOutcomeFilters: the list distinguishes administrators' rejections from the provider's.
 func TestOutcomeFilters(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {

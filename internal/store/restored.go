@@ -119,13 +119,13 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
+		if s.Outcome == api.OutcomeInProgress {
+			tx.use(t.id, usage{drafts: -1}) // the adopted submission has an outcome
+		}
 		s.Outcome, s.Current, s.DueAt, s.NextCheckAt = OutcomeNotSent, false, nil, nil
 		s.fencingToken++
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
-		}
-		if s.Outcome == api.OutcomeInProgress {
-			tx.use(t.id, usage{drafts: -1})
 		}
 		document, err := t.document(ctx, tx, s.ID)
 		if err != nil {

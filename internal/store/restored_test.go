@@ -149,6 +149,9 @@ func TestAdoptLater(t *testing.T) {
 			!bytes.Equal(document, begun.Document) || !kept.DueAt.Equal(f.Clock.Now().Add(time.Minute)) {
 			t.Errorf("adopted as %s", shown(kept))
 		}
+		if counted, drafts := f.used(t, store.QuotaDrafts), f.drafts(t); counted != drafts {
+			t.Errorf("%d drafts are counted, and there are %d", counted, drafts)
+		}
 		_, err = begun.AdoptLater(ctx, all[2], time.Minute)
 		wantErr(t, err, store.ErrLeaseLost)
 		record(t, adopted, allFour("accepted", true))

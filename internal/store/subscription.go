@@ -122,16 +122,16 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
 		return err
 	}
-	return t.endPending(ctx, tx, id)
+	return t.endPending(ctx, tx, id, reasonInactive)
 }
 
-// endPending ends a batch of the pending deliveries of a deactivated subscription. It leaves rows that another transaction has
-// locked to a later batch: the result of an attempt is being recorded, and may be a different one.
-func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
+// endPending ends a batch of the pending deliveries of a subscription that gets no more requests, for the given reason. It leaves
+// rows that another transaction has locked to a later batch: the result of an attempt is being recorded, and may be a different one.
+func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID, reason string) error {
 	ended, err := tx.Exec(ctx, `with pending as materialized (select id from deliveries
 			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.dialect.ForUpdateSkipLocked()+`)
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and state = 'pending' and id `+t.db.dialect.InSubquery(`select id from pending`), t.id, subscription, micros(tx.Now()), reasonInactive, endBatch)
+		where tenant_id = $1 and state = 'pending' and id `+t.db.dialect.InSubquery(`select id from pending`), t.id, subscription, micros(tx.Now()), reason, endBatch)
 	if ended == endBatch {
 		tx.notify(WorkDeliveries) // there may be more
 	}

@@ -14,7 +14,8 @@ const maxQueryFirstCalls = 1 + store.MaxLaterReferences + 1
 
 // queryBeforeSend submits an invoice that was created before this database was restored from a backup. The provider may have
 // its document, so it is sent only if the provider has none under this reference or a later one. After any other response
-// the outcome is unknown, and polling continues from there.
+// the outcome is unknown, and polling continues from there. queryBeforeSend returns [store.ErrLeaseLost] if another worker has
+// the lease.
 func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
 	response := s.queryStatus(ctx, lease, lease.Submission.ID)
 	response.sendFollows = true
@@ -24,7 +25,7 @@ func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLea
 	}
 	recorded, free, err := s.queryLaterReferences(ctx, lease)
 	if err != nil || !free {
-		return recorded, ignoreLeaseLost(err)
+		return recorded, err
 	}
 	return s.send(ctx, lease)
 }
@@ -37,17 +38,17 @@ func (s *Service) queryLaterReferences(ctx context.Context, lease store.Submissi
 	if err != nil || len(references) == 0 {
 		return store.Submission{}, err == nil, err
 	}
-	for _, later := range references {
-		response := s.queryStatus(ctx, lease, later.ID)
+	for _, reference := range references {
+		response := s.queryStatus(ctx, lease, reference.ID)
 		if response.Kind == provider.UnknownReference {
 			s.logCall(ctx, lease, response, lease.Submission, nil)
 			continue
 		}
-		if _, found := response.readReport(store.Submission{ID: later.ID}); !found {
+		if _, found := response.readReport(store.Submission{ID: reference.ID}); !found {
 			recorded, err := s.record(ctx, lease, response)
 			return recorded, false, err
 		}
-		adopted, err := lease.AdoptLater(ctx, later, s.leaseDuration())
+		adopted, err := lease.AdoptLater(ctx, reference, s.leaseDuration())
 		if err != nil {
 			return store.Submission{}, false, err
 		}

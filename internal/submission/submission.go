@@ -125,10 +125,10 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 		recorded, err = s.send(ctx, lease)
 	}
 	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		return tenant.Invoice(ctx, invoiceID) // another worker records the outcome
 	case err != nil:
 		return store.Invoice{}, err
-	case recorded.ID.IsZero(): // another worker has the lease
-		return tenant.Invoice(ctx, invoiceID)
 	case !recorded.MaybeSent():
 		return store.Invoice{}, ErrNotSubmitted
 	}
