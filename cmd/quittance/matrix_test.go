@@ -32,7 +32,7 @@ var matrix = []point{
 	{"serve", "set environment", "desk", []int{1}, ""},
 	{"serve", "announce server", "desk", []int{1}, ""},
 	{"serve", "withdraw server", "purchases", []int{1}, ""},
-	{"serve", "free abandoned work", "desk", []int{1}, storetest.SQLite},
+	{"serve", "release orphaned leases", "desk", []int{1}, storetest.SQLite},
 	{"serve", "sweep", "desk", []int{1}, ""},
 	{"serve", "record removal", "purchases", []int{1}, ""},
 	{"serve", "prune history", "purchases", []int{1, 2}, ""},

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -74,7 +75,7 @@ func (h *Histogram) Mean() time.Duration {
 // Quantile returns a duration that the share q of all durations, from 0 to 1, does not exceed. It is at most a
 // thousandth too long, and 0 for an empty histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
-	rank := max(1, int64(q*float64(h.count.Load())+0.999999))
+	rank := max(1, int64(math.Ceil(q*float64(h.count.Load()))))
 	var seen int64
 	for n := range h.counts {
 		if seen += h.counts[n].Load(); seen >= rank {

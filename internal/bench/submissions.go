@@ -23,7 +23,7 @@ type SubmissionsOptions struct {
 	Rate float64
 	// Count is the number of invoices to submit, at least 1.
 	Count int
-	// ProviderLatency is the duration of each call of the own provider.
+	// ProviderLatency is the duration of each call of the benchmark's own provider.
 	ProviderLatency time.Duration
 }
 

@@ -116,9 +116,9 @@ type draftSums struct {
 	Advice  []advice
 	// ProfileAdvice is the number of recommendations about the company's profile, which has its own page.
 	ProfileAdvice int
-	Announcement  string
 	// Announcement is a text for screen readers. AnnouncementDigest identifies it, and Announce reports that it has
 	// changed.
+	Announcement       string
 	AnnouncementDigest string
 	Announce           bool
 }

@@ -1,12 +1,12 @@
 // Package queue runs due work: webhook deliveries, status queries of submissions and purchase syncs.
 //
-// How it works, in ten sentences:
+// How it works, in ten points:
 //
 //  1. A queue is the due work of one destination or one provider connection; its rows in the store carry a due time and
 //     a lease and are the only copy of that work.
 //  2. A scan finds the queues with due work, one bounded step after the other, and makes them ready.
-//  3. A scan begins when a commit has caused work, when the next work it knows of becomes due, when queues that found the
-//     list of ready queues full fit in again, and at the latest one poll interval after the last scan; it ends when the
+//  3. A scan begins when a commit has caused work, when the next work it knows of becomes due, when the
+//     ready list has room again for queues left out, and at the latest one poll interval after the last scan; it ends when the
 //     store has no further step.
 //  4. The scheduler claims of each ready queue as many tasks as it can begin at once; their leases keep other
 //     processes from working on them, and a task that is not finished is due again when its lease ends.
@@ -14,7 +14,7 @@
 //     workers that are free (package fairlimit).
 //  6. A queue has a window of tasks that may run at the same time, which grows by one with each response and is halved by
 //     each task without a response.
-//  7. A queue begins in the slow pool, a fixed part of the workers; a prompt response moves it to the other workers, and
+//  7. A queue begins in the slow pool, a fixed part of the workers; a quick response moves it to the other workers, and
 //     a task that takes longer than [Options].SlowAfter moves it back, so that destinations that hang fill the slow pool
 //     and nothing else.
 //  8. A panic in a task is logged with its stack and affects that task alone.
@@ -36,7 +36,7 @@ import (
 )
 
 // Source is one kind of work.
-type Source[W any] struct {
+type Source[T any] struct {
 	// Name identifies the work in logs and metrics.
 	Name string
 	// Kind is the kind of work whose notifications start a scan.
@@ -44,9 +44,9 @@ type Source[W any] struct {
 	// Scan makes one step of a scan: it returns the queues with due work that follow the cursor.
 	Scan func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
 	// Claim claims up to limit due tasks of a queue.
-	Claim func(ctx context.Context, queue store.Queue, limit int) ([]W, error)
+	Claim func(ctx context.Context, queue store.Queue, limit int) ([]T, error)
 	// Do runs one task. It reports its own errors; a task that it does not finish is due again when its lease ends.
-	Do func(ctx context.Context, work W) Result
+	Do func(ctx context.Context, task T) Result
 }
 
 // Result says how the other side behaved during a task. The zero value says that it did not respond.
@@ -86,7 +86,7 @@ type Stats struct {
 
 // Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not end
 // with ctx: tasks have time limits of their own.
-func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Options) {
+func Run[T any](ctx context.Context, db *store.DB, source Source[T], options Options) {
 	notified, unsubscribe := db.Subscribe(source.Kind)
 	defer unsubscribe()
 	s := newScheduler(source, options)
@@ -100,12 +100,12 @@ func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Opt
 		case <-notified:
 			s.scan.requested = true
 		case <-timer.C:
-		case report := <-s.reports:
-			report()
-			s.handleReports()
+		case complete := <-s.completions:
+			complete()
+			s.handleCompletions()
 		}
 	}
 	for s.background > 0 {
-		(<-s.reports)()
+		(<-s.completions)()
 	}
 }

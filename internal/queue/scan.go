@@ -56,7 +56,7 @@ func (s *scan) leftOut(quick bool) bool {
 
 // scanWait returns how long it is until the next scan step begins: zero or less for at once, [noScan] while a step is
 // running or the ready list is full.
-func (s *scheduler[W]) scanWait() time.Duration {
+func (s *scheduler[T]) scanWait() time.Duration {
 	if s.scan.stepping || !s.ready.fits(true) {
 		return noScan
 	}
@@ -72,7 +72,7 @@ func (s *scheduler[W]) scanWait() time.Duration {
 }
 
 // scanStep makes the next step of a scan, which is the first one of a new scan after the end of the last.
-func (s *scheduler[W]) scanStep(ctx context.Context) {
+func (s *scheduler[T]) scanStep(ctx context.Context) {
 	if s.scan.cursor.IsZero() {
 		s.scan.begin()
 	}
@@ -99,7 +99,7 @@ func (s *scheduler[W]) scanStep(ctx context.Context) {
 }
 
 // scanned handles the result of a scan step.
-func (s *scheduler[W]) scanned(found store.DueScan) {
+func (s *scheduler[T]) scanned(found store.DueScan) {
 	first := s.scan.madeReady
 	for n := range found.Queues {
 		s.admit(found.Queues[(first+n)%len(found.Queues)])
@@ -118,7 +118,7 @@ func (s *scheduler[W]) scanned(found store.DueScan) {
 }
 
 // admit makes a queue with due work ready if it fits into the list and it is not one of the slow queues before resumeSlow.
-func (s *scheduler[W]) admit(due store.Queue) {
+func (s *scheduler[T]) admit(due store.Queue) {
 	known := s.workers.queues[due.Key()]
 	quick := known != nil && known.quick
 	switch {

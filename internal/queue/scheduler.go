@@ -11,46 +11,46 @@ import (
 const maxClaims = 16
 
 // scheduler runs one source. Its fields belong to the goroutine of [Run]. Whatever blocks (a scan step, a claim, a task)
-// runs in a goroutine of its own and reports back with a function that Run calls.
-type scheduler[W any] struct {
-	source     Source[W]
-	options    Options
-	workers    *workerPool
-	ready      roundRobin
-	scan       scan
-	reports    chan func()
-	background int // goroutines that have not reported yet
-	claims     int // those of them that claim
+// runs in a goroutine of its own and hands back a function, its completion, that Run calls.
+type scheduler[T any] struct {
+	source      Source[T]
+	options     Options
+	workers     *workerPool
+	ready       roundRobin
+	scan        scan
+	completions chan func()
+	background  int // goroutines whose completion was not handled yet
+	claims      int // those of them that claim
 	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in a test.
 	machineNow func() time.Time
 }
 
-func newScheduler[W any](source Source[W], options Options) *scheduler[W] {
-	return &scheduler[W]{
+func newScheduler[T any](source Source[T], options Options) *scheduler[T] {
+	return &scheduler[T]{
 		source: source, options: options, workers: newWorkerPool(options), machineNow: time.Now,
-		// One report for each task, each claim and the scan step, so that sending one never blocks.
-		reports: make(chan func(), options.Workers+maxClaims+1),
+		// One completion for each task, each claim and the scan step, so that sending one never blocks.
+		completions: make(chan func(), options.Workers+maxClaims+1),
 	}
 }
 
-// run calls work in a goroutine of its own; Run calls the report that it returns.
-func (s *scheduler[W]) run(work func() (report func())) {
+// run calls work in a goroutine of its own; Run calls the function that it returns.
+func (s *scheduler[T]) run(work func() (complete func())) {
 	s.background++
 	go func() {
-		report := work()
-		s.reports <- func() {
+		complete := work()
+		s.completions <- func() {
 			s.background--
-			report()
+			complete()
 		}
 	}()
 }
 
-// handleReports handles all reports that have arrived, so that one step follows them all.
-func (s *scheduler[W]) handleReports() {
+// handleCompletions handles all completions that have arrived, so that one step follows them all.
+func (s *scheduler[T]) handleCompletions() {
 	for {
 		select {
-		case report := <-s.reports:
-			report()
+		case complete := <-s.completions:
+			complete()
 		default:
 			return
 		}
@@ -58,7 +58,7 @@ func (s *scheduler[W]) handleReports() {
 }
 
 // step begins whatever can begin now.
-func (s *scheduler[W]) step(ctx context.Context) {
+func (s *scheduler[T]) step(ctx context.Context) {
 	s.workers.demoteLate()
 	s.ready.serve(func(q *queue) int {
 		if s.claims == maxClaims {
@@ -74,8 +74,8 @@ func (s *scheduler[W]) step(ctx context.Context) {
 	}
 }
 
-// idle returns how long the scheduler has nothing to do unless a report or a notification arrives.
-func (s *scheduler[W]) idle() time.Duration {
+// idle returns how long the scheduler has nothing to do unless a completion or a notification arrives.
+func (s *scheduler[T]) idle() time.Duration {
 	wait := min(s.options.PollInterval, s.scanWait())
 	if late := s.workers.nextLate(); !late.IsZero() {
 		wait = min(wait, late.Sub(s.options.Now()))
@@ -84,7 +84,7 @@ func (s *scheduler[W]) idle() time.Duration {
 }
 
 // claim claims up to n tasks of a queue and starts them.
-func (s *scheduler[W]) claim(ctx context.Context, q *queue, n int) {
+func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 	s.workers.acquire(q, n)
 	s.claims++
 	q.claiming, q.foundAgain = true, false
@@ -117,7 +117,7 @@ func (s *scheduler[W]) claim(ctx context.Context, q *queue, n int) {
 }
 
 // start runs a claimed task.
-func (s *scheduler[W]) start(ctx context.Context, t *task, work W) {
+func (s *scheduler[T]) start(ctx context.Context, t *task, work T) {
 	s.run(func() func() {
 		result := s.do(context.WithoutCancel(ctx), t.queue, work)
 		return func() { s.workers.finish(t, result) }
@@ -125,7 +125,7 @@ func (s *scheduler[W]) start(ctx context.Context, t *task, work W) {
 }
 
 // do runs a task and turns a panic into a log message.
-func (s *scheduler[W]) do(ctx context.Context, q *queue, work W) (result Result) {
+func (s *scheduler[T]) do(ctx context.Context, q *queue, work T) (result Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.options.Log.ErrorContext(ctx, "panic in work", "work", s.source.Name, "lane", q.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))

@@ -94,7 +94,7 @@ func (rt *route) document(components schemas) *huma.Operation {
 }
 
 // idempotencyText describes the header Idempotency-Key.
-const idempotencyText = "Makes a repeat safe: a successful answer is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret. " +
+const idempotencyText = "Makes a repeat safe: the response to a successful request is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret. " +
 	"The same key with another request is refused with `idempotency_key_reused`."
 
 // queryParameter describes a query parameter of the API; an unknown name gets a general description.
@@ -238,7 +238,7 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 		headers["Content-Disposition"] = text("`attachment`, with a safe file name.")
 	}
 	if success && rt.idempotent {
-		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")
+		headers[headerIdempotencyReplayed] = text("true when this is the kept response to an earlier call with the same Idempotency-Key; otherwise absent.")
 	}
 	if rt.deprecated() {
 		headers["Deprecation"] = text("Since when the operation is deprecated (RFC 9745): `@` and a Unix time.")

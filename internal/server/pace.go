@@ -79,7 +79,7 @@ type responseWriter struct {
 	request    *http.Request
 	body       *pacedBody // nil for a request without one
 	pace       pace
-	// onStart is called when the response is complete, before its first byte is written.
+	// onStart is called when the handler has finished computing the response, before its first byte is written.
 	onStart         func()
 	began           time.Time
 	status, written int
@@ -90,12 +90,12 @@ type responseWriter struct {
 
 // newResponseWriter returns the writer of the response to a request, and limits the pace of the request body.
 func newResponseWriter(w http.ResponseWriter, r *http.Request, p pace) *responseWriter {
-	a := &responseWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: p, onStart: func() {}}
+	written := &responseWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: p, onStart: func() {}}
 	if r.Body != nil && r.ContentLength != 0 {
-		a.body = &pacedBody{ReadCloser: r.Body, controller: a.controller, pace: p}
-		r.Body = a.body
+		written.body = &pacedBody{ReadCloser: r.Body, controller: written.controller, pace: p}
+		r.Body = written.body
 	}
-	return a
+	return written
 }
 
 // Unwrap is for [http.ResponseController].

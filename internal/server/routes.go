@@ -20,7 +20,7 @@ type route struct {
 	query []string
 	// mediaTypes are accepted in addition to application/json.
 	mediaTypes []string
-	// keyed routes honour an Idempotency-Key.
+	// idempotent routes honour an Idempotency-Key.
 	idempotent bool
 	// conditional routes honour If-Match.
 	conditional bool
@@ -124,7 +124,7 @@ func invoiceRoutes(submit operation) []route {
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/evidence", operation: withoutBody((*call).listEvidence), query: paging,
 			name: "listEvidence", tag: "Invoices", summary: "List the evidence of an invoice", status: 200, text: evidenceText},
 		{method: http.MethodGet, path: client + "/evidence/{evidence_id}", operation: withRetainedBody((*call).readEvidence),
-			name: "readEvidence", tag: "Invoices", summary: "Read a retained answer", status: 200, text: evidenceBodyText},
+			name: "readEvidence", tag: "Invoices", summary: "Read a retained response", status: 200, text: evidenceBodyText},
 	}
 }
 

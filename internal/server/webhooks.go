@@ -169,7 +169,7 @@ func (c *call) cursor() (int64, error) {
 	}
 	after, err := strconv.ParseInt(query.Get("after"), 10, 64)
 	if err != nil || after < 0 || strconv.FormatInt(after, 10) != query.Get("after") {
-		return 0, malformedQuery("after", "cursor", "must be the next_cursor of an earlier answer")
+		return 0, malformedQuery("after", "cursor", "must be the next_cursor of an earlier response")
 	}
 	return after, nil
 }

@@ -46,7 +46,7 @@ func bugs() []bug {
 				}
 				return s, t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
 					payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-					emitted, err := emit(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, payload)
+					emitted, err := prepareEvents(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, payload)
 					if err != nil {
 						return err
 					}

@@ -24,7 +24,7 @@ const (
 )
 
 // updateCircuit updates the circuit breaker after a response. failures is the count when the transaction began, so that a
-// usable response of a healthy connection writes nothing. It sets s.heldUntil to the time of the next probe.
+// usable response of a healthy connection writes nothing. It sets s.HeldUntil to the time of the next probe.
 func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
 	account, id := l.Tenant.account, l.Submission.Connection
 	if d.FailureReason == "" {

@@ -45,8 +45,7 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 	})
 }
 
-// emptyPosition counts a position as empty in its blocks and in the tenant's row, which is locked last, to prevent
-// deadlocks.
+// emptyPosition counts a position as empty in its blocks and in the tenant's row, which is locked last.
 func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) error {
 	var rows [][]any
 	for level, span := 1, int64(deletionSpan); level <= deletionLevels; level, span = level+1, span*deletionSpan {

@@ -155,8 +155,7 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	} else {
 		// In a transaction of its own, because it also ends a batch of pending deliveries.
 		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
-			// The subscription is locked before its deliveries, so that two attempts that deactivate it cannot deadlock.
-			// It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
+			// The subscription is locked before its deliveries ("Rows are locked in one order" in ARCHITECTURE.md). It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
 			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, update.Deactivate); err != nil {
 				return err
 			}
@@ -171,7 +170,7 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 
 // recordAttempts records attempts, which may belong to several tenants.
 func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
-	// Deliveries are locked in the order of their identifiers, so that two transactions that lock several cannot deadlock.
+	// Deliveries are locked in the order of their identifiers.
 	slices.SortStableFunc(records, func(a, b *attemptRecord) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	now := micros(tx.Now())
 	for rest := records; len(rest) > 0; {

@@ -60,10 +60,10 @@ func eventsSealBinding(tenant ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
 }
 
-// emit prepares events about one resource that occurred at now, and a delivery of each event for every active subscription to
+// prepareEvents prepares events about one resource that occurred at now, and a delivery of each event for every active subscription to
 // its kind. Their positions come from a sealed counter in the tenant's row. That row stays locked until the commit, so that no
 // event becomes visible after one with a higher position.
-func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (eventBatch, error) {
+func prepareEvents[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (eventBatch, error) {
 	var out eventBatch
 	if len(kinds) == 0 {
 		return out, nil

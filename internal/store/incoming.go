@@ -261,7 +261,7 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 		}
 	}
 	tx.use(t.id, usage{bytes: int64(len(doc.Body) + len(doc.Metadata))})
-	emitted, err := emit(ctx, tx, t, now, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, r.payload())
+	emitted, err := prepareEvents(ctx, tx, t, now, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, r.payload())
 	if err != nil {
 		return false, err
 	}

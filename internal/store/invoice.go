@@ -99,10 +99,9 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		a.ordinal = counts[a.tenant.id]
 	}
 	// One statement numbers and inserts all drafts. It locks the rows of their tenants, reads the counters in them, and gives the
-	// drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond a quota. One
-	// statement also fixes the order of locks: the table of invoices comes before the rows of tenants, as in all transactions, so
-	// that nobody holds such a row while waiting for a migration of the table; and the rows are locked in the order of their
-	// identifiers, so that two replicas cannot deadlock.
+	// drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond a quota. It locks
+	// the table of invoices before the rows of tenants, so that nobody holds such a row while waiting for a migration of the table.
+	// $1 to $5 are the columns of Values, whatever the number of rows; the rest follows from $6.
 	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text")+`),
 		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.dialect.ForUpdate()+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)

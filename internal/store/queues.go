@@ -121,9 +121,9 @@ type queueRow struct {
 	due    sql.Null[int64]
 }
 
-// scanQueues reads one step of a scan. A step with as many different cursors as limit is not the last.
-func (db *DB) scanQueues(ctx context.Context, scan func(scanner) (queueRow, error), limit int, query string, args ...any) (DueScan, error) {
-	rows, err := collect(ctx, db.reader, scan, query, args...)
+// scanQueues reads one step of a scan; readRow reads a row of it. A step with as many different cursors as limit is not the last.
+func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, error), limit int, query string, args ...any) (DueScan, error) {
+	rows, err := collect(ctx, db.reader, readRow, query, args...)
 	if err != nil {
 		return DueScan{}, db.classify(err)
 	}
@@ -179,10 +179,10 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 				return nil
 			}
 		}
+		// Identifiers of submissions are unique across tenants, so the two conditions of the update select the rows of due alone.
 		leases, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
 			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
-			// Identifiers of submissions are unique across tenants, so the two conditions select the rows of due alone.
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.dialect.ForUpdateSkipLocked()+`)
 			update submissions set lease = lease + 1, due_at = $5
@@ -192,7 +192,6 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 			return err
 		}
 		if probe {
-			// The lock order is submissions before connections, as in all transactions.
 			acquired, err := q.acquireProbe(ctx, tx, &connection, now.Add(duration))
 			if err != nil {
 				return err
@@ -217,20 +216,20 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 // processes, leases have to expire. Work without a lease stays due at its own time, except for purchase syncs, for which
 // an additional request does no harm, and the probes of connections whose circuit is open. The interrupted attempt of a delivery counts when that delivery is claimed next.
 func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
-	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
-		now := micros(t.Now())
+	return db.write(ctx, "release orphaned leases", func(ctx context.Context, tx *tx) error {
+		now := micros(tx.Now())
 		// A claim changes due_at but not next_check_at. Only the first call changes both; its outcome identifies it.
-		if _, err := t.Exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
+		if _, err := tx.Exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
 			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
+		if _, err := tx.Exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
+		if _, err := tx.Exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
 			return err
 		}
-		_, err := t.Exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)
+		_, err := tx.Exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)
 		return err
 	})
 }

@@ -61,8 +61,8 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
-		// Every transaction that changes more of a submission than its lease locks the invoice first, so that two of them cannot
-		// deadlock. The same statement reads the connection's failures: usually there are none, and nothing has to be written.
+		// The invoice is locked first, as in every transaction that changes more of a submission than its lease ("Rows are locked in
+		// one order" in ARCHITECTURE.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
 			from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
@@ -106,7 +106,7 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0
 	tx.use(t.id, d.usage(s.Outcome))
 	payload := api.SubmissionPayload{States: d.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-	emitted, err := emit(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
+	emitted, err := prepareEvents(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
 	if err != nil {
 		return err
 	}

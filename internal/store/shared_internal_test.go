@@ -160,7 +160,7 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []DeliveryLease 
 		t.Fatal(err)
 	}
 	if err := tenant.write(t.Context(), "emit", func(ctx context.Context, tx *tx) error {
-		emitted, err := emit(ctx, tx, tenant, g.Now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+		emitted, err := prepareEvents(ctx, tx, tenant, g.Now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
 		if err != nil {
 			return err
 		}

@@ -268,7 +268,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 
 // begin checks the draft and the connection, reserves the invoice number and writes the intent.
 func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, lease *SubmissionLease) error {
-	p, err := t.submissionPreconditions(ctx, tx, found)
+	p, err := t.readPreconditions(ctx, tx, found)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	}
 	now := tx.Now()
 	s.Invoice, s.Connection, s.Number = found.ID, lease.Connection.ID, *found.Draft.InvoiceNumber
-	begun := s.AttemptedAt
+	previousIntent := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	duration := intent.LeaseDuration
 	if lease.QueryFirst = p.queryFirst; lease.QueryFirst {
@@ -313,7 +313,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	s.NextCheckAt = s.DueAt
 	s.fencingToken++
 	if before != nil {
-		err = t.restartSubmission(ctx, tx, &s, begun, *before, document)
+		err = t.restartSubmission(ctx, tx, &s, previousIntent, *before, document)
 	} else {
 		err = t.insertSubmission(ctx, tx, &s, document)
 	}
@@ -324,11 +324,11 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	return t.touchInvoice(ctx, tx, found.ID, now)
 }
 
-// restartSubmission writes another intent under the reference of a submission that the provider did not receive. begun is the time
-// of the previous intent.
-func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, begun time.Time, before seal, document []byte) error {
+// restartSubmission writes another intent under the reference of a submission that the provider did not receive. previousIntent is the
+// time of the previous intent.
+func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, previousIntent time.Time, before seal, document []byte) error {
 	if !s.begunAt.Valid {
-		s.begunAt = sql.Null[int64]{V: micros(begun), Valid: true}
+		s.begunAt = sql.Null[int64]{V: micros(previousIntent), Valid: true}
 	}
 	before.subject = sha256.Sum256(document)
 	if err := t.sealAs(s, before); err != nil {
@@ -363,9 +363,9 @@ type submissionPreconditions struct {
 	numberHolder ID
 }
 
-// submissionPreconditions reads them. The invoice is locked. A frozen tenant begins nothing new, not even for a request that was
+// readPreconditions reads what the submission of an invoice depends on. The invoice is locked. A frozen tenant begins nothing new, not even for a request that was
 // in progress when the tenant was frozen.
-func (t *Tenant) submissionPreconditions(ctx context.Context, q querier, found Invoice) (submissionPreconditions, error) {
+func (t *Tenant) readPreconditions(ctx context.Context, q querier, found Invoice) (submissionPreconditions, error) {
 	var p submissionPreconditions
 	var holder sql.Null[ID]
 	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`,
@@ -441,7 +441,7 @@ func (t *Tenant) duplicateNumber(ctx context.Context, invoiceID ID) error {
 func (l SubmissionLease) BeginResend(ctx context.Context, duration time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
-		// The invoice is locked first, as in every transaction that changes a submission.
+		// The invoice is locked before its submission; see [SubmissionLease.Record].
 		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}

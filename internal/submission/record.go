@@ -177,12 +177,12 @@ func equal[T comparable](a, b *T) bool {
 // decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that nothing
 // was sent, that the provider refused the call unread, or that it has no such document.
 func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, held bool) {
-	first := s.Outcome == api.OutcomeInProgress
+	undecided := s.Outcome == api.OutcomeInProgress
 	unread := r.Kind == provider.NotSent || r.Kind == provider.Refused //planted:broken-response-not-sent
 	switch {
-	case r.call == callSubmit && first && held && unread:
+	case r.call == callSubmit && undecided && held && unread:
 		d.Outcome = store.OutcomeNotSent
-	case first:
+	case undecided:
 		d.Outcome = api.OutcomeUnknown
 	}
 	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && held && unread {
@@ -199,7 +199,7 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
-	// Until then the document may still be on its way.
+	// The document may still arrive until two call time-outs after it was sent.
 	arrivedBy := s.SentAt.Add(2 * r.timeout)
 	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
 		return

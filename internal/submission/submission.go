@@ -226,14 +226,14 @@ func (s *Service) endCall(response *providerResponse) {
 
 // record commits what follows from a response, and logs the call.
 func (s *Service) record(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
-	recorded, err := commit(ctx, lease, response)
+	recorded, err := recordWithRetry(ctx, lease, response)
 	s.logCall(ctx, lease, response, recorded, err)
 	return recorded, err
 }
 
-// commit commits what follows from a response. A response must not be lost because the database is unavailable for a moment, so
-// commit tries again for a while. If it fails, a later poll queries the provider again.
-func commit(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
+// recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable for a moment,
+// so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
+func recordWithRetry(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
 	const timeout = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -41,7 +41,7 @@ func TestPanickingAttempt(t *testing.T) {
 				d := &webhook.Deliverer{DB: s.DB, Sender: newSender(t, webhook.Config{Policy: destination.policy}), Backoff: backoff, Timeout: timeout,
 					Jitter: func() float64 { return 0.5 }, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
 				waits := stepUntilEnded(t, c, d.Work(), subscription)
-				found := ended(t, c, subscription)
+				found := onlyDelivery(t, c, subscription)
 				wantState, wantAttempts := store.DeliveryFailed, attempts
 				if name == "twice" {
 					wantState, wantAttempts = store.DeliveryDelivered, 3
@@ -67,8 +67,8 @@ func TestPanickingAttempt(t *testing.T) {
 	}
 }
 
-// ended returns the one delivery of a subscription.
-func ended(t *testing.T, c *company, subscription store.ID) store.Delivery {
+// onlyDelivery returns the only delivery of a subscription.
+func onlyDelivery(t *testing.T, c *company, subscription store.ID) store.Delivery {
 	t.Helper()
 	page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: subscription}, 1, 1)
 	must(t, err)
@@ -83,7 +83,7 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLe
 	t.Helper()
 	attempts := 0
 	for range 100 {
-		found := ended(t, c, subscription)
+		found := onlyDelivery(t, c, subscription)
 		if found.State != api.DeliveryPending {
 			return waits
 		}
@@ -96,8 +96,8 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLe
 		}
 		scan, err := work.Scan(t.Context(), store.ScanCursor{})
 		must(t, err)
-		for _, lane := range scan.Queues {
-			claimed, err := work.Claim(t.Context(), lane, 10)
+		for _, due := range scan.Queues {
+			claimed, err := work.Claim(t.Context(), due, 10)
 			must(t, err)
 			for _, d := range claimed {
 				func() {
