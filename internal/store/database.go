@@ -27,9 +27,9 @@ type tx struct {
 	unwrittenUsage map[ID]usage // changes of quota counters that are not written yet; see [tx.use]
 }
 
-// runTx runs fn in a transaction that has begun and writes the quota counters that it changed.
-func (db *DB) runTx(ctx context.Context, begun *base.Tx, actor Actor, fn func(ctx context.Context, t *tx) error) error {
-	t := &tx{Tx: begun, db: db, actor: actor}
+// runTx runs fn in the transaction in, which has begun, and writes the quota counters that it changed.
+func (db *DB) runTx(ctx context.Context, in *base.Tx, actor Actor, fn func(ctx context.Context, t *tx) error) error {
+	t := &tx{Tx: in, db: db, actor: actor}
 	if err := fn(ctx, t); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (db *DB) runTx(ctx context.Context, begun *base.Tx, actor Actor, fn func(ct
 // write runs fn in a transaction and commits it; see [base.DB.Write].
 func (db *DB) write(ctx context.Context, operation string, fn func(ctx context.Context, t *tx) error) error {
 	actor := ActorOf(ctx) // writes that are committed together run with the context of one of them
-	return db.database.Write(ctx, operation, func(ctx context.Context, begun *base.Tx) error { return db.runTx(ctx, begun, actor, fn) })
+	return db.database.Write(ctx, operation, func(ctx context.Context, in *base.Tx) error { return db.runTx(ctx, in, actor, fn) })
 }
 
 // writeShared is [Tenant.write] for one write of an operation whose writes share their statements; see [base.WriteShared]. owner is
@@ -51,8 +51,8 @@ func writeShared[M any](ctx context.Context, t *Tenant, owner ID, operation stri
 	if t.tx != nil {
 		return run(ctx, t.tx, []M{member})
 	}
-	return base.WriteShared(ctx, t.db.shared[operation], owner, member, size, func(ctx context.Context, begun *base.Tx, members []M) error {
-		return t.db.runTx(ctx, begun, Actor{}, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
+	return base.WriteShared(ctx, t.db.shared[operation], owner, member, size, func(ctx context.Context, in *base.Tx, members []M) error {
+		return t.db.runTx(ctx, in, Actor{}, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
 	})
 }
 
