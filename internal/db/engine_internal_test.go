@@ -79,6 +79,7 @@ func TestUnavailable(t *testing.T) {
 			defer allow("true")
 			_, err = admin.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
 			must(t, err)
+			wantUnavailable("connections ended", insert())
 			wantUnavailable("no connections", insert())
 			allow("true")
 		}

@@ -23,7 +23,7 @@ import (
 var proven = map[string]map[string]string{
 	"submissions": {
 		"poll_wait": "the last wait, which only affects when the provider is polled",
-		"due_at": "the schedule of the queue, which changes with each claim; TestShownInvoiceIsProven has what is verified of it", "next_check_at": "as due_at", "lease": "the lease of a worker",
+		"due_at":    "the schedule of the queue, which changes with each claim; TestShownInvoiceIsProven has what is verified of it", "next_check_at": "as due_at", "lease": "the lease of a worker",
 	},
 	"states": {}, "evidence": {}, "incoming": {}, "revisions": {}, "events": {}, "sealed_settings": {},
 	"deliveries": {
