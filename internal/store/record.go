@@ -178,10 +178,14 @@ func (s *Submission) applyDecision(d Decision, now time.Time, held bool) {
 	if d.Responded {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
-	if held && !d.KeepLease {
+	switch {
+	case held && !d.KeepLease:
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false
 		s.fencingToken++ // the lease is released: a second response under it finds it lost
+	case !held && s.NextCheckAt == nil:
+		// Polling had ended, and a late response has opened a state again. Nobody holds a lease, so its schedule applies.
+		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
 		s.TerminalAt = &now

@@ -353,3 +353,23 @@ func TestBeginResend(t *testing.T) {
 		wantErr(t, err, store.ErrLeaseLost)
 	})
 }
+
+// TestLateResponseOpensAgain checks that polling begins again if it had ended, and the response of a worker that has lost its lease
+// opens a state again.
+func TestLateResponseOpensAgain(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		late := f.submit(t, "INV-1")
+		ended := decide(t, late, func(s store.Submission, now time.Time) store.Decision {
+			d := reported(s, now, allFour("one", true))
+			d.DueAt = nil
+			return d
+		})
+		if ended.DueAt != nil || ended.NextCheckAt != nil {
+			t.Fatalf("polling has not ended: %s", shown(ended))
+		}
+		reopened := decide(t, late, func(s store.Submission, now time.Time) store.Decision { return reported(s, now, allFour("two", false)) })
+		if reopened.DueAt == nil || reopened.NextCheckAt == nil {
+			t.Errorf("the open submission is not polled: %s", shown(reopened))
+		}
+	})
+}
