@@ -197,8 +197,7 @@ func (*postgresEngine) isRetryable(err error) bool {
 }
 
 func (*postgresEngine) isUnavailable(err error) bool {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true // for whatever reason: it may not accept connections, or not this user
 	}
 	if code := postgresCode(err); code != "" {
