@@ -6,7 +6,7 @@ BIN := $(CURDIR)/.bin
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 # The packages of the product and of the SDK, which is a module of its own.
-PACKAGES := ./... quittance/sdk/go/...
+PACKAGES := ./... quittance/client/...
 # The time for each fuzz target.
 FUZZTIME ?= 20s
 GOVULNCHECK_VERSION := v1.8.0
@@ -19,19 +19,22 @@ KILLS ?= 300
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables official-rules clean
+.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build dist dist-check bench bench-tables official-rules provider-mocks clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w): $$unformatted"; exit 1; }
 	go mod tidy -diff
-	cd sdk/go && go mod tidy -diff
+	cd client && go mod tidy -diff
+	cd tools/dist && go mod tidy -diff && go vet ./... && go test -short ./...
 	go vet $(PACKAGES)
 	QUITTANCE_TEST_ENGINES=sqlite go test -short -parallel 4 $(PACKAGES)
 
-# The race detector, but not for the hashing of passwords and for the parts of SQLite that are C translated to Go. They would
-# take most of the time of the tests, and the race detector still follows the locks that guard their data.
-UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2
+# The race detector, but not for the hashing of passwords, the shaping of text, the parts of SQLite that are C translated to Go, and
+# packages that only parse and format what they are given. They would take most of the time of the tests. The race detector still
+# follows the locks that guard their data. A package that has a sync.Map, an atomic value or a sync.Once for a map must not be here: the
+# race detector would miss the synchronization and report races that are none.
+UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate strings strconv unicode/utf8
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
@@ -40,6 +43,7 @@ test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 30m $(PACKAGES)
+	cd tools/dist && go test ./...
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
@@ -49,7 +53,8 @@ verify: soak planted crash replicas evidence canaries ratios soak-kills fuzz
 # every further run with other tags analyses all dependencies again.
 lint: $(GOLANGCI)
 	$(GOLANGCI) run --build-tags checkpoints,planted ./...
-	cd sdk/go && $(GOLANGCI) run --config ../../.golangci.yml ./...
+	cd client && $(GOLANGCI) run --config ../.golangci.yml ./...
+	cd tools/dist && $(GOLANGCI) run --config ../../.golangci.yml ./...
 
 # Known vulnerabilities in called code, if the vulnerability database is reachable.
 vulncheck: $(GOVULNCHECK)
@@ -106,16 +111,32 @@ foreign-documents:
 	@expected=$$(mktemp) && scripts/foreign-documents "$(abspath $(DOCS))" >$$expected && \
 		go test -count=1 -run TestForeignDocuments -v ./internal/ubl -expected $$expected; status=$$?; rm -f $$expected; exit $$status
 
-# The pictures of the console in the README, from a sandbox in a real Chromium.
+# Pictures of every page of the console and of its states, from a sandbox in a real Chromium: at 1440, 1280 and 390 pixels, light and
+# dark, from left to right and from right to left. Two of them are those of the README. make screenshots SCREENSHOTS=directory
+SCREENSHOTS ?= .screenshots
 screenshots:
 	@scripts/setup
-	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesRender ./internal/console && \
-		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
+	@mkdir -p "$(SCREENSHOTS)" docs/images
+	QUITTANCE_SCREENSHOTS="$(abspath $(SCREENSHOTS))" QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -timeout 60m ./internal/console
+	cp "$(SCREENSHOTS)/invoices-view.png" "$(SCREENSHOTS)/invoice-view.png" docs/images/
 
 # The product, which is one binary, and the program that measures it, both without cgo.
 # RELEASE=1.2.0 builds a release; without it the version is devel.
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
+
+# What is distributed, for every platform, into dist: archives, packages, an image, bills of materials, checksums (docs/install.md).
+# make dist RELEASE=1.2.0 SIGNING_KEY=FILE; without RELEASE the tag of the commit names the release.
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
+MAINTAINER ?= Quittance <maintainers@quittance.invalid>
+dist:
+	rm -rf dist
+	cd tools/dist && go run . -out ../../dist -release "$(RELEASE)" -platforms "$(PLATFORMS)" -key "$(abspath $(SIGNING_KEY))" -maintainer "$(MAINTAINER)"
+
+# What make dist has built, checked with Debian's own tools, which it installs. It needs root, because it installs the package and
+# removes it again.
+dist-check:
+	@scripts/dist-check dist
 
 bench:
 	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem $(PACKAGES)
@@ -133,5 +154,10 @@ DOCUMENTS ?= 1000
 official-rules:
 	@scripts/official-rules "$(RULES)" $(DOCUMENTS)
 
+# The adapters against mock servers that another program makes from the providers' OpenAPI documents; needs npm:
+# make provider-mocks OPENAPI=file (docs/providers/e-invoice-be.md says which)
+provider-mocks:
+	@scripts/provider-mocks "$(OPENAPI)"
+
 clean:
-	rm -rf $(BIN) bin
+	rm -rf $(BIN) bin dist

@@ -29,10 +29,9 @@ import (
 
 const (
 	modulePath   = "quittance"
-	sdkPath      = modulePath + "/sdk/go" // a module of its own, at the same place in the tree
+	sdkPath      = modulePath + "/client" // a module of its own, at the same place in the tree
 	tableFile    = "ARCHITECTURE.md"
 	tableHeading = "## Who may import whom"
-	// Sizes, in lines.
 	maxFileLines = 500
 	maxBodyLines = 80
 )
@@ -47,14 +46,15 @@ var forbidden = map[string]string{
 	"io/ioutil":      "io and os have it all",
 }
 
-// restricted packages, a final /... meaning those below too, are imported by the named packages alone. Tests are free.
+// restricted packages, a final /... meaning those below too, are imported by the named packages alone, and by tests.
 var restricted = map[string][]string{
 	"database/sql":                 {"internal/db", "internal/store", "internal/bench/benchdb"}, // store for its Null types and ErrNoRows
 	"modernc.org/sqlite/...":       {"internal/db", "internal/bench/benchdb"},
 	"github.com/pressly/goose/...": {"internal/db"},
 	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
-	"testing":                      {"internal/pgtest", "internal/provider/providertest", "internal/store/storetest", "quittancetest"},
+	"github.com/xuri/excelize/...": {"internal/tabular"},
+	"testing":                      {"internal/access/accesstest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest"},
 	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
 	"os/exec":                      {"internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
@@ -68,25 +68,31 @@ var guarded = map[string]struct {
 }{
 	// The exits of a secret.Text.
 	"Reveal": {home: "internal/secret", files: []string{
-		"cmd/quittance/account.go",        // the first password, shown once
-		"internal/sandbox/sandbox.go",     // what a fresh sandbox shows once
-		"internal/bench/deployment.go",    // the first password of a synthetic user, to be hashed
-		"internal/bench/session.go",       // its login, and the tokens of the load
-		"internal/console/session.go",     // the cookie of a session
-		"internal/provider/call.go",       // the Authorization header of a call to the provider
-		"internal/provider/http.go",       // its check at start
-		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
-		"internal/server/account.go",      // the token in the response to a login
-		"internal/webhook/deliver.go",     // the key of a signature
+		"cmd/quittance/account.go",                                // the first password, shown once
+		"cmd/quittance/apikey.go",                                 // a new key, shown once
+		"internal/sandbox/accounts.go", "internal/sandbox/key.go", // what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
+		"internal/account/invitation.go", "internal/account/operator.go", // the links of an invitation and an enrolment
+		"internal/account/totp.go", "internal/account/second_factor.go", // the address that authenticator apps read, and codes to be checked or digested
+		"internal/console/second_factor.go", "internal/server/second_factor.go", // the secret of an app and recovery codes, shown once
+		"internal/bench/deployment.go", "internal/bench/session.go", // a synthetic user's first password and login, and the tokens of the load
+		"internal/sso/sso.go",                                         // the client's secret, for calls of the token endpoint
+		"internal/console/session.go", "internal/operator/session.go", // the cookie of a session, and what an enrolment shows once
+		"internal/console/apikeys.go",                              // the page that shows a new key
+		"internal/provider/call.go", "internal/provider/client.go", // the Authorization header of a call to the provider, and its check at start
+		"internal/fakeprovider/server.go",                          // the digest that a caller's credential is compared with
+		"internal/server/account.go", "internal/server/apikeys.go", // the token in the response to a login, and the key in that to its creation
+		"internal/webhook/deliver.go",                                                          // the key of a signature
+		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go", // the credential that login keeps: its file, and calls of its server
 	}},
 	// The ways to read a tenant's rows with SQL outside of the store: the read models of pages and lists.
 	"ReadSnapshot": {home: "internal/store", files: []string{
-		"internal/view/credit.go", "internal/view/deliveries.go", "internal/view/history.go", "internal/view/incoming.go", "internal/view/invoices.go",
+		"internal/view/audit.go", "internal/view/book.go", "internal/view/credit.go", "internal/view/deliveries.go", "internal/view/history.go", "internal/view/incoming.go", "internal/view/invoices.go", "internal/view/keys.go", "internal/view/overview.go",
 		"internal/view/notifications.go", // counts, which PostgreSQL must plan for their values
 	}},
 	"ReadRows": {home: "internal/store", files: []string{
-		"internal/view/invoices.go", "internal/view/notifications.go",
-		"internal/view/view.go", // rows by identifier
+		"internal/view/audit.go", "internal/view/invoices.go", "internal/view/notifications.go",
+		"internal/view/book.go", "internal/view/suggest.go", // a row by its name or number
+		"internal/view/tabs.go", "internal/view/view.go", // rows by identifier
 	}},
 	// States that come from anywhere but retained evidence: only the store's own rows.
 	"RestoreStates": {home: "internal/invoice", files: []string{
@@ -116,7 +122,7 @@ func TestNothingOfTheWorkplace(t *testing.T) {
 			return err
 		}
 		if entry.IsDir() {
-			if slices.Contains([]string{".git", ".bin", "bin"}, name) {
+			if slices.Contains([]string{".git", ".bin", "bin", "dist"}, name) {
 				return fs.SkipDir
 			}
 			return nil

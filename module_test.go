@@ -13,7 +13,7 @@ import (
 // TestSDKNeedsOnlyTheStandardLibrary checks that the module of the SDK requires no other module, not even for its tests.
 func TestSDKNeedsOnlyTheStandardLibrary(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "all")
-	command.Dir = filepath.Join("sdk", "go")
+	command.Dir = "client"
 	if out, err := command.CombinedOutput(); err != nil || string(out) != sdkPath+"\n" {
 		t.Errorf("the modules of the SDK: %v\n%s", err, out)
 	}
@@ -49,7 +49,7 @@ func copyTree(t *testing.T, dir string) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{".git", ".bin", "bin"}, name):
+		case entry.IsDir() && slices.Contains([]string{".git", ".bin", "bin", "dist"}, name):
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o700)

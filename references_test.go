@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,8 +25,12 @@ func TestLinksOfDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	adapters, err := filepath.Glob("docs/providers/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	links := 0
-	for _, document := range append(documents, guides...) {
+	for _, document := range slices.Concat(documents, guides, adapters) {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

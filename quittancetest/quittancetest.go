@@ -73,7 +73,7 @@ func Start(t testing.TB, options Options) *Server {
 	started, err := sandbox.Start(ctx, sandbox.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Chaos: fakeprovider.ChaosOff, Empty: !options.Seed, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", Database: options.Database, MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
-			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}})
+			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, Grace: 10 * time.Second, Version: "test", Log: log}})
 	if err != nil {
 		cancel()
 		t.Fatalf("start Quittance: %v", err)

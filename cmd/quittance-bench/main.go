@@ -26,12 +26,12 @@ import (
 // name is what this program is called: in its usage, in its errors and in the audit log.
 const name = "quittance-bench"
 
-// These are set by the linker (-X) for a release, and empty otherwise.
-var release, commit, date string //nolint:gochecknoglobals // only the linker can set them
+// release is set by the linker (-X) for a release, and empty otherwise.
+var release string //nolint:gochecknoglobals // only the linker can set it
 
 // thisBuild describes this binary.
 func thisBuild() buildinfo.Info {
-	return buildinfo.Current(buildinfo.Info{Version: release, Commit: commit, Date: date})
+	return buildinfo.Current(release)
 }
 
 // cli is the command line.

@@ -41,7 +41,8 @@ var wantBench = map[string]struct {
 		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 20}}, // 10 submissions of at least two events
 	"fairness": {[]string{"p99_ratio", "p50_ratio"}, []string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
 		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 20, "events_beside_the_hanging_destination": 20, "hanging_calls_at_a_time": 1}},
-	"lists":  {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio"}, []string{"first_page_from_send", "last_page_from_send"}, []string{"bare_http_calls_per_second"}, nil},
+	"lists": {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio", "console_overview_p50_seconds", "console_invoices_p50_seconds", "console_credit_notes_p50_seconds"},
+		[]string{"first_page_from_send", "last_page_from_send", "console_overview_from_send", "console_invoices_from_send", "console_credit_notes_from_send"}, []string{"bare_http_calls_per_second"}, nil},
 	"start":  {[]string{"start_to_ready_median_seconds"}, []string{"start_to_ready"}, []string{"bare_disk_syncs_per_second"}, nil},
 	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"}, nil},
 }

@@ -27,8 +27,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // abused is a server with a customer whose calls must continue to work while strangers misbehave.
@@ -475,8 +475,7 @@ func (a *abused) withstandsGuessing(t *testing.T) {
 		if response.StatusCode == http.StatusTooManyRequests && response.Header.Get("Retry-After") == "" {
 			t.Error("a rejection has no Retry-After")
 		}
-		_, err = io.Copy(io.Discard, response.Body)
-		if err != nil {
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
 			t.Error(err)
 		}
 		return response.StatusCode

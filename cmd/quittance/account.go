@@ -11,23 +11,26 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 type accountCmd struct {
-	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user. The password is shown once; the user must change it in the console."`
-	List       accountListCmd       `cmd:"" help:"List the accounts."`
-	Show       accountShowCmd       `cmd:"" help:"Show an account with its users, its profile and its use of the quotas."`
-	Suspend    accountSuspendCmd    `cmd:"" help:"Block logins and revoke all tokens of an account."`
-	Reactivate accountReactivateCmd `cmd:"" help:"Allow the users of a suspended account to log in again."`
-	Rename     accountRenameCmd     `cmd:"" help:"Change the company name."`
-	Profile    accountProfileCmd    `cmd:"" help:"Replace the company profile of an account."`
-	User       accountUserCmd       `cmd:"" help:"Add, disable and enable users, and reset passwords."`
+	Create      accountCreateCmd      `cmd:"" help:"Create an account with its first user. The password is shown once; the user must change it in the console."`
+	List        accountListCmd        `cmd:"" help:"List the accounts."`
+	Show        accountShowCmd        `cmd:"" help:"Show an account with its users, its profile and its use of the quotas."`
+	LoginPolicy accountLoginPolicyCmd `cmd:"" help:"Require a second factor or single sign-on of the users of an account, or allow passwords alone again."`
+	Suspend     accountSuspendCmd     `cmd:"" help:"Block logins and revoke all tokens of an account."`
+	Reactivate  accountReactivateCmd  `cmd:"" help:"Allow the users of a suspended account to log in again."`
+	Rename      accountRenameCmd      `cmd:"" help:"Change the company name."`
+	Profile     accountProfileCmd     `cmd:"" help:"Replace the company profile of an account."`
+	Key         accountKeyCmd         `cmd:"" help:"Create, list and revoke the API keys of an account."`
+	User        accountUserCmd        `cmd:"" help:"Add, invite, disable and enable users, change their roles, and reset passwords."`
 }
 
 // Help is shown by --help.
@@ -75,12 +78,9 @@ func (c accountCreateCmd) Run(env environment) error {
 
 // newUser returns a user with a newly generated password.
 func newUser(email, name string) (store.NewUser, secret.Text, error) {
-	email = account.NormalizeEmail(email)
-	if at := strings.LastIndexByte(email, '@'); at < 1 || at == len(email)-1 || strings.ContainsAny(email, " \t\r\n") {
-		return store.NewUser{}, secret.Text{}, errors.New("--email: not a valid e-mail address")
-	}
-	if err := checkLine("--email", email); err != nil {
-		return store.NewUser{}, secret.Text{}, err
+	email, err := account.ParseEmail(email)
+	if err != nil {
+		return store.NewUser{}, secret.Text{}, fmt.Errorf("--email: %w", err)
 	}
 	if name == "" {
 		name = email
@@ -133,24 +133,31 @@ func unknownAccount(err error) error {
 	return err
 }
 
-type accountListCmd struct{ admin }
+type accountListCmd struct {
+	admin
+	Limit int `default:"1000" help:"Maximum number of accounts, oldest first."`
+}
 
 // Help is shown by --help.
 func (accountListCmd) Help() string { return "Example:\n  quittance account list --data ./sandbox" }
 
 // Run lists the accounts.
 func (c accountListCmd) Run(env environment) error {
+	if err := checkLimit(c.Limit); err != nil {
+		return err
+	}
 	return c.with(env, func(db *store.DB) error {
-		accounts, err := db.Accounts(env.ctx)
+		accounts, err := db.Accounts(env.ctx, c.Limit+1)
 		if err != nil {
 			return err
 		}
-		return printRows(env, c.admin, accounts, accountRecord)
+		return printRows(env, c.admin, bounded(env, accounts, c.Limit), accountRecord)
 	})
 }
 
 func accountRecord(a store.Account) []field {
-	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company}, {"created_at", a.CreatedAt.Format(time.RFC3339)}}
+	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company}, {"created_at", a.CreatedAt.Format(time.RFC3339)},
+		{"login_policy", a.LoginPolicy}}
 }
 
 type accountShowCmd struct {
@@ -336,10 +343,14 @@ func (e faultsError) Error() string {
 }
 
 type accountUserCmd struct {
-	Add           userAddCmd     `cmd:"" help:"Add a user. The password is shown once."`
-	Disable       userDisableCmd `cmd:"" help:"Block a user from logging in and revoke all of the user's tokens."`
-	Enable        userEnableCmd  `cmd:"" help:"Allow a disabled user to log in again."`
-	ResetPassword userResetCmd   `cmd:"" help:"Give a user a new password and revoke all of the user's tokens. The password is shown once; the user must change it in the console."`
+	Add               userAddCmd         `cmd:"" help:"Add a user. The password is shown once."`
+	Invite            userInviteCmd      `cmd:"" help:"Invite a person: makes a link that works once, at which the person chooses a password."`
+	Role              userRoleCmd        `cmd:"" help:"Change the role of a user, from the user's next request on."`
+	Disable           userDisableCmd     `cmd:"" help:"Block a user from logging in and revoke all of the user's tokens."`
+	Enable            userEnableCmd      `cmd:"" help:"Allow a disabled user to log in again."`
+	Unlink            userUnlinkCmd      `cmd:"" help:"Unlink a user from a person at the OpenID provider, so that the next login by single sign-on links the user again."`
+	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who cannot use it any more, and revoke all of the user's tokens."`
+	ResetPassword     userResetCmd       `cmd:"" help:"Give a user a new password and revoke all of the user's tokens. The password is shown once; the user must change it in the console."`
 }
 
 // Help is shown by --help.
@@ -350,8 +361,9 @@ func (accountUserCmd) Help() string {
 
 type userAddCmd struct {
 	one
-	Email string `required:"" help:"E-mail address of the user."`
-	Name  string `help:"Name of the user; defaults to the e-mail address."`
+	Email string      `required:"" help:"E-mail address of the user."`
+	Name  string      `help:"Name of the user; defaults to the e-mail address."`
+	Role  access.Role `env:"-" enum:"owner,accountant,developer,viewer" default:"owner" help:"What the user may do: owner, accountant, developer or viewer; owner if absent."`
 }
 
 // Help is shown by --help.
@@ -366,17 +378,18 @@ func (c userAddCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
+		user.Role = c.Role
 		if _, err := db.AddUser(env.ctx, id, user); err != nil {
 			return emailTaken(err)
 		}
-		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})
+		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"role", user.Role}, {"password", password.Reveal()}})
 	})
 }
 
 type userDisableCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
-	Force bool   `env:"-" help:"Disable the user even if no other user of the account can log in."`
+	Force bool   `env:"-" help:"Disable the user even if the account has no other active owner."`
 }
 
 // Help is shown by --help.
@@ -389,7 +402,7 @@ func (c userDisableCmd) Run(env environment) error {
 	err := c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
 		return db.DisableUser(ctx, account, user, c.Force)
 	})
-	if errors.Is(err, store.ErrLastUser) {
+	if errors.Is(err, store.ErrLastOwner) {
 		return fmt.Errorf("%w; specify --force to disable the user anyway", err)
 	}
 	return err
@@ -429,7 +442,7 @@ func (o one) changeUser(env environment, email string, do func(ctx context.Conte
 		if user.DisabledAt != nil {
 			status = "disabled"
 		}
-		return o.print(env, []field{{"account_id", id}, {"email", user.Email}, {"status", status}})
+		return o.print(env, []field{{"account_id", id}, {"email", user.Email}, {"role", user.Role}, {"status", status}})
 	})
 }
 

@@ -188,24 +188,44 @@ type listing struct {
 	Limit   int    `default:"100" help:"Maximum number of rows, latest first."`
 }
 
-// errLimit reports an invalid --limit.
-var errLimit = errors.New("--limit must be at least 1")
+// maxRows is the largest --limit of a list.
+const maxRows = 1_000_000
 
-// listRows prints what find returns for the account of the flags, or for all accounts.
-func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID) ([]T, error), record func(T) []field) error {
+// errLimit reports an invalid --limit.
+var errLimit = fmt.Errorf("--limit must be 1 to %d", maxRows)
+
+// checkLimit returns an error unless limit is a valid --limit.
+func checkLimit(limit int) error {
+	if limit < 1 || limit > maxRows {
+		return errLimit
+	}
+	return nil
+}
+
+// bounded returns at most limit of the rows that a list has found, which looked for one more, and logs that there are more.
+func bounded[T any](env environment, found []T, limit int) []T {
+	if len(found) <= limit {
+		return found
+	}
+	env.log.WarnContext(env.ctx, "there are more rows: specify a larger --limit", "limit", limit)
+	return found[:limit]
+}
+
+// listRows prints what find returns for the account of the flags, or for all accounts. find returns at most limit rows.
+func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID, limit int) ([]T, error), record func(T) []field) error {
 	account, err := optionalID(l.Account)
 	if err != nil {
 		return err
 	}
-	if l.Limit < 1 {
-		return errLimit
+	if err := checkLimit(l.Limit); err != nil {
+		return err
 	}
 	return l.with(env, func(db *store.DB) error {
-		found, err := find(db, account)
+		found, err := find(db, account, l.Limit+1)
 		if err != nil {
 			return err
 		}
-		return printRows(env, l.admin, found, record)
+		return printRows(env, l.admin, bounded(env, found, l.Limit), record)
 	})
 }
 

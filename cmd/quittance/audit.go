@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"quittance/internal/store"
 )
 
 type auditCmd struct {
-	List auditListCmd `cmd:"" help:"List administrative acts: who did what, when and why."`
+	List auditListCmd `cmd:"" help:"List acts of administrators, users and API keys: who did what, when and why."`
 }
 
 // Help is shown by --help.
@@ -22,7 +23,9 @@ type auditListCmd struct {
 	admin
 	Account string `placeholder:"ID" help:"Show only acts on this account."`
 	Act     string `placeholder:"NAME" help:"Show only acts with this name, such as account.suspend, or in this family, such as account."`
+	By      string `name:"by" placeholder:"NAME" help:"Show only acts of this actor: an e-mail address, an API key's identifier, or an administrator such as ada@desk."`
 	Since   string `placeholder:"TIME" help:"Show only acts since this time: 2026-03-01, 2026-03-01T09:00:00Z, or 24h for the last 24 hours."`
+	Until   string `placeholder:"TIME" help:"Show only acts before this time, written as for --since."`
 	Limit   int    `default:"1000" help:"Maximum number of entries, latest first."`
 }
 
@@ -32,15 +35,15 @@ func (auditListCmd) Help() string {
   quittance audit list --data ./sandbox --since 24h
   quittance audit list --database postgres://db/quittance --key-file key.json --act connection.approve --json
 
-Every act of an administrator leaves an entry, written in the same transaction. The database refuses to change or remove
+Every act of an administrator, a user or an API key leaves an entry, written in the same transaction. The database refuses to change or remove
 entries; quittance evidence verify detects tampering.`
 }
 
 // Run lists the audit log.
 func (c auditListCmd) Run(env environment) error {
-	filter := store.AuditFilter{Act: c.Act, Limit: c.Limit}
-	if c.Limit < 1 {
-		return errLimit
+	filter := store.AuditFilter{Act: c.Act, Actor: c.By, Limit: c.Limit + 1}
+	if err := checkLimit(c.Limit); err != nil {
+		return err
 	}
 	if c.Account != "" {
 		id, err := parseID(c.Account)
@@ -50,7 +53,10 @@ func (c auditListCmd) Run(env environment) error {
 		filter.Account = &id
 	}
 	var err error
-	if filter.Since, err = parseSince(c.Since, time.Now()); err != nil {
+	if filter.Since, err = parseMoment("--since", c.Since, time.Now()); err != nil {
+		return err
+	}
+	if filter.Until, err = parseMoment("--until", c.Until, time.Now()); err != nil {
 		return err
 	}
 	return c.with(env, func(db *store.DB) error {
@@ -58,6 +64,9 @@ func (c auditListCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
+		slices.Reverse(entries)
+		entries = bounded(env, entries, c.Limit) // without the oldest one
+		slices.Reverse(entries)
 		return printRows(env, c.admin, entries, auditRecord)
 	})
 }
@@ -78,8 +87,8 @@ type details string
 // MarshalJSON returns the object.
 func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil } //nolint:unparam // json.Marshaler requires the error
 
-// parseSince parses a date, a time, or a duration before now; it returns the zero time for "".
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseMoment parses the value of a flag: a date, a time, or a duration before now; it returns the zero time for "".
+func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -91,5 +100,5 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if back, err := time.ParseDuration(text); err == nil && back > 0 {
 		return now.Add(-back), nil
 	}
-	return time.Time{}, fmt.Errorf("--since: %q is not a date, a time such as 2026-03-01T09:00:00Z, or a duration such as 24h", text)
+	return time.Time{}, fmt.Errorf("%s: %q is not a date, a time such as 2026-03-01T09:00:00Z, or a duration such as 24h", flag, text)
 }

@@ -1,21 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // books holds what the parties know about one company at the end of a test that killed processes: the service's list
 // and events, the provider's ledger, and the callbacks that the receiver accepted.
 type books struct {
 	invoices  []api.Invoice
+	credits   []api.CreditNoteSummary
 	events    []store.Event
 	ledger    []fakeprovider.LedgerDocument
 	callbacks []fakeprovider.Callback
@@ -24,16 +26,46 @@ type books struct {
 // allComplete returns an error for a submission that is not complete. accept reports whether a submission may stay as it is.
 func (b books) allComplete(accept func(api.Invoice) bool) error {
 	for _, invoice := range b.invoices {
-		s := invoice.Submission
-		if s == nil || s.Outcome == api.OutcomeRejected || accept(invoice) {
-			continue
+		if invoice.Submission == nil || accept(invoice) {
+			continue // a draft, or accepted as it is
 		}
-		if s.Outcome != api.OutcomeAcknowledged || invoice.SubmissionState == nil || invoice.ProviderInvoiceState == nil || invoice.TaxAuthorityState == nil ||
-			invoice.ReceiverState == nil || s.NextCheckAt != nil {
-			return fmt.Errorf("%s is not complete: %+v", *invoice.InvoiceNumber, *s)
+		if err := complete(*invoice.InvoiceNumber, invoice.Submission, invoice.States); err != nil {
+			return err
+		}
+	}
+	for _, note := range b.credits {
+		if err := complete(note.CreditNoteNumber, note.Submission, note.States); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// complete returns an error for a submission that is not complete.
+func complete(number string, s *api.Submission, states api.States) error {
+	if s == nil || s.Outcome == api.OutcomeRejected {
+		return nil
+	}
+	if s.Outcome != api.OutcomeAcknowledged || states.SubmissionState == nil || states.ProviderInvoiceState == nil || states.TaxAuthorityState == nil ||
+		states.ReceiverState == nil || s.NextCheckAt != nil {
+		return fmt.Errorf("%s is not complete: %+v", number, *s)
+	}
+	return nil
+}
+
+// submissions returns the current submissions of all documents by the numbers of the documents; nil is a draft. Credit notes and invoices
+// of these tests have different numbers.
+func (b books) submissions() map[string]*api.Submission {
+	out := map[string]*api.Submission{}
+	for _, invoice := range b.invoices {
+		out[*invoice.InvoiceNumber] = invoice.Submission
+	}
+	for _, note := range b.credits {
+		if out[note.CreditNoteNumber] == nil {
+			out[note.CreditNoteNumber] = note.Submission
+		}
+	}
+	return out
 }
 
 // taken returns the callbacks that the receiver answered with 200, by event.
@@ -65,21 +97,21 @@ func (b books) checkLedger() error {
 	known, accepted := map[string]bool{}, map[string]int{}
 	for _, document := range b.ledger {
 		known[document.Reference] = true
+		number := cmp.Or(document.CreditNoteNumber, document.InvoiceNumber)
 		if document.Scenario != "sandbox-rejected-validation" {
-			accepted[document.InvoiceNumber]++
+			accepted[number]++
 		}
-		if document.Accepted != 1 || document.Conflicts != 0 || accepted[document.InvoiceNumber] > 1 {
-			errs = append(errs, fmt.Errorf("the provider has accepted more than one document of %s: %+v", document.InvoiceNumber, document))
+		if document.Accepted != 1 || document.Conflicts != 0 || accepted[number] > 1 {
+			errs = append(errs, fmt.Errorf("the provider has accepted more than one document of %s: %+v", number, document))
 		}
 	}
-	for _, invoice := range b.invoices {
-		s := invoice.Submission
+	for number, s := range b.submissions() {
 		clear := s != nil && s.Outcome != api.OutcomeUnknown
 		if clear && !known[s.ID] {
-			errs = append(errs, fmt.Errorf("%s is %s, but the provider does not have it", *invoice.InvoiceNumber, s.Outcome))
+			errs = append(errs, fmt.Errorf("%s is %s, but the provider does not have it", number, s.Outcome))
 		}
-		if !clear && accepted[*invoice.InvoiceNumber] > 0 {
-			errs = append(errs, fmt.Errorf("the provider has %s, but the service does not know it", *invoice.InvoiceNumber))
+		if !clear && accepted[number] > 0 {
+			errs = append(errs, fmt.Errorf("the provider has %s, but the service does not know it", number))
 		}
 	}
 	return errors.Join(errs...)
@@ -127,8 +159,7 @@ func (b books) checkEvents() error {
 			ends[e.ResourceID]++
 		}
 	}
-	for _, invoice := range b.invoices {
-		s := invoice.Submission
+	for number, s := range b.submissions() {
 		if s == nil {
 			continue
 		}
@@ -137,12 +168,12 @@ func (b books) checkEvents() error {
 			want = 1
 		}
 		if ends[s.ID] != want {
-			errs = append(errs, fmt.Errorf("%s has %d terminal events, want %d", *invoice.InvoiceNumber, ends[s.ID], want))
+			errs = append(errs, fmt.Errorf("%s has %d terminal events, want %d", number, ends[s.ID], want))
 		}
 		delete(ends, s.ID)
 	}
 	for id, n := range ends {
-		errs = append(errs, fmt.Errorf("submission %s, which belongs to no invoice, has %d terminal events", id, n))
+		errs = append(errs, fmt.Errorf("submission %s, which belongs to no document, has %d terminal events", id, n))
 	}
 	return errors.Join(errs...)
 }

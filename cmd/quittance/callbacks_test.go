@@ -112,7 +112,7 @@ func passes(c fakeprovider.Callback, filters []string) (bool, error) {
 	}
 	for _, filter := range filters {
 		key, want, ok := strings.Cut(filter, "=")
-		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "path": c.Path, "answered": strconv.Itoa(c.Status)}[key]
+		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "resource": e.ResourceID, "path": c.Path, "answered": strconv.Itoa(c.Status)}[key]
 		if !ok || !known {
 			return false, fmt.Errorf("%w: filter %q", errUsage, filter)
 		}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pquerna/otp/hotp"
 )
 
 // logins logs in, after every possible error with a password or a token.
@@ -83,6 +85,36 @@ func (s *canaryStory) subscriptions() {
 	s.want(422, "POST", subscriptionsPath, jsonOf("url", "https://hooks.example/", "secret", inURL), nil)
 }
 
+// apiKeys uses an API key in the right place and in every wrong one, also after its revocation.
+func (s *canaryStory) apiKeys() {
+	body := `{"name":"` + marker + `","scopes":["read","write"]}`
+	header := map[string]string{"Idempotency-Key": "the-key"}
+	made := s.want(201, "POST", apiKeysPath, body, header)
+	key := s.field(made.body, "/data/key")
+	s.add("API key", key)
+	s.add("API key, without its ends", key[12:len(key)-6])
+	if again := s.want(201, "POST", apiKeysPath, body, header); again.header.Get("Idempotency-Replayed") == "" {
+		s.t.Errorf("the repeat is %v", again.header)
+	}
+	bearer := func(name, value string) map[string]string {
+		return map[string]string{"Authorization": "Bearer " + key, name: value}
+	}
+	s.want(200, "GET", invoicesPath, "", bearer("X-Request-Id", key))
+	s.want(200, "GET", invoicesPath, "", bearer("User-Agent", key))
+	s.want(403, "GET", apiKeysPath, "", bearer("Accept", "*/*"))
+	s.want(400, "GET", invoicesPath+"?external_id="+key, "", nil)
+	s.want(400, "POST", invoicesPath, jsonOf("invoice_number", key), nil)
+	s.want(400, "POST", invoicesPath, "{}", map[string]string{"Idempotency-Key": key})
+	s.want(400, "POST", loginPath, jsonOf("email", key, "password", key), nil)
+	s.want(404, "GET", invoicesPath+"/"+key, "", nil)
+	for _, wrong := range []map[string]string{{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"))}, {"Authorization": key}, {"Authorization": "Bearer " + key + "0"}} {
+		s.want(401, "GET", invoicesPath, "", wrong)
+	}
+	s.want(200, "GET", apiKeysPath, "", nil)
+	s.want(200, "POST", apiKeysPath+"/"+s.field(made.body, "/data/id")+"/revoke", "", nil)
+	s.want(401, "GET", invoicesPath, "", bearer("Accept", "*/*"))
+}
+
 // submissions submits an invoice for each way in which the provider echoes its credential.
 func (s *canaryStory) submissions(round string, echoes []string) {
 	for _, echo := range echoes {
@@ -110,6 +142,33 @@ func (s *canaryStory) passwords() {
 	s.want(200, "POST", "/api/v1/client/auth/logout", "", nil)
 	s.token = s.field(got.body, "/data/token")
 	s.add("second token", s.token)
+	s.secondFactor()
+}
+
+// secondFactor begins to use an authenticator app twice, confirms the second one, and logs in with a recovery code after errors.
+func (s *canaryStory) secondFactor() {
+	const totpPath = "/api/v1/client/auth/totp"
+	var shared string
+	for n := range 2 {
+		begun := s.want(200, "POST", totpPath, "", nil)
+		shared = s.field(begun.body, "/data/secret")
+		s.add(fmt.Sprintf("secret %d of an authenticator app", n+1), shared)
+	}
+	code, err := hotp.GenerateCode(shared, uint64(time.Now().Unix()/30))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	confirmed := s.want(200, "POST", totpPath+"/confirm", jsonOf("code", code), nil)
+	for n := range 10 {
+		s.add(fmt.Sprintf("recovery code %d", n+1), s.field(confirmed.body, fmt.Sprintf("/data/recovery_codes/%d", n)))
+	}
+	recovery := s.field(confirmed.body, "/data/recovery_codes/0")
+	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", s.canary("wrong code", "")[:40]), nil)
+	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", "wrong", "otp", recovery), nil)
+	s.want(422, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "opt", recovery), nil)
+	s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", recovery), nil)
+	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", recovery), nil)
+	s.want(200, "POST", totpPath+"/disable", jsonOf("current_password", s.password, "otp", s.field(confirmed.body, "/data/recovery_codes/1")), nil)
 }
 
 // settle waits until deliveries have failed permanently and the provider's documents for the company are retained.

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 type deliveryCmd struct {
@@ -27,8 +27,8 @@ func (deliveryListCmd) Help() string {
 
 // Run lists deliveries.
 func (c deliveryListCmd) Run(env environment) error {
-	return listRows(env, c.listing, func(db *store.DB, account *store.ID) ([]store.AccountDelivery, error) {
-		return db.AllDeliveries(env.ctx, account, api.DeliveryState(c.State), c.Limit)
+	return listRows(env, c.listing, func(db *store.DB, account *store.ID, limit int) ([]store.AccountDelivery, error) {
+		return db.AllDeliveries(env.ctx, account, api.DeliveryState(c.State), limit)
 	}, deliveryRecord)
 }
 

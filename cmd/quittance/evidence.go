@@ -30,7 +30,7 @@ func (evidenceCmd) Help() string {
 
 // replay returns the functions that read retained provider responses again.
 func replay() store.Replay {
-	return store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice}
+	return store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted}
 }
 
 type evidenceVerifyCmd struct {

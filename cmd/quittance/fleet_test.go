@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // fleetCredential is the credential that the servers present to the provider.

@@ -83,6 +83,9 @@ func TestGuideFlags(t *testing.T) {
 		for _, group := range leaf.AllFlags(false) {
 			for _, flag := range group {
 				flags = append(flags, "--"+flag.Name)
+				if flag.Tag.Negatable != "" {
+					flags = append(flags, "--no-"+flag.Name)
+				}
 			}
 		}
 	}

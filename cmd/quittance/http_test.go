@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -64,7 +65,15 @@ func (c caller) keyed(method, url, token, key, body string) (response, error) {
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
-	received, err := c.client.Do(request)
+	return readResponse(c.client.Do(request))
+}
+
+// form sends a form, as a browser does.
+func (c caller) form(address string, values url.Values) (response, error) {
+	return readResponse(c.client.PostForm(address, values))
+}
+
+func readResponse(received *http.Response, err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}

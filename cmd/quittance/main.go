@@ -15,9 +15,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"quittance/internal/remote"
 	"quittance/internal/store"
 )
 
@@ -34,13 +36,17 @@ type cli struct {
 	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
 	Submission      submissionCmd      `cmd:"" help:"List submissions and resolve those with an unknown outcome."`
 	Delivery        deliveryCmd        `cmd:"" help:"List webhook deliveries."`
+	Operator        operatorCmd        `cmd:"" help:"Add, list, disable and reset operators, who see the accounts of all companies."`
 	Audit           auditCmd           `cmd:"" help:"List who did what, when and why."`
 	Evidence        evidenceCmd        `cmd:"" help:"Verify, export and anchor the evidence of what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate, rotate, retire and list the keys that seal secrets in the database."`
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database, even while a server runs on it."`
 	Restored        restoredCmd        `cmd:"" help:"Record that the database was restored from a backup."`
+	Recount         recountCmd         `cmd:"" help:"Compare the counters of the overview with the invoices, and correct them."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
+
+	remote.Commands
 
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
@@ -51,6 +57,8 @@ type environment struct {
 	stdin  io.Reader
 	stdout io.Writer
 	log    *slog.Logger
+	// logTo returns a logger with the level and the format of the flags that writes elsewhere.
+	logTo func(io.Writer) *slog.Logger
 }
 
 func main() { os.Exit(run()) }
@@ -75,8 +83,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 2
 	}
-	// Ignore SIGXFSZ so that a write beyond the file size limit fails like one on a full disk instead of ending the process.
-	signal.Ignore(syscall.SIGXFSZ)
+	ignoreFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	actor, err := root.actor()
@@ -84,8 +91,8 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 2
 	}
-	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
-	if err := command.Run(env); err != nil {
+	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), logTo: root.logger}
+	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 0 // interrupted before the work began
 		}
@@ -116,7 +123,12 @@ func (c *cli) actor() (store.Actor, error) {
 // parser returns a parser that reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine()}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+}
+
+// helpGroups returns the groups of commands in the help: those without a group come first.
+func helpGroups() []kong.Group {
+	return []kong.Group{{Key: "developer", Title: "Commands for developers, which act over the API:"}}
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {

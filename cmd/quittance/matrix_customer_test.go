@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 const (
@@ -32,15 +32,16 @@ type customer struct {
 	hook, secret             string // path and signing secret of its subscription
 	tries                    int
 
-	created     map[string]string // invoice identifier to number
-	keyed       []string          // numbers that were created under a key: there is one invoice of each
-	recipients  map[string]string // changed value by invoice identifier
-	submitted   []string
-	removed     []string          // invoice identifiers
-	creditNotes map[string]bool   // identifier to whether it was voided
-	reasons     map[string]string // credit note identifier to the coded reason it was given
-	subscribed  map[string]bool   // identifier to whether it is active
-	revisions   map[string]int    // provider document to how many revisions it has
+	created          map[string]string // invoice identifier to number
+	keyed            []string          // numbers that were created under a key: there is one invoice of each
+	recipients       map[string]string // changed value by invoice identifier
+	submitted        []string
+	submittedCredits []string          // the submitted credit notes
+	removed          []string          // invoice identifiers
+	creditNotes      map[string]bool   // identifier to whether it was voided
+	reasons          map[string]string // credit note identifier to the coded reason it was given
+	subscribed       map[string]bool   // identifier to whether it is active
+	revisions        map[string]int    // provider document to how many revisions it has
 }
 
 func newCustomer(s *site) *customer {
@@ -97,6 +98,75 @@ func (c *customer) subscribe(t *testing.T) {
 	}
 }
 
+// apiKey creates an API key, uses it until the list shows that, and revokes it. A creation whose response is lost may leave a key that
+// nobody knows.
+func (c *customer) apiKey(t *testing.T) {
+	t.Helper()
+	const atKeys = "/api/v1/client/api-keys"
+	created := c.do(t, http.MethodPost, atKeys, "", `{"name":"ERP","scopes":["read"]}`, http.StatusCreated)
+	key, id := valueAt(t, created, "/data/key"), valueAt(t, created, "/data/id")
+	if err := eventually(patience, func() error {
+		if got := c.call(t, http.MethodGet, atInvoices, key, "", ""); got.status != http.StatusOK {
+			return fmt.Errorf("a call with the API key: status %d: %s", got.status, got.body)
+		}
+		list := c.do(t, http.MethodGet, atKeys, "", "", http.StatusOK)
+		if valueAt(t, list, "/data/0/id") != id || valueAt(t, list, "/data/0/last_used_at") == "null" {
+			return fmt.Errorf("the use is not shown: %s", list.body)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.do(t, http.MethodPost, atKeys+"/"+id+"/revoke", "", "", http.StatusOK)
+	if got := c.call(t, http.MethodGet, atInvoices, key, "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("a call with the revoked API key: status %d", got.status)
+	}
+}
+
+// sessions begins three sessions, ends one of them, and then all but the first.
+func (c *customer) sessions(t *testing.T) {
+	t.Helper()
+	const atSessions = "/api/v1/client/sessions"
+	var tokens []string
+	for range 3 {
+		c.login(t)
+		tokens = append(tokens, c.token)
+	}
+	list := c.do(t, http.MethodGet, atSessions, "", "", http.StatusOK)
+	if valueAt(t, list, "/data/0/current") != "true" {
+		t.Errorf("the last session is not the first of the list: %s", list.body)
+	}
+	c.token = tokens[0]
+	c.do(t, http.MethodPost, atSessions+"/"+valueAt(t, list, "/data/0/id")+"/end", "", "", http.StatusOK)
+	if got := c.call(t, http.MethodGet, atAccount, tokens[2], "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("the token of an ended session gets status %d", got.status)
+	}
+	c.do(t, http.MethodPost, atSessions+"/end-others", "", "", http.StatusOK)
+	if got := c.call(t, http.MethodGet, atAccount, tokens[1], "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("the token of another session gets status %d", got.status)
+	}
+	c.do(t, http.MethodGet, atAccount, "", "", http.StatusOK)
+}
+
+// keepBook creates a customer of the company, changes it and deletes it. If the response to the creation was lost, there may be another one.
+func (c *customer) keepBook(t *testing.T) {
+	t.Helper()
+	const atBook = "/api/v1/client/customers"
+	made := c.do(t, http.MethodPost, atBook, "", `{"recipient_name":"Dune Logistics FZE","payment_terms_days":30}`, http.StatusCreated)
+	at := atBook + "/" + valueAt(t, made, "/data/id")
+	c.do(t, http.MethodPatch, at, "", `{"payment_terms_days":14}`, http.StatusOK)
+	if days := valueAt(t, c.do(t, http.MethodGet, at, "", "", http.StatusOK), "/data/payment_terms_days"); days != "14" {
+		t.Errorf("the changed customer has %s days to pay", days)
+	}
+	if got := c.do(t, http.MethodDelete, at, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
+		t.Fatalf("deletion of a customer: %s", got.body)
+	}
+	left := valueAt(t, c.do(t, http.MethodGet, atBook, "", "", http.StatusOK), "/pagination/total")
+	if left != "0" && !(left == "1" && c.fired) {
+		t.Errorf("%s customers are left", left)
+	}
+}
+
 // create creates a draft, with an idempotency key if there is one.
 func (c *customer) create(t *testing.T, number, recipient, key string) (id string) {
 	t.Helper()
@@ -119,21 +189,33 @@ func (c *customer) redirect(t *testing.T, id, recipient, key string) {
 // document or a killed process had begun the call.
 func (c *customer) submit(t *testing.T, id string) {
 	t.Helper()
+	c.submitDocument(t, atInvoices+"/"+id)
+	c.submitted = append(c.submitted, id)
+}
+
+// submitCredit submits a credit note in the same way.
+func (c *customer) submitCredit(t *testing.T, id string) {
+	t.Helper()
+	c.submitDocument(t, atCreditNotes+"/"+id)
+	c.submittedCredits = append(c.submittedCredits, id)
+}
+
+func (c *customer) submitDocument(t *testing.T, path string) {
+	t.Helper()
 	if err := eventually(patience, func() error {
-		got := c.do(t, http.MethodPost, atInvoices+"/"+id+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway, http.StatusConflict)
+		got := c.do(t, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway, http.StatusConflict)
 		switch got.status {
 		case http.StatusOK, http.StatusAccepted:
 			return nil
 		case http.StatusConflict:
 			if code := valueAt(t, got, "/error/code"); code != string(api.CodeSubmissionInProgress) {
-				t.Fatalf("submit of %s: %s", c.created[id], got.body)
+				t.Fatalf("submit of %s: %s", path, got.body)
 			}
 		}
 		return fmt.Errorf("status %d: %s", got.status, got.body)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c.submitted = append(c.submitted, id)
 }
 
 // ended waits until the submission of an invoice is complete and returns its outcome.
@@ -219,6 +301,9 @@ func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 	if b.invoices, err = readAll[api.Invoice](get, atInvoices); err != nil {
 		t.Fatal(err)
 	}
+	if b.credits, err = readAll[api.CreditNoteSummary](get, atCreditNotes); err != nil {
+		t.Fatal(err)
+	}
 	if b.events, err = storetest.Events(t.Context(), tenant, 0, 100_000); err != nil {
 		t.Fatal(err)
 	}
@@ -302,6 +387,12 @@ func (c *customer) auditInvoices(t *testing.T, invoices []api.Invoice) {
 
 func (c *customer) auditCreditNotes(t *testing.T) {
 	t.Helper()
+	for _, id := range c.submittedCredits {
+		got := c.do(t, http.MethodGet, atCreditNotes+"/"+id, "", "", http.StatusOK)
+		if outcome := valueAt(t, got, "/data/submission/outcome"); outcome != string(api.OutcomeAcknowledged) {
+			t.Errorf("the submission of a credit note was acknowledged but is %s", got.body)
+		}
+	}
 	for id, voided := range c.creditNotes {
 		got := c.do(t, http.MethodGet, atCreditNotes+"/"+id, "", "", http.StatusOK)
 		if at := valueAt(t, got, "/data/voided_at"); (at != "null") != voided {

@@ -163,6 +163,9 @@ func (s *site) reach(t *testing.T) {
 			BaseURL: s.providerURL, Credential: secret.New(siteCredential)})
 	}
 	if err == nil {
+		_, err = db.ConfirmCreditNotes(t.Context(), added.ID, "contract", "mapping")
+	}
+	if err == nil {
 		_, err = db.ActivateConnection(t.Context(), added.ID)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.
@@ -26,9 +26,15 @@ func stories() map[string]tale {
 	never := []string{"--purchase-interval", "1h"}
 	return map[string]tale{
 		"desk":      {append([]string{"--password-cost", "m=20480,t=2,p=1"}, never...), desk}, // a cost that has risen
+		"people":    {never, people},
+		"factor":    {never, factor},
+		"operators": {append([]string{"--operator-listen", "127.0.0.1:0"}, never...), operators},
+		"counts":    {never, counts},
 		"sale":      {never, sale},
 		"doubt":     {never, doubt},
 		"purchases": {[]string{"--purchase-interval", "200ms"}, purchases},
+		"retention": {[]string{"--purchase-interval", "200ms"}, retention},
+		"queue":     {[]string{"--purchase-interval", "200ms"}, queue},
 		"office":    {never, office},
 		"reset":     {never, reset},
 		"restored":  {never, restored},
@@ -37,7 +43,7 @@ func stories() map[string]tale {
 
 const ordinary = "1234567890"
 
-// desk covers everything that needs no provider: drafts, credit notes, subscriptions and the customer's own access.
+// desk covers everything that needs no provider: drafts, credit notes, subscriptions, the customer book and the customer's own access.
 func desk(t *testing.T, c *customer) {
 	c.login(t)
 	other := c.token // a second session of the same user
@@ -58,12 +64,15 @@ func desk(t *testing.T, c *customer) {
 	c.do(t, http.MethodPost, atSubscriptions+"/"+id+"/deactivate", "", "", http.StatusOK)
 	c.subscribed[id] = false
 
+	c.keepBook(t)
+	c.apiKey(t)
 	c.changePassword(t, "three mild walruses sing")
 	if got := c.call(t, http.MethodGet, atAccount, other, "", ""); got.status != http.StatusUnauthorized {
 		t.Errorf("another token of the user gets status %d after the password change", got.status)
 	}
 	c.logout(t)
 	c.login(t)
+	c.sessions(t)
 	c.audit(t)
 }
 
@@ -84,7 +93,7 @@ func doubt(t *testing.T, c *customer) {
 	c.audit(t)
 }
 
-// sale covers the submission of valid and invalid invoices and the callbacks about them.
+// sale covers the submission of valid and invalid invoices and of a credit note, and the callbacks about them.
 func sale(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
@@ -103,6 +112,7 @@ func sale(t *testing.T, c *customer) {
 	if outcome := c.ended(t, refused); outcome != api.OutcomeAcknowledged {
 		t.Errorf("a corrected invoice ends as %s", outcome)
 	}
+	c.submitCredit(t, c.credit(t, accepted, "CN-1", "credit-1"))
 	c.settle(t)
 	delivery := valueAt(t, c.do(t, http.MethodGet, atDeliveries, "", "", http.StatusOK), "/data/0/id")
 	c.do(t, http.MethodPost, atDeliveries+"/"+delivery+"/redeliver", "", "", http.StatusOK)
@@ -124,13 +134,24 @@ func (c *customer) delivered(t *testing.T) {
 	}
 }
 
-// purchases covers incoming documents, one of them revised, and history that is removed by age.
+// purchases covers incoming documents, one of them revised.
 func purchases(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
-	for n := range 5 {
+	for n := range 3 {
 		c.receive(t, fmt.Sprintf("IN-%d", n+1), 1)
 	}
+	c.receive(t, "IN-1", 2)
+	c.settle(t)
+	c.delivered(t)
+	c.audit(t)
+}
+
+// retention covers history that is removed by age.
+func retention(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	c.receive(t, "IN-1", 1)
 	c.receive(t, "IN-1", 2)
 	c.settle(t)
 	c.delivered(t)
@@ -143,7 +164,7 @@ func purchases(t *testing.T, c *customer) {
 	}
 	time.Sleep(time.Until(before[len(before)-1].OccurredAt.Add(retained))) // the evidence of aged rows would be a fault
 	c.flags = append(c.flags, "--retain-events", retained.String(), "--retain-attempts", retained.String())
-	c.receive(t, "IN-6", 1)
+	c.receive(t, "IN-2", 1)
 	if err := eventually(patience, func() error {
 		c.running(t)
 		left, err := storetest.Events(t.Context(), tenant, 0, 1000)
@@ -157,7 +178,7 @@ func purchases(t *testing.T, c *customer) {
 	c.auditRetained(t, before)
 }
 
-// retained is how long the story of purchases keeps history: longer than a killed server takes to restart, so that
+// retained is how long the story of retention keeps history: longer than a killed server takes to restart, so that
 // everything after the scan at the start is kept.
 const retained = 10 * time.Second
 
@@ -237,6 +258,8 @@ func office(t *testing.T, c *customer) {
 	c.command(t, "", "account", "rename", second.account, "--company", "Dune Logistics LLC")
 	c.command(t, "", "account", "user", "disable", second.account, "--email", "clerk@dune.example")
 	c.command(t, "", "account", "user", "enable", second.account, "--email", "clerk@dune.example")
+	c.command(t, "", "account", "login-policy", second.account, "--require", "any")
+	c.command(t, "", "account", "user", "unlink", second.account, "--email", "clerk@dune.example")
 	c.command(t, "", "account", "suspend", second.account)
 	if got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, second.email, second.password)); got.status != http.StatusForbidden {
 		t.Errorf("a suspended account logs in: %d", got.status)
@@ -244,6 +267,7 @@ func office(t *testing.T, c *customer) {
 	c.command(t, "", "account", "reactivate", second.account)
 	c.connect(t, second.account)
 	c.command(t, siteCredential, "connection", "replace-credential", c.connected, "--credential-file", "-")
+	c.command(t, "", "connection", "confirm-credit-notes", c.connected, "--contract", "contract", "--mapping", "mapping")
 	c.command(t, "", "key", "rotate")
 	c.retireKeys(t)
 

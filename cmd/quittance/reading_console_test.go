@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // chosenPassword is the password that users of a test choose to replace their first one.

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // onDatabases runs a test on each engine, with the address of a new database that has a schema, because administration

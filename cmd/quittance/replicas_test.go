@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/pgtest"
-	"quittance/sdk/go/api"
 )
 
 // The sizes of the races.

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"quittance/internal/fakeprovider"
+	"quittance/internal/remote"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -37,6 +41,9 @@ type sandboxRunCmd struct {
 	Database       string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://…; defaults to a file in the data directory."`
 	Chaos          string `enum:"off,low,high" default:"low" help:"How often the provider sandbox misbehaves at random: ${enum}. With low, few calls fail and all recover without help; with high, a third of all calls fail in nearly every possible way."`
 	ChaosSeed      uint64 `placeholder:"N" help:"Seed for the random misbehaviour, to repeat a run; 0 or no value picks a random seed and prints it."`
+	Example        bool   `default:"true" negatable:"" help:"Add a second company, whose invoices stand in every state."`
+	ConfigDir      string `type:"path" placeholder:"DIR" help:"Directory to write the profile sandbox of quittance listen and trigger to; by default quittance in the user's configuration directory."`
+	Output         string `enum:"auto,lines,log" default:"auto" help:"What is shown after the start: lines, a short line for each thing that happens, with the log in a file; log, the log; auto, lines on a terminal and otherwise the log."`
 	ReadyFile      string `placeholder:"PATH" help:"File to write addresses and credentials to, as JSON, once everything is ready."`
 }
 
@@ -49,6 +56,13 @@ func (sandboxRunCmd) Help() string {
 
 // Run runs a sandbox until the process receives a stop signal.
 func (c sandboxRunCmd) Run(env environment) (err error) {
+	var said narration
+	if c.Output == "lines" || c.Output == "auto" && onTerminal() {
+		if said, err = narrate(&env); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, said.file.Close()) }()
+	}
 	config, err := c.config(env)
 	if err != nil {
 		return err
@@ -63,19 +77,56 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	}
 	seed := chaosSeed(env, c.Chaos, c.ChaosSeed)
 	running, err := sandbox.Start(env.ctx, sandbox.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data,
-		Chaos: c.Chaos, ChaosSeed: seed, Log: env.log})
+		Chaos: c.Chaos, ChaosSeed: seed, Example: c.Example, Log: env.log})
 	if err != nil {
-		return err
+		return whileStarting(env.ctx, err)
 	}
-	return running.Run(env.ctx, func(info sandbox.Info) error {
+	forget := func() error { return nil }
+	ctx, stop := context.WithCancel(env.ctx)
+	var following sync.WaitGroup
+	err = running.Run(env.ctx, func(info sandbox.Info) (err error) {
+		if forget, err = c.keepProfile(env, running, info); err != nil {
+			return err
+		}
 		if c.ReadyFile != "" {
 			if err := sandbox.WriteReadyFile(c.ReadyFile, info); err != nil {
 				return err
 			}
 		}
-		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == "", chaosNote(c.Chaos, seed)))
+		if _, err = fmt.Fprint(env.stdout, welcome(info, c.Data == "", chaosNote(c.Chaos, seed), said.path)); err == nil && said.file != nil {
+			following.Go(func() { said.begin(ctx, env.log, running) })
+		}
 		return err
 	})
+	stop()
+	following.Wait()
+	return errors.Join(err, forget())
+}
+
+// keepProfile writes the profile for the commands of developers, and returns what removes it at the end. Without a place for it, a sandbox
+// works all the same.
+func (c sandboxRunCmd) keepProfile(env environment, running *sandbox.Sandbox, info sandbox.Info) (forget func() error, err error) {
+	forget = func() error { return nil }
+	key, err := running.APIKey(env.ctx)
+	if err != nil {
+		return forget, err
+	}
+	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID, Company: info.Company, Credential: key,
+		Simulated: &remote.Simulated{ProviderURL: info.ProviderURL, Credential: secret.New(info.ProviderCredential), ReceiverURL: info.ReceiverURL}})
+	if err != nil {
+		env.log.WarnContext(env.ctx, "no profile was written for the commands of developers: use quittance login", "error", err)
+	} else if c.Data == "" {
+		forget = remove // the company is removed at the end too
+	}
+	return forget, nil
+}
+
+// invokedAs returns how the user can run this program again: as it was called, or by go run, which removes the program at its end.
+func invokedAs(argument string) string {
+	if strings.Contains(filepath.ToSlash(argument), "/go-build") {
+		return "go run ./cmd/quittance"
+	}
+	return argument
 }
 
 // chaosSeed returns the seed of a run's random misbehaviour: the requested one, or a random one. It logs the seed so that
@@ -159,13 +210,18 @@ func (c sandboxResetCmd) Run(env environment) error {
 }
 
 // welcome returns the text that a sandbox prints once it is ready.
-func welcome(info sandbox.Info, temporary bool, chaos string) string {
+func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("")
 	line("  Quittance sandbox. Use synthetic data only. Results here prove nothing about production.")
 	line("")
-	line("  Console    %s   (open it in a browser and log in)", info.ConsoleURL)
+	if e := info.Example; e != nil && e.LoginURL != "" {
+		line("  Open       %s", e.LoginURL)
+		line("             (logs you in once to %s, whose invoices stand in every state; later: %s, %s)", e.Company, e.Email, e.Password)
+		line("")
+	}
+	line("  Console    %s", info.ConsoleURL)
 	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
 	line("  Provider   %s%s", info.ProviderURL, chaos)
 	line("  Receiver   %s   (list what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
@@ -174,6 +230,17 @@ func welcome(info sandbox.Info, temporary bool, chaos string) string {
 		keeps = "   (temporary, removed at the end; use --data DIR to keep it)"
 	}
 	line("  Data       %s%s", info.DataDir, keeps)
+	if logFile != "" {
+		line("  Log        %s", logFile)
+	}
+	line("")
+	line("  Receive webhooks in your own program, without a certificate, and make something happen:")
+	line("")
+	program := invokedAs(os.Args[0])
+	line("  %s listen --profile sandbox --forward-to http://localhost:3000/hooks", program)
+	line("  %s trigger --profile sandbox accepted", program)
+	line("")
+	line("  The profile sandbox is this sandbox's, with an API key. To be somebody else: %s login --url %s --email EMAIL", program, info.BaseURL)
 	line("")
 	line("  Company    %s   (account %s)", info.Company, info.AccountID)
 	line("  E-mail     %s", info.Email)
@@ -184,6 +251,7 @@ func welcome(info sandbox.Info, temporary bool, chaos string) string {
 		return b.String()
 	}
 	line("  Password   %s   (shown only once)", info.Password)
+	line("  Log in     %s   (works once)", info.LoginURL)
 	line("")
 	line("  A first submission:")
 	line("")

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quittance/internal/pgtest"
+	"quittance/internal/provider/providertest"
 	"quittance/internal/sandbox"
 )
 
@@ -39,6 +40,8 @@ import (
 //	                            create a complete draft, and set VAR to its identifier
 //	race COUNT URL... STATUS... POST to every URL COUNT times, concurrently; each response must have one of the statuses
 //	parse FILE                  use a file, or the stdout of a command, as the last response
+//	access-point ...            start or control a stand-in for the access point e-invoice.be: see access_point_test.go
+//	storecove ...               start or control a stand-in for the service Storecove: see storecove_test.go
 //	save VAR POINTER            set VAR to a value of the last response
 //
 // and the following checks. A leading "!" negates a check, and a leading "wait-for" repeats it until it holds:
@@ -46,7 +49,10 @@ import (
 //	json POINTER WANT           a value of the last response (JSON pointer; a final /- selects the length of a list)
 //	get URL POINTER WANT        the same for a response that is fetched now
 //	ledger POINTER WANT         the same for the provider sandbox's ledger
-//	callbacks COUNT [event=E] [invoice=ID] [path=P] [answered=STATUS]
+//	access-point-has POINTER WANT
+//	                            the same for the documents of the access point
+//	storecove-has POINTER WANT  the same for what Storecove counts
+//	callbacks COUNT [event=E] [invoice=ID] [resource=ID] [path=P] [answered=STATUS]
 //	                            the number of callbacks to $HOOKS, or to another path of its server; 1+ means one or more
 //	verify-callbacks SECRET [filters...]
 //	                            there are callbacks, and all comply with docs/webhooks.md, signed with SECRET
@@ -56,11 +62,11 @@ import (
 //	tamper STATEMENT            run a statement, in which $NAMES are replaced, directly on the sandbox's database
 var commands = map[string]func(w *world, args []string) error{
 	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9, "receiver": (*world).receiver,
-	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "parse": (*world).parse, "save": (*world).save,
+	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "access-point": (*world).accessPoint, "storecove": (*world).storecove, "parse": (*world).parse, "save": (*world).save,
 }
 
 var checks = map[string]func(w *world, args []string) error{
-	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "log": (*world).logged, "tamper": (*world).tamper,
+	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "access-point-has": (*world).accessPointHas, "storecove-has": (*world).storecoveHas, "log": (*world).logged, "tamper": (*world).tamper,
 	"callbacks": (*world).callbacks, "verify-callbacks": (*world).verifyCallbacks, "last-callback": (*world).lastCallback,
 }
 
@@ -127,6 +133,8 @@ type world struct {
 	running map[string]*process
 	flags   []string // of the sandbox
 	last    []byte   // body of the last answer
+	ap      *providertest.EInvoiceBE
+	sc      *storecoveWorld
 	closers []func()
 }
 
@@ -222,7 +230,7 @@ func (w *world) runSandbox(dir string, flags []string) (info sandbox.Info, err e
 	if err := os.RemoveAll(ready); err != nil {
 		return info, err
 	}
-	p, err := start(dir, sandboxName, append([]string{"sandbox", "--chaos", "off", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
+	p, err := start(dir, sandboxName, append([]string{"sandbox", "--chaos", "off", "--no-example", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
 	if err != nil {
 		return info, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 type tuning struct {
 	transport
 	MetricsListen    string         `placeholder:"ADDR" help:"Address that serves Prometheus metrics at /metrics; disabled by default."`
+	OperatorListen   string         `placeholder:"ADDR" help:"Address that serves the pages of operators, apart from the customers' address: a loopback address, unless with TLS or --behind-proxy. Disabled by default."`
 	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For header is trusted; required with --behind-proxy."`
 	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
 	MaxRequests      int            `default:"2048" help:"Maximum number of requests processed at a time; the server answers 503 to further ones."`
@@ -37,6 +39,7 @@ type tuning struct {
 	RetryFirst       time.Duration  `default:"5s" help:"Delay before the second attempt of a webhook delivery; it triples with each attempt."`
 	RetryAttempts    int            `default:"12" help:"Maximum number of attempts of one webhook delivery, including the first."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"Time-out of one webhook attempt."`
+	PrintTimeout     time.Duration  `default:"30s" help:"Time-out of the making of one PDF file."`
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Non-public addresses that webhooks may reach. Not allowed in production."`
 	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Public addresses that webhooks must not reach: your own networks, and the prefix of your own NAT64 gateway."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Additional certificate authorities (PEM) to trust for webhook destinations. Not allowed in production."`
@@ -53,9 +56,9 @@ type tuning struct {
 // config returns the part of a service's configuration that the shared flags determine.
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
-		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
+		MetricsListen: t.MetricsListen, OperatorListen: t.OperatorListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
-		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
+		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout,
 		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: version(), Log: env.log,
@@ -88,14 +91,18 @@ func (t tuning) config(env environment) (service.Config, error) {
 
 type serveCmd struct {
 	tuning
-	Environment choice `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is used for (required)."`
-	Database    string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://… (required)."`
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address that serves the API, and /healthz and /readyz in every role (default: ${default})."`
-	KeyFile     string `placeholder:"FILE" help:"Key file that seals secrets in the database (required); see key generate."`
-	Role        string `enum:"all,api,worker" default:"all" help:"Work that this process does: ${enum}."`
-	TLSCert     string `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"TLS certificate chain (PEM)."`
-	TLSKey      string `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Private key of the TLS certificate (PEM)."`
-	BehindProxy bool   `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
+	Environment choice            `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is used for (required)."`
+	Database    string            `placeholder:"URL" help:"Database: sqlite:PATH or postgres://… (required)."`
+	Listen      string            `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address that serves the API, and /healthz and /readyz in every role (default: ${default})."`
+	KeyFile     string            `placeholder:"FILE" help:"Key file that seals secrets in the database (required); see key generate."`
+	Role        string            `enum:"all,api,worker" default:"all" help:"Work that this process does: ${enum}."`
+	TLSCert     string            `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"TLS certificate chain (PEM)."`
+	TLSKey      string            `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Private key of the TLS certificate (PEM)."`
+	PublicURL   account.PublicURL `name:"public-url" placeholder:"URL" help:"Address at which people reach the service, for the links of invitations, such as https://invoices.example; by default the host that the request names."`
+	OIDCIssuer  string            `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider at which people may log in to the console, such as https://login.example; needs --public-url."`
+	OIDCClient  string            `name:"oidc-client-id" placeholder:"ID" help:"Identifier of this service at the OpenID provider."`
+	OIDCSecret  string            `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of this service at the OpenID provider."`
+	BehindProxy bool              `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
 }
 
 // Help is shown by --help.
@@ -139,17 +146,32 @@ func (c serveCmd) Run(env environment) error {
 	}
 	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
 	config.Environment, config.Database, config.Listen = string(c.Environment), c.Database, c.Listen
-	config.TLSCert, config.TLSKey, config.BehindProxy = c.TLSCert, c.TLSKey, c.BehindProxy
+	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
+	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
+	if c.OIDCSecret != "" {
+		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
+			return fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+	}
 	config.API, config.Workers = c.Role != "worker", c.Role != "api"
 	running, err := service.Open(env.ctx, config)
 	if err != nil {
-		return err
+		return whileStarting(env.ctx, err)
 	}
 	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", config.Environment, "role", c.Role,
-		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress())
+		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress(), "operators", running.OperatorAddress())
 	debug.FreeOSMemory() // starting allocates twice as much memory as stays in use
 	err = running.Run(env.ctx)
 	env.log.InfoContext(env.ctx, "stopped", "error", err)
+	return err
+}
+
+// whileStarting returns an error of a server that did not start. If it was told to stop meanwhile, the error says so: a statement that
+// is interrupted then fails with an error of the database's own.
+func whileStarting(ctx context.Context, err error) error {
+	if stopped := ctx.Err(); stopped != nil {
+		return fmt.Errorf("%w: %w", stopped, err)
+	}
 	return err
 }
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 type submissionCmd struct {
@@ -29,15 +29,18 @@ func (submissionListCmd) Help() string {
 
 // Run lists submissions.
 func (c submissionListCmd) Run(env environment) error {
-	return listRows(env, c.listing, func(db *store.DB, account *store.ID) ([]store.AccountSubmission, error) {
-		return db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), c.Limit)
+	return listRows(env, c.listing, func(db *store.DB, account *store.ID, limit int) ([]store.AccountSubmission, error) {
+		return db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), limit)
 	}, submissionRecord)
 }
 
 func submissionRecord(s store.AccountSubmission) []field {
-	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.Number}, {"outcome", s.Outcome},
+	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.InvoiceNumber}, {"outcome", s.Outcome},
 		{"attempted_at", s.AttemptedAt.Format(time.RFC3339)}, {"last_checked_at", timeOrNil(s.LastCheckedAt)}, {"next_check_at", timeOrNil(s.NextCheckAt)},
 		{"connection_id", s.Connection}, {"invoice_id", s.Invoice}, {"provider_reference", textOrNil(s.ProviderReference)}, {"current", s.Current}}
+	if !s.CreditNote.IsZero() {
+		record = append(record, field{"credit_note_id", s.CreditNote}, field{"credit_note_number", s.Number})
+	}
 	if r := s.Resolved; r != nil {
 		record = append(record, field{"resolved_by", r.By}, field{"resolved_at", r.At.Format(time.RFC3339)}, field{"decision", r.Decision}, field{"reason", r.Reason},
 			field{"contradicted_at", timeOrNil(r.ContradictedAt)})

@@ -17,8 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"quittance/client/api"
 	"quittance/internal/pgtest"
-	"quittance/sdk/go/api"
 )
 
 // TestPostgresInTrouble makes the PostgreSQL server lose its connections and the responses to its commits, stall, and

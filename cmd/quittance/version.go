@@ -6,12 +6,12 @@ import (
 	"quittance/internal/buildinfo"
 )
 
-// These are set by the linker (-X) for a release, and empty otherwise.
-var release, commit, date string //nolint:gochecknoglobals // only the linker can set them
+// release is set by the linker (-X) for a release, and empty otherwise.
+var release string //nolint:gochecknoglobals // only the linker can set it
 
 // thisBuild describes this binary.
 func thisBuild() buildinfo.Info {
-	return buildinfo.Current(buildinfo.Info{Version: release, Commit: commit, Date: date})
+	return buildinfo.Current(release)
 }
 
 // version returns the release of this binary, or devel with the commit if it is not a release.
@@ -29,23 +29,24 @@ func (versionCmd) Help() string {
 	return `Example:
   quittance version --json
 
+The record has the version, the commit and its date, whether the source was modified, the version of Go and the platform.
 A build that is not a release prints devel+ and its commit. The approval of a production connection names this version as its release.`
 }
 
 // Run prints the version.
 func (c versionCmd) Run(env environment) error {
 	if c.JSON {
-		b := thisBuild()
-		return printJSON(env, object{{"version", b.Version}, {"commit", textOr(b.Commit)}, {"date", textOr(b.Date)}})
+		return printJSON(env, versionRecord(thisBuild()))
 	}
 	_, err := fmt.Fprintln(env.stdout, versionLine())
 	return err
 }
 
-// textOr returns nil for an empty text.
-func textOr(text string) any {
-	if text == "" {
-		return nil
+// versionRecord describes a build as a record. What is not known about its source is null.
+func versionRecord(b buildinfo.Info) object {
+	var commit, date, modified any
+	if b.Commit != "" {
+		commit, date, modified = b.Commit, b.Date, b.Modified
 	}
-	return text
+	return object{{"version", b.Version}, {"commit", commit}, {"date", date}, {"modified", modified}, {"go", b.Go}, {"platform", b.Platform}}
 }

@@ -1,4 +1,4 @@
-// Package account authenticates users: login, bearer tokens, sessions, passwords and their limits.
+// Package account authenticates users: login, bearer tokens, sessions, passwords and their limits. It also creates API keys.
 //
 // Its invariants: every limit is charged atomically, for all replicas, before a password is hashed, and a correct password is
 // refunded what it need not pay; holders take turns to have passwords hashed; an unknown e-mail address and a wrong password are
@@ -8,6 +8,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,8 @@ type Service struct {
 	DB     *store.DB
 	Random io.Reader
 	Now    func() time.Time
+	// Environment is the environment that is served: local, sandbox or production.
+	Environment string
 	// TokenTTL is how long a token lives.
 	TokenTTL time.Duration
 	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 disables every login limit.
@@ -60,8 +63,21 @@ type Service struct {
 type Login struct {
 	Token   secret.Text
 	Expires time.Time
+	// Pending is the secret of a login in a browser that only lacks the second factor; Expires is when it ends. The other fields are zero.
+	Pending secret.Text
 	User    store.User
 	Account store.Account
+}
+
+// Credentials is what a user logs in with.
+type Credentials struct {
+	Email, Password string
+	// Means is how the user has got the password: typed in, which is the default, or from a login link.
+	Means store.LoginMeans
+	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor.
+	OTP string
+	// UserAgent is the User-Agent of the request, by which people recognize the session.
+	UserAgent string
 }
 
 // NormalizeEmail returns the form in which e-mail addresses are stored and compared: without surrounding white space and in
@@ -69,20 +85,21 @@ type Login struct {
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Login checks a password and creates a bearer token. from is the address of the client. It returns the limit in any case. The
-// error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or [store.ErrSuspended] if the password is correct.
-func (s *Service) Login(ctx context.Context, from, email, password string) (Login, Limit, error) {
-	return s.login(ctx, from, email, password, secret.NewToken, secret.Digest)
+// error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or if the password is correct, [store.ErrSuspended],
+// [store.ErrSignOnRequired], [store.ErrFactorRequired] or [ErrOTPRequired].
+func (s *Service) Login(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
+	return s.login(ctx, from, given, store.ClientAPI, secret.NewToken, secret.Digest)
 }
 
 // StartSession is [Service.Login] for a browser, with the same limits and errors. It creates the secret of a session, which is not
-// a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a reset, or after TokenTTL.
-func (s *Service) StartSession(ctx context.Context, from, email, password string) (Login, Limit, error) {
-	return s.login(ctx, from, email, password, secret.NewSession, secret.SessionDigest)
+// a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a reset, or after TokenTTL. With
+// [ErrOTPRequired] it returns a login to be completed by [Service.CompleteSession].
+func (s *Service) StartSession(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
+	return s.login(ctx, from, given, store.ClientConsole, secret.NewSession, secret.SessionDigest)
 }
 
-func (s *Service) login(ctx context.Context, from, email, password string, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
-	email = NormalizeEmail(email)
-	a, err := s.begin(ctx, from, email)
+func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
+	a, err := s.begin(ctx, from, NormalizeEmail(given.Email))
 	if err != nil {
 		return Login{}, limitOf(err), err
 	}
@@ -91,42 +108,62 @@ func (s *Service) login(ctx context.Context, from, email, password string, draw 
 		return Login{}, a.limit, errors.Join(fmt.Errorf("make a token: %w", err), a.cancel(ctx))
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := a.authenticate(ctx, password, digest(token), expires)
+	user, account, err := a.authenticate(ctx, given, store.NewToken{Digest: digest(token), ExpiresAt: expires, Client: client,
+		Means: cmp.Or(given.Means, store.LoginByPassword), UserAgent: given.UserAgent})
 	switch {
 	case errors.Is(err, ErrInvalidCredentials):
 		return Login{}, a.limit, err
-	case errors.Is(err, store.ErrSuspended): // only a caller with the correct password gets this error
+	case errors.Is(err, store.ErrSuspended), errors.Is(err, store.ErrSignOnRequired), errors.Is(err, store.ErrFactorRequired): // only a caller with the correct password gets this error
 		return Login{}, a.limit, errors.Join(err, a.refundFailure(ctx))
+	case errors.Is(err, ErrOTPRequired): // as above
+		return a.requireOTP(ctx, user, given, client)
 	case err != nil:
 		return Login{}, a.limit, errors.Join(err, a.cancel(ctx))
 	}
-	if err := a.rehash(ctx, user, password); err != nil {
+	if err := a.rehash(ctx, user, given.Password); err != nil {
 		return Login{}, a.limit, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.refundFailure(ctx, a.trustedSource())
+	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, errors.Join(a.refundCode(ctx), a.refundFailure(ctx, a.trustedSource()))
+}
+
+// requireOTP ends a login with the correct password that lacks the second factor. One in a browser can be completed.
+func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credentials, client store.SessionClient) (Login, Limit, error) {
+	var pending Login
+	var err error
+	if client == store.ClientConsole {
+		pending, err = a.beginLogin(ctx, user, cmp.Or(given.Means, store.LoginByPassword))
+	}
+	return pending, a.limit, errors.Join(ErrOTPRequired, err, a.refundFailure(ctx))
 }
 
 // maxComparisons is how often an attempt compares a password: a second time only if the hash has changed between the comparison
 // and its use.
 const maxComparisons = 2
 
-// authenticate compares the password and creates the token. The error is [ErrInvalidCredentials], [store.ErrSuspended], or the
-// reason why the password could not be compared.
-func (a *attempt) authenticate(ctx context.Context, password string, digest [32]byte, expires time.Time) (store.User, store.Account, error) {
+// authenticate compares the password, then the code of the second factor, and creates the token. The error is [ErrInvalidCredentials],
+// [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the password could not be compared.
+func (a *attempt) authenticate(ctx context.Context, given Credentials, add store.NewToken) (store.User, store.Account, error) {
 	for range maxComparisons {
 		user, err := a.DB.UserByEmail(ctx, a.email)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return store.User{}, store.Account{}, err
 		}
 		// Without a user the hasher does the same work for a decoy, so that the time reveals nothing.
-		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, password)
+		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, given.Password)
 		if err != nil {
 			return store.User{}, store.Account{}, err
 		}
 		if !right || user.DisabledAt != nil { // a disabled user gets the same error in the same time
 			break
 		}
-		account, err := a.DB.CreateToken(ctx, user, digest, expires)
+		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to others.
+		if add.Proof, err = a.proveFactor(ctx, user, given.OTP); err != nil {
+			return user, store.Account{}, err
+		}
+		account, err := a.DB.CreateToken(ctx, user, add)
+		if errors.Is(err, store.ErrSecondFactor) {
+			err = ErrOTPRequired
+		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return user, account, err
 		}

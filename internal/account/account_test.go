@@ -56,7 +56,7 @@ func limited(err error) bool {
 // TestLogin: the correct password returns a token that authenticates the account until it expires. Only its digest is stored.
 func TestLogin(t *testing.T) {
 	s, db, account := newService(t)
-	login, limit, err := s.Login(t.Context(), home, "  OWNER@example.com ", password)
+	login, limit, err := s.Login(t.Context(), home, Credentials{Email: "  OWNER@example.com ", Password: password})
 	must(t, err)
 	if login.User.Email != email || login.Account.ID != account.ID || login.Account.Company != account.Company || !login.Expires.Equal(db.Clock.Now().Add(12*time.Hour)) {
 		t.Errorf("login %+v", login)
@@ -75,7 +75,7 @@ func TestLogin(t *testing.T) {
 	db.Clock.Advance(12 * time.Hour)
 	_, err = db.Authenticate(t.Context(), secret.Digest(login.Token))
 	wantErr(t, err, store.ErrNotFound)
-	second, _, err := s.Login(t.Context(), home, email, password)
+	second, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	must(t, err)
 	if second.Token.Equal(login.Token) {
 		t.Error("two logins got the same token")
@@ -87,8 +87,8 @@ func TestLogin(t *testing.T) {
 func TestEqualResponses(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, wrong, wrongErr := s.Login(ctx, home, email, "wrong")
-	_, unknown, unknownErr := s.Login(ctx, home, "nobody@example.com", password)
+	_, wrong, wrongErr := s.Login(ctx, home, Credentials{Email: email, Password: "wrong"})
+	_, unknown, unknownErr := s.Login(ctx, home, Credentials{Email: "nobody@example.com", Password: password})
 	wantErr(t, wrongErr, ErrInvalidCredentials)
 	if wrongErr.Error() != unknownErr.Error() || wrong != unknown {
 		t.Errorf("wrong: %v %+v, unknown: %v %+v", wrongErr, wrong, unknownErr, unknown)
@@ -98,7 +98,7 @@ func TestEqualResponses(t *testing.T) {
 	}
 	// An unreadable hash gives an error only if it is used, which shows that an unknown address uses the decoy.
 	s.Hasher.decoy = "unreadable"
-	_, _, err := s.Login(ctx, home, "nobody@example.com", password)
+	_, _, err := s.Login(ctx, home, Credentials{Email: "nobody@example.com", Password: password})
 	wantErr(t, err, errHashFormat)
 }
 
@@ -106,12 +106,12 @@ func TestEqualResponses(t *testing.T) {
 func TestSuspended(t *testing.T) {
 	s, db, account := newService(t)
 	must(t, db.SuspendAccount(t.Context(), account.ID))
-	_, _, err := s.Login(t.Context(), home, email, "wrong")
+	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrInvalidCredentials)
 	if errors.Is(err, store.ErrSuspended) {
 		t.Error("a wrong password learns that the account is suspended")
 	}
-	_, _, err = s.Login(t.Context(), home, email, password)
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, store.ErrSuspended)
 }
 
@@ -123,7 +123,7 @@ func TestLimitBeforeHash(t *testing.T) {
 	try := func(from string, want error, hashed int64) Limit {
 		t.Helper()
 		before := hashes.Load()
-		_, limit, err := s.Login(ctx, from, email, password)
+		_, limit, err := s.Login(ctx, from, Credentials{Email: email, Password: password})
 		if want == nil && !limited(err) || want != nil && !errors.Is(err, want) || hashes.Load()-before != hashed {
 			t.Errorf("%v after %d passwords were compared", err, hashes.Load()-before)
 		}
@@ -170,11 +170,11 @@ func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 func TestSourceLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	spendLogins(t, db.DB, sourceRate, loginWindow, "source", home)
-	_, limit, err := s.Login(t.Context(), home, email, password)
+	_, limit, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	if !limited(err) || limit.Max != sourceRate {
 		t.Errorf("error %v with limit %+v", err, limit)
 	}
-	_, _, err = s.Login(t.Context(), "192.0.2.2", email, password)
+	_, _, err = s.Login(t.Context(), "192.0.2.2", Credentials{Email: email, Password: password})
 	must(t, err)
 }
 
@@ -183,21 +183,21 @@ func TestSourceLimit(t *testing.T) {
 func TestFailureLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, _, err := s.Login(ctx, home, email, password)
+	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: password})
 	must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour)
-	_, _, err = s.Login(ctx, home, email, password)
+	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
 	must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour) // within thirty days of the last success, not of the first
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
-	_, limit, err := s.Login(ctx, "198.51.100.9", email, password)
+	_, limit, err := s.Login(ctx, "198.51.100.9", Credentials{Email: email, Password: password})
 	if !limited(err) || limit != (Limit{Max: failureRate, Reset: failureWindow}) {
 		t.Errorf("an unknown source gets error %v with limit %+v", err, limit)
 	}
-	_, _, err = s.Login(ctx, home, email, password)
+	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
 	must(t, err)
 	db.Clock.Advance(failureWindow)
-	_, _, err = s.Login(ctx, "198.51.100.9", email, password)
+	_, _, err = s.Login(ctx, "198.51.100.9", Credentials{Email: email, Password: password})
 	must(t, err)
 }
 

@@ -33,6 +33,8 @@ type attempt struct {
 	// failure is the index of the failure limit in spent; it is len(spent) for an exempt source.
 	failure int
 	turn    Turn
+	// codes is the charge for a code of a second factor that was right.
+	codes []store.LimitUsage
 }
 
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
@@ -48,28 +50,43 @@ func (s *Service) begin(ctx context.Context, from, email string) (*attempt, erro
 		return nil, err
 	}
 	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: known > 0}
+	uses := a.sourceUses("login", email)
+	a.failure = len(uses)
+	if known == 0 {
+		uses = append(uses, store.LimitUse{Key: limitKey("failures", email), Max: failureRate, Window: failureWindow})
+	}
+	if err := a.charge(ctx, uses); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// sourceUses returns the uses of the limits of the attempt's source. The first one is Service.LoginRate for the source and what name
+// says, such as an e-mail address.
+func (a *attempt) sourceUses(kind string, name ...string) []store.LimitUse {
 	uses := []store.LimitUse{
-		{Key: limitKey("login", a.from.String(), email), Max: s.LoginRate, Window: loginWindow},
+		{Key: limitKey(append([]string{kind, a.from.String()}, name...)...), Max: a.LoginRate, Window: loginWindow},
 		{Key: limitKey("source", a.from.String()), Max: sourceRate, Window: loginWindow},
 	}
 	if a.from.HasWide() {
 		uses = append(uses, store.LimitUse{Key: limitKey("wide", a.from.Wide().String()), Max: wideRate, Window: loginWindow})
 	}
-	a.failure = len(uses)
-	if known == 0 {
-		uses = append(uses, store.LimitUse{Key: limitKey("failures", email), Max: failureRate, Window: failureWindow})
-	}
-	a.spent, err = s.DB.AcquireLimits(ctx, uses...)
+	return uses
+}
+
+// charge acquires all limits, or none: then it returns a [*LimitedError].
+func (a *attempt) charge(ctx context.Context, uses []store.LimitUse) (err error) {
+	a.spent, err = a.DB.AcquireLimits(ctx, uses...)
 	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
-		limit := s.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
+		limit := a.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
 		limit.Remaining = 0 // even if a replica with a higher limit has counted more
-		return nil, &LimitedError{Limit: limit}
+		return &LimitedError{Limit: limit}
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.limit = s.limitStatus(s.LoginRate, a.spent[0])
-	return a, nil
+	a.limit = a.limitStatus(a.LoginRate, a.spent[0])
+	return nil
 }
 
 func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {

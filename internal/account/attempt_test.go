@@ -32,7 +32,7 @@ func TestBurstOfLogins(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 200 {
 		all.Go(func() {
-			_, _, err := s.Login(t.Context(), fmt.Sprintf("192.0.2.%d", n), email, "wrong")
+			_, _, err := s.Login(t.Context(), fmt.Sprintf("192.0.2.%d", n), Credentials{Email: email, Password: "wrong"})
 			switch {
 			case limited(err):
 				refused.Add(1)
@@ -95,9 +95,12 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 			spendLogins(t, db.DB, int(exhausted.most), exhausted.window, exhausted.parts...)
 			for _, given := range []string{password, "wrong"} {
 				for path, try := range map[string]func() (Limit, error){
-					"login": func() (Limit, error) { _, limit, err := s.Login(t.Context(), from, email, given); return limit, err },
+					"login": func() (Limit, error) {
+						_, limit, err := s.Login(t.Context(), from, Credentials{Email: email, Password: given})
+						return limit, err
+					},
 					"session": func() (Limit, error) {
-						_, limit, err := s.StartSession(t.Context(), from, email, given)
+						_, limit, err := s.StartSession(t.Context(), from, Credentials{Email: email, Password: given})
 						return limit, err
 					},
 					"change": func() (Limit, error) { return s.ChangePassword(t.Context(), session, from, given, chosen) },
@@ -125,20 +128,20 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 func TestSources(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, _, err := s.Login(ctx, "2001:db8:1:2::1", email, password)
+	_, _, err := s.Login(ctx, "2001:db8:1:2::1", Credentials{Email: email, Password: password})
 	must(t, err)
 	wantUsed(t, db, 1, "trusted", "2001:db8:1:2::/64", email)
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	hashes := counted(s.Hasher)
 	for n := range s.LoginRate - 1 {
-		_, limit, err := s.Login(ctx, fmt.Sprintf("[2001:db8:1:2::%x]:443", 10+n), email, "wrong")
+		_, limit, err := s.Login(ctx, fmt.Sprintf("[2001:db8:1:2::%x]:443", 10+n), Credentials{Email: email, Password: "wrong"})
 		wantErr(t, err, ErrInvalidCredentials)
 		if want := s.LoginRate - 2 - n; limit.Remaining != want {
 			t.Errorf("%d remain, want %d", limit.Remaining, want)
 		}
 	}
 	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} { // another limit, then an unknown source
-		if _, _, err := s.Login(ctx, from, email, "wrong"); !limited(err) {
+		if _, _, err := s.Login(ctx, from, Credentials{Email: email, Password: "wrong"}); !limited(err) {
 			t.Errorf("%s: %v", from, err)
 		}
 	}
@@ -161,7 +164,7 @@ func TestGivenBack(t *testing.T) {
 	newSession(t, s, db)
 	want(1, 0)
 	db.Clock.Advance(trustDuration + time.Minute) // the source is no longer trusted, so failures count again
-	_, _, err := s.Login(ctx, home, email, "wrong")
+	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrInvalidCredentials)
 	want(1, 1)
 	session := newSession(t, s, db)
@@ -183,14 +186,14 @@ func TestGivenBack(t *testing.T) {
 	want(0, 0)
 
 	s.Hasher.turns = newTurns(0, 0, time.Minute) // the queue has no room
-	_, _, err = s.Login(ctx, "192.0.2.9", email, "wrong")
+	_, _, err = s.Login(ctx, "192.0.2.9", Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrBusy)
 	_, err = s.ChangePassword(ctx, session, "192.0.2.9", "wrong", chosen)
 	wantErr(t, err, ErrBusy)
 	s.Hasher.turns = newTurns(0, 1, time.Minute) // no slot becomes free
 	gone, cancel := context.WithCancel(ctx)
 	time.AfterFunc(10*time.Millisecond, cancel)
-	_, _, err = s.Login(gone, "192.0.2.9", email, "wrong")
+	_, _, err = s.Login(gone, "192.0.2.9", Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, context.Canceled)
 	wantUsed(t, db, 0, "login", "192.0.2.9", email)
 	want(0, 0)
@@ -200,7 +203,7 @@ func TestGivenBack(t *testing.T) {
 func TestSuspendedIsNoFailure(t *testing.T) {
 	s, db, account := newService(t)
 	must(t, db.SuspendAccount(t.Context(), account.ID))
-	_, _, err := s.Login(t.Context(), home, email, password)
+	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, store.ErrSuspended)
 	wantUsed(t, db, 1, "login", home, email)
 	wantUsed(t, db, 0, "failures", email)
@@ -250,7 +253,7 @@ func TestOneCompanysBurst(t *testing.T) {
 	}
 	eventually(t, func() bool { return busy.Load() == burst-maxWaiting-2 }) // two are being hashed, the others wait
 	all.Go(func() {
-		_, _, err := s.Login(t.Context(), "192.0.2.7", "other@example.com", password)
+		_, _, err := s.Login(t.Context(), "192.0.2.7", Credentials{Email: "other@example.com", Password: password})
 		if err != nil {
 			t.Error(err)
 		}

@@ -13,7 +13,7 @@ const chosen = "three mild walruses sing"
 // newSession logs in from home and returns the session.
 func newSession(t *testing.T, s *Service, db *storetest.Store) store.Session {
 	t.Helper()
-	login, _, err := s.Login(t.Context(), home, email, password)
+	login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	must(t, err)
 	session, err := db.Authenticate(t.Context(), secret.Digest(login.Token))
 	must(t, err)
@@ -51,10 +51,10 @@ func TestResetDuringChange(t *testing.T) {
 		_, err := s.ChangePassword(t.Context(), session, home, password, chosen)
 		wantErr(t, err, store.ErrSessionEnded)
 		for given, want := range map[string]error{chosen: ErrInvalidCredentials, password: ErrInvalidCredentials} {
-			_, _, err := s.Login(t.Context(), home, email, given)
+			_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: given})
 			wantErr(t, err, want)
 		}
-		login, _, err := s.Login(t.Context(), home, email, reset)
+		login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: reset})
 		must(t, err)
 		if !login.User.PasswordChangeRequired {
 			t.Error("the operator's password need not be changed")
@@ -71,7 +71,7 @@ func TestRehashDuringChange(t *testing.T) {
 	at(s.Hasher, 2, func() { must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
 	must(t, err)
-	_, _, err = s.Login(t.Context(), home, email, chosen)
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: chosen})
 	must(t, err)
 }
 
@@ -87,7 +87,7 @@ func TestChangeDuringChange(t *testing.T) {
 	})
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
 	wantErr(t, err, ErrWrongPassword)
-	_, _, err = s.Login(t.Context(), home, email, "changed by the first")
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: "changed by the first"})
 	must(t, err)
 }
 
@@ -99,12 +99,12 @@ func TestChangeDuringLogin(t *testing.T) {
 	user, err := db.User(t.Context(), session)
 	must(t, err)
 	at(s.Hasher, 1, func() { must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
-	_, _, err = s.Login(t.Context(), home, email, password)
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	must(t, err)
 	at(s.Hasher, 1, func() {
 		must(t, db.ResetPassword(t.Context(), user.Account, user.ID, hashOf(t, chosen)))
 	})
-	_, _, err = s.Login(t.Context(), home, email, password)
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, ErrInvalidCredentials)
 }
 
@@ -126,7 +126,7 @@ func TestRehashAtLogin(t *testing.T) {
 	}
 	risen := Cost{Memory: 20 * 1024, Passes: 2, Lanes: 1}
 	s.Hasher = NewHasher(2, risen)
-	_, _, err := s.Login(t.Context(), home, email, "wrong")
+	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrInvalidCredentials)
 	if hash() != before {
 		t.Error("a wrong password changed the hash")
@@ -151,7 +151,7 @@ func TestRehashAtLogin(t *testing.T) {
 	user, err := db.User(t.Context(), session)
 	must(t, err)
 	at(s.Hasher, 2, func() { must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, other)) })
-	_, _, err = s.Login(t.Context(), home, email, password)
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	must(t, err)
 	if hash() != other {
 		t.Error("a rehash undid a change of the password")
@@ -165,7 +165,7 @@ func TestRehashWaits(t *testing.T) {
 	s.Hasher = NewHasher(1, Cost{Memory: 20 * 1024, Passes: 2, Lanes: 1})
 	at(s.Hasher, 1, func() { s.Hasher.turns.free = -1 }) // no slot becomes free after this one
 	s.Hasher.turns.max = 0
-	_, _, err := s.Login(t.Context(), home, email, password)
+	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	must(t, err)
 	user, err := db.User(t.Context(), session)
 	must(t, err)

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // DeliveriesOptions are the options of [Deliveries].

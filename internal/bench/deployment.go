@@ -16,13 +16,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 // statePace is the unit of time in which the states of a document change at the own provider: every state is terminal

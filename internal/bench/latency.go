@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // LatencyOptions are the options of [EventLatency].

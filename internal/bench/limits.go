@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/client/api"
+	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
 )
 
 // pageSize is the number of bytes of each write that measures the disk.

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"quittance/client/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // ListsOptions are the options of [Lists].
@@ -24,7 +24,8 @@ type ListsOptions struct {
 // perPage is the number of drafts on a page.
 const perPage = 25
 
-// Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time.
+// Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time, and in an own deployment pages
+// of the console.
 func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) {
 	r := c.report()
 	r.loop(0)
@@ -66,6 +67,11 @@ func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) 
 	r.set("last_to_first_ratio", end/first)
 	r.setting("last_page", float64(last))
 	r.Latencies = append(r.Latencies, Latency{"first_page_from_send", latencies[0]}, Latency{"last_page_from_send", latencies[1]})
+	if p.own != nil {
+		if err := readConsole(ctx, c, t, p.own.companies[0], o.Count, &r); err != nil {
+			return r, err
+		}
+	}
 	if err := p.stop(); err != nil {
 		return r, err
 	}

@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/client/api"
+	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
 )
 
 // Limits of what the receiver keeps.
@@ -147,7 +147,7 @@ func (h *webhookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		case <-h.closing:
 		}
-		return
+		panic(http.ErrAbortHandler) // a return would answer 200, which can arrive although the sender has given up
 	}
 	if response := in.override.Load(); response != nil && (*response)(w) {
 		return

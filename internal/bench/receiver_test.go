@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/client/receiver"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
 )
 
 const benchSecret = "whsec_bench"

@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // The paths of the API.
@@ -47,6 +48,27 @@ func (t *target) login(ctx context.Context, email string, password secret.Text) 
 	}
 	t.tokens = append(t.tokens, secret.New(session.Token))
 	return nil
+}
+
+// consoleCookie logs a user in with the form of the console and returns the session cookie as requests send it.
+func (t *target) consoleCookie(ctx context.Context, of *company) (cookie string, err error) {
+	form := url.Values{"email": {of.email}, "password": {of.password.Reveal()}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base.JoinPath("login").String(), strings.NewReader(form))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	client := http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	if got := res.Cookies(); res.StatusCode == http.StatusSeeOther && len(got) > 0 {
+		return got[0].Name + "=" + got[0].Value, nil
+	}
+	return "", statusError(res.StatusCode)
 }
 
 // request returns a request of the n-th user.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // SoakOptions are the options of [Soak].

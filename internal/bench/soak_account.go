@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // feed is what was read from a company's events.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // The events of an inbox and of a feed are compared in both directions.

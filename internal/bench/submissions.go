@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // SubmissionsOptions are the options of [Submissions].

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // syntheticProfile returns a fictitious seller.

@@ -9,6 +9,7 @@ package buildinfo
 
 import (
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
@@ -26,35 +27,40 @@ type Info struct {
 	Version string
 	// Commit is the revision that was built, and Date the time of that commit (RFC 3339). They are empty when unknown.
 	Commit, Date string
+	// Modified says that the source differed from Commit. It says nothing when Commit is unknown.
+	Modified bool
+	// Go is the version of Go that built the program, such as go1.26.0, and Platform the operating system and the architecture
+	// for which it was built, such as linux/amd64.
+	Go, Platform string
 }
 
 // tagged matches the version of a tagged module. Anything longer, such as a pseudo-version, is a development build.
 var tagged = regexp.MustCompile(`^v([0-9]+\.[0-9]+\.[0-9]+)$`)
 
-// Current describes the running program. linked is what the linker was told.
-func Current(linked Info) Info {
+// Current describes the running program. release is the release that the linker was told, or "".
+func Current(release string) Info {
 	recorded, ok := debug.ReadBuildInfo()
 	if !ok {
 		recorded = nil
 	}
-	return Read(linked, recorded)
+	info := Read(release, recorded)
+	info.Go, info.Platform = runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
+	return info
 }
 
-// Read describes a program from what the linker was told and, for what that leaves open, what the go command recorded.
-// recorded may be nil.
-func Read(linked Info, recorded *debug.BuildInfo) Info {
-	info := linked
-	info.Version = strings.TrimPrefix(info.Version, "v")
-	modified := false
+// Read describes the source of a program: release is what the linker was told, or "", and recorded what the go command
+// recorded, or nil.
+func Read(release string, recorded *debug.BuildInfo) Info {
+	info := Info{Version: strings.TrimPrefix(release, "v")}
 	if recorded != nil {
 		for _, setting := range recorded.Settings {
-			switch {
-			case setting.Key == "vcs.revision" && info.Commit == "":
+			switch setting.Key {
+			case "vcs.revision":
 				info.Commit = setting.Value
-			case setting.Key == "vcs.time" && info.Date == "":
+			case "vcs.time":
 				info.Date = setting.Value
-			case setting.Key == "vcs.modified":
-				modified = setting.Value == "true"
+			case "vcs.modified":
+				info.Modified = setting.Value == "true"
 			}
 		}
 		if found := tagged.FindStringSubmatch(recorded.Main.Version); found != nil && info.Version == "" {
@@ -62,7 +68,7 @@ func Read(linked Info, recorded *debug.BuildInfo) Info {
 		}
 	}
 	if info.Version == "" {
-		info.Version = unreleased(info.Commit, modified)
+		info.Version = unreleased(info.Commit, info.Modified)
 	}
 	return info
 }

@@ -4,15 +4,16 @@ import (
 	"net/http"
 	"strconv"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func accountRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/account", serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
-		{method: http.MethodPost, path: "/account/password", serve: (*request).changePassword},
+		{method: http.MethodGet, path: "/account", needs: access.ReadAccount, serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
+		{method: http.MethodPost, path: "/account/password", needs: access.OwnLogin, serve: (*request).changePassword},
 	}
 }
 
@@ -21,33 +22,42 @@ type accountPage struct {
 	Account    store.Account
 	User       store.User
 	Connection *api.Connection
-	Profile    []profileField
-	Quotas     []quotaRow
+	// Submitted reports that the company has submitted an invoice: without one, nothing is known about the connection.
+	Submitted bool
+	Profile   []profileField
+	Quotas    []quotaRow
 	// Fault is the key of an error message below "account.password.", or "".
 	Fault string
 }
 
-// OfNew reports whether the fault concerns the new password.
-func (p accountPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
+// NewFault returns the fault of the new password, or "".
+func (p accountPage) NewFault() string { return newFault(p.Fault) }
 
 // profileField is one field of the seller by its JSON name. Value is "" when it is absent.
-type profileField struct{ Name, Value string }
+type profileField struct {
+	Name, Value string
+	// Code is the code whose name Value is, or "".
+	Code string
+}
 
-func profileFields(p *api.Profile) []profileField {
+// profileFields returns the company profile with the names of its codes.
+func (t *templates) profileFields(p *api.Profile) []profileField {
 	out := make([]profileField, 0, 14)
 	for _, field := range []struct {
 		name  string
 		value *string
+		// list is the code list of the value, or "".
+		list string
 	}{
-		{"legal_name", p.LegalName}, {"street", p.Street}, {"city", p.City}, {"subdivision", p.Subdivision}, {"country", p.Country},
-		{"endpoint_scheme", p.EndpointScheme}, {"endpoint_id", p.EndpointID}, {"tax_registration_number", p.TaxRegistrationNumber},
-		{"legal_registration_number", p.LegalRegistration}, {"legal_registration_type", p.LegalRegistrationType}, {"legal_registration_authority", p.LegalRegistrationAuthority},
-		{"currency", p.Currency},
-		{"payee_account", p.PayeeAccount}, {"buyer_reference", p.BuyerReference},
+		{"legal_name", p.LegalName, ""}, {"street", p.Street, ""}, {"city", p.City, ""}, {"subdivision", p.Subdivision, "emirates"}, {"country", p.Country, "countries"},
+		{"endpoint_scheme", p.EndpointScheme, "endpoint-schemes"}, {"endpoint_id", p.EndpointID, ""}, {"tax_registration_number", p.TaxRegistrationNumber, ""},
+		{"legal_registration_number", p.LegalRegistration, ""}, {"legal_registration_type", p.LegalRegistrationType, "registration-types"}, {"legal_registration_authority", p.LegalRegistrationAuthority, ""},
+		{"currency", p.Currency, "currencies"},
+		{"payee_account", p.PayeeAccount, ""}, {"buyer_reference", p.BuyerReference, ""},
 	} {
-		row := profileField{Name: field.name}
-		if field.value != nil {
-			row.Value = *field.value
+		row := profileField{Name: field.name, Value: deref(field.value)}
+		if field.list != "" && row.Value != "" {
+			row.Code, row.Value = row.Value, t.codeName(field.list, row.Value)
 		}
 		out = append(out, row)
 	}
@@ -58,16 +68,24 @@ func profileFields(p *api.Profile) []profileField {
 type quotaRow struct{ Name, Used, Limit string }
 
 // quotaRows returns the quotas of the company and of its user, in the order of the API.
-func quotaRows(quotas map[string]api.Quota) []quotaRow {
-	var rows []quotaRow
-	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
-		row := quotaRow{Name: name, Used: grouped(strconv.FormatInt(quotas[name].Used, 10))}
+func (c catalogue) quotaRows(quotas map[string]api.Quota) (rows []quotaRow, err error) {
+	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+		format := func(n int64) (string, error) { return grouped(strconv.FormatInt(n, 10)), nil }
+		if name == store.QuotaStoredBytes {
+			format = c.size
+		}
+		row := quotaRow{Name: name}
+		if row.Used, err = format(quotas[name].Used); err != nil {
+			return nil, err
+		}
 		if limit := quotas[name].Limit; limit != nil {
-			row.Limit = grouped(strconv.FormatInt(*limit, 10))
+			if row.Limit, err = format(*limit); err != nil {
+				return nil, err
+			}
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, nil
 }
 
 func (req *request) respondAccount(status int, fault string) error {
@@ -84,7 +102,16 @@ func (req *request) respondAccount(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: req.session.Account, User: user, Profile: profileFields(req.profile()), Quotas: quotaRows(quotas), Fault: fault}
+	counts, err := view.Of(req.session.Tenant).TabCounts(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := req.pages.messages.quotaRows(quotas)
+	if err != nil {
+		return err
+	}
+	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()), Quotas: rows, Fault: fault,
+		Submitted: counts[view.TabAll].Invoices > counts[view.TabDrafts].Invoices}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
 			p.Connection = new(view.Connection(connection))

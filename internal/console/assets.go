@@ -3,16 +3,21 @@ package console
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 
 	"quittance/internal/asset"
 )
 
-// The style sheet, the scripts and the icon. static/VENDORED.md lists the vendored files.
+// The style sheet, the fonts, the scripts and the icons. static/VENDORED.md lists the vendored files.
 //
-//go:embed static/console.css static/console.js static/htmx.min.js static/icon.svg
+//go:embed static/css/*.css static/fonts/*.woff2 static/console.js static/htmx.min.js static/*.svg
 var static embed.FS
+
+// styleSheet is the name of the style sheet, which is made of the files in static/css in the order of their names.
+const styleSheet = "console.css"
 
 // assetsPath is the prefix of the paths of assets.
 const assetsPath = "/assets/"
@@ -25,25 +30,54 @@ type assetFiles struct {
 
 func newAssets() (*assetFiles, error) {
 	a := &assetFiles{byPath: map[string]asset.File{}, paths: map[string]string{}}
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-	entries, err := static.ReadDir("static")
+	var style []byte
+	err := fs.WalkDir(static, "static", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := static.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == ".css" {
+			style = append(style, text...)
+			return nil
+		}
+		return a.add(path.Base(name), text)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	for _, entry := range entries {
-		name := entry.Name()
-		text, err := static.ReadFile("static/" + name)
-		if err != nil {
-			return nil, fmt.Errorf("console: %w", err)
-		}
-		file, err := asset.Pack(text, types[path.Ext(name)])
-		if err != nil {
-			return nil, fmt.Errorf("console: %s: %w", name, err)
-		}
-		a.paths[name] = file.Path(assetsPath, name)
-		a.byPath[a.paths[name]] = file
+	if style, err = a.addressed(style); err != nil {
+		return nil, err
 	}
-	return a, nil
+	return a, a.add(styleSheet, style)
+}
+
+// add packs an asset of the given name.
+func (a *assetFiles) add(name string, text []byte) error {
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+	file, err := asset.Pack(text, types[path.Ext(name)])
+	if err != nil {
+		return fmt.Errorf("console: %s: %w", name, err)
+	}
+	a.paths[name] = file.Path(assetsPath, name)
+	a.byPath[a.paths[name]] = file
+	return nil
+}
+
+// addressed replaces every asset(NAME) of the style sheet with the address of that asset.
+func (a *assetFiles) addressed(style []byte) ([]byte, error) {
+	var failed error
+	reference := regexp.MustCompile(`asset\(([^)]*)\)`)
+	out := reference.ReplaceAllFunc(style, func(found []byte) []byte {
+		at, err := a.path(string(reference.FindSubmatch(found)[1]))
+		if err != nil {
+			failed = err
+		}
+		return []byte(`url("` + at + `")`)
+	})
+	return out, failed
 }
 
 // path returns the path of an asset by its name.

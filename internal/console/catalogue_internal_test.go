@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -30,7 +31,7 @@ var (
 
 // TestMessages checks that every message key in use exists, and every message is used.
 func TestMessages(t *testing.T) {
-	messages, err := readCatalogue()
+	messages, err := readCatalogue(tongues[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestMessages(t *testing.T) {
 		used[key] = true
 	}
 	for key := range used {
-		if _, ok := messages[key]; !ok {
+		if _, ok := messages.texts[key]; !ok {
 			t.Errorf("message %q does not exist", key)
 		}
 	}
@@ -61,7 +62,7 @@ func TestMessages(t *testing.T) {
 	if len(used) < 80 || len(families) < 8 {
 		t.Fatalf("only %d keys and %d families were found", len(used), len(families))
 	}
-	for key, text := range messages {
+	for key, text := range messages.texts {
 		known := used[key]
 		for _, family := range families {
 			known = known || strings.HasPrefix(key, family)
@@ -107,7 +108,7 @@ func TestVendored(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile("(?m)^\\| (\\S+) \\|.*`([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(text), -1)
-	if len(rows) != 2 {
+	if len(rows) != 5 {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for _, row := range rows {
@@ -190,7 +191,7 @@ func bodyOf(t *testing.T, response *http.Response) string {
 func TestFailurePages(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
-	c.router = newRouter(append(routes(), route{method: http.MethodGet, path: "/panic", public: true, serve: func(*request) error { panic("a secret cause") }}))
+	c.router = newRouter(append(routes(), route{method: http.MethodGet, path: "/panic", needs: access.Public, serve: func(*request) error { panic("a secret cause") }}))
 	serve := func(path string) (Served, *httptest.ResponseRecorder) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"quittance/internal/codelist"
 )
@@ -26,13 +25,12 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 		}
 		return s.Entry
 	}),
-	"payment-means":  listed(codelist.PaymentMeans, plainEntry),
-	"tax-categories": listed(codelist.TaxCategories, plainEntry),
-	unitCodes:        listed(codelist.Units, plainEntry),
+	"payment-means":      listed(codelist.PaymentMeans, plainEntry),
+	"tax-categories":     listed(codelist.TaxCategories, plainEntry),
+	"registration-types": listed(codelist.LegalRegistrationTypes, plainEntry),
+	"tax-exemptions":     listed(codelist.TaxExemptions, plainEntry),
+	unitCodes:            listed(codelist.Units, plainEntry),
 }
-
-// commonUnits lists the units that are suggested before anything is typed.
-var commonUnits = []string{"C62", "HUR", "DAY", "WEE", "MON", "ANN", "EA", "SET", "PR", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ", "KWH", "MIN", "XBX", "XPK", "E48", "LS"} //nolint:gochecknoglobals // a constant list
 
 func plainEntry(e codelist.Entry) codelist.Entry { return e }
 
@@ -62,43 +60,17 @@ func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) 
 	}
 }
 
-// find returns at most the given number of entries whose code begins with a text or whose name contains it, ignoring case.
-// Exact matches come first, then codes, then names that begin with the text. An empty text matches all entries.
-func (l codeList) find(text string, most int) []codelist.Entry {
-	requested := strings.ToLower(strings.TrimSpace(text))
-	var ranks [4][]codelist.Entry
-	for e := range l.all() {
-		code, name := strings.ToLower(e.Code), strings.ToLower(e.Name)
-		rank := -1
-		switch {
-		case code == requested || name == requested:
-			rank = 0
-		case strings.HasPrefix(code, requested):
-			rank = 1
-		case strings.HasPrefix(name, requested):
-			rank = 2
-		case strings.Contains(name, requested):
-			rank = 3
-		}
-		if rank >= 0 {
-			ranks[rank] = append(ranks[rank], e)
-		}
-	}
-	found := slices.Concat(ranks[:]...)
-	return found[:min(len(found), most)]
+// codeOption is one choice of a combobox.
+type codeOption struct {
+	// Value is what the field gets, and Code is shown beside it.
+	Value, Code string
 }
 
-// offered returns the codes that a form suggests before anything is typed.
-func offered() map[string][]codelist.Entry {
-	out := map[string][]codelist.Entry{}
-	for name, list := range codeLists {
-		if name != unitCodes {
-			out[name] = list.find("", 1<<10)
-			continue
-		}
-		for _, code := range commonUnits {
-			out[name] = append(out[name], codelist.Entry{Code: code, Name: list.name(code)})
-		}
+// options returns the choices for codes.
+func (n *codeNames) options(codes []codelist.Entry) []codeOption {
+	out := make([]codeOption, len(codes))
+	for at, e := range codes {
+		out[at] = codeOption{Value: n.show(e.Code), Code: e.Code}
 	}
 	return out
 }
@@ -106,18 +78,25 @@ func offered() map[string][]codelist.Entry {
 // suggestions are the codes that a field of the form suggests before anything is typed.
 type suggestions struct {
 	List  string
-	Codes []codelist.Entry
+	Codes []codeOption
 }
 
+// maxOffered is the number of codes of one list in a page. A longer list is searched while the user types.
+const maxOffered = 300
+
 // suggestedCodes returns the suggestions of every code list. They are the same in every form.
-var suggestedCodes = sync.OnceValue(func() []suggestions { //nolint:gochecknoglobals // computed once, from constants
+func suggestedCodes(names map[string]*codeNames) []suggestions {
 	var out []suggestions
-	codes := offered()
-	for _, name := range slices.Sorted(maps.Keys(codes)) {
-		out = append(out, suggestions{List: name, Codes: codes[name]})
+	for _, list := range slices.Sorted(maps.Keys(names)) {
+		n := names[list]
+		most := maxOffered
+		if list == unitCodes {
+			most = len(commonCodes[unitCodes])
+		}
+		out = append(out, suggestions{List: list, Codes: n.options(n.find("", most))})
 	}
 	return out
-})
+}
 
 // The maximum number of codes that a form suggests for some input, and that the page of a list shows.
 const (
@@ -136,18 +115,17 @@ type codesPage struct {
 // showCodes shows the codes of a list that match a text, or suggests them to the field in which the user types.
 func (req *request) showCodes() error {
 	name := req.values["list"]
-	list, known := codeLists[name]
+	list, known := req.pages.codes[name]
 	if !known {
 		return &problem{status: http.StatusNotFound}
 	}
 	query := req.r.URL.Query()
-	p := codesPage{List: name, Search: cmp.Or(query.Get("q"), query.Get(itemPrefix+"unit_code"))}
+	p := codesPage{List: name, Search: query.Get("q")}
 	if !storable(p.Search) || len(p.Search) > maxSearch {
 		p.Search = ""
 	}
 	if req.isFragment() {
-		p.Codes = list.find(p.Search, maxSuggestedCodes)
-		return req.part("codes", "options", p.Codes)
+		return req.part("codes", "options", list.options(list.find(p.Search, maxSuggestedCodes)))
 	}
 	p.Codes = list.find(p.Search, maxListedCodes+1)
 	if p.Cut = len(p.Codes) > maxListedCodes; p.Cut {
@@ -160,7 +138,17 @@ func (req *request) showCodes() error {
 	return req.page(http.StatusOK, "codes", pageData{Title: title, Section: "invoices", Body: p})
 }
 
-// unitName returns the name of a unit of measure, or its code if the unit is unknown.
-func unitName(code *string) string {
-	return cmp.Or(codeLists[unitCodes].name(deref(code)), deref(code))
+// codeName returns the name of a code of a list, or the code itself if it is unknown.
+func (t *templates) codeName(list, code string) string {
+	return cmp.Or(t.codes[list].names[code], code)
+}
+
+// unitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The official names are
+// singular; the units that people use most have a plural in the messages.
+func (t *templates) unitName(quantity string, code *string) string {
+	name := t.codeName(unitCodes, deref(code))
+	if strings.TrimPrefix(quantity, "-") == "1" {
+		return name
+	}
+	return t.messages.textOr("plural.units."+deref(code), name)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,11 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/export"
 	"quittance/internal/fairlimit"
 	"quittance/internal/router"
+	"quittance/internal/sso"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
 
@@ -22,14 +28,26 @@ type Config struct {
 	DB          *store.DB
 	Accounts    *account.Service
 	Submissions *submission.Service
+	// Printer makes PDF files.
+	Printer *view.Printer
+	// Importer reads files with drafts.
+	Importer *view.Importer
+	// Exporter makes files of lists.
+	Exporter *export.Exporter
 	// Destinations is the policy that decides where webhooks may be sent.
 	Destinations webhook.Policy
 	// Random is the source of secrets.
 	Random io.Reader
 	// Now is the clock.
 	Now func() time.Time
+	// Links are the login links of a sandbox; nil means none.
+	Links *account.LoginLinks
+	// SignOn logs people in at an OpenID provider; nil means that there is none.
+	SignOn *sso.Client
 	// Environment is local, sandbox or production. Every page names the first two.
 	Environment string
+	// PublicURL is the address at which people reach the console; "" for the host that a request names.
+	PublicURL account.PublicURL
 	// Secure reports that browsers use TLS to reach this server or a proxy in front of it.
 	Secure bool
 	// RateLimit is the number of requests that one session may make in a minute; 0 means no limit.
@@ -43,7 +61,7 @@ type Console struct {
 	Config
 	router     *router.Router[route]
 	assets     *assetFiles
-	pages      *templates
+	languages  *languages
 	origins    *http.CrossOriginProtection
 	calls      *account.CallLimiter
 	largePages *fairlimit.Limiter[store.ID]
@@ -60,11 +78,7 @@ func New(config Config) (*Console, error) {
 	if c.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	messages, err := readCatalogue()
-	if err != nil {
-		return nil, err
-	}
-	c.pages, err = newTemplates(messages, c.assets)
+	c.languages, err = newLanguages(c.assets)
 	return c, err
 }
 
@@ -99,6 +113,8 @@ type Served struct {
 	Account, User store.ID
 	// Err is the cause of an internal error, or nil.
 	Err error
+	// Broken reports that the response is not whole, so that the connection has to end.
+	Broken bool
 }
 
 // unknownRoute replaces paths that match no route, because callers choose their text.
@@ -116,13 +132,14 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	if found == nil && len(allowed) == 0 && !wantsPage(r) {
 		return Served{}
 	}
-	req := &request{Console: c, w: w, r: r, source: source, admission: admission, values: values}
+	req := &request{Console: c, pages: c.pagesFor(r), w: w, r: r, source: source, admission: admission, values: values}
 	defer req.releaseLargePage()
 	served := Served{Found: true, Route: unknownRoute}
 	if found != nil {
 		served.Route = found.path
 	}
-	served.Err = c.serveRecovered(req, found, allowed)
+	served.Err = errors.Join(c.serveRecovered(req, found, allowed), req.logged)
+	served.Broken = req.broken
 	served.Account, served.User = req.session.Account.ID, req.session.User
 	return served
 }
@@ -147,7 +164,7 @@ func (c *Console) serveRecovered(req *request, found *route, allowed []string) (
 }
 
 // dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too many
-// requests, and users who must change their password first.
+// requests, users who must change their password or set up a second factor first, and those whose role does not allow it.
 func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := c.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
@@ -158,14 +175,12 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := req.admission.Acquire(req.r.Context()); err != nil {
 		return err
 	}
-	if found == nil && len(allowed) > 0 {
-		req.w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return &problem{status: http.StatusMethodNotAllowed}
-	}
+	actor := req.session.Actor(store.MeansConsole, req.source, req.w.Header().Get(api.HeaderRequestID))
+	req.r = req.r.WithContext(store.WithActor(req.r.Context(), actor))
 	if found == nil {
-		return &problem{status: http.StatusNotFound}
+		return req.noRoute(allowed)
 	}
-	if req.session.Tenant == nil && !found.public {
+	if req.session.Tenant == nil && found.needs != access.Public {
 		if found.large {
 			return req.preserveForm()
 		}
@@ -176,8 +191,11 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 			return err
 		}
 	}
-	if req.session.PasswordChangeRequired && !found.public && !found.always {
-		return req.redirectToPassword()
+	if redirect := req.hold(found); redirect != nil {
+		return redirect()
+	}
+	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
+		return &problem{status: http.StatusForbidden, messageKey: "forbidden"}
 	}
 	if err := req.readForm(found); err != nil {
 		return err
@@ -185,8 +203,31 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	return found.serve(req)
 }
 
-// policy is the content security policy of every page: it allows only the console's own scripts, styles and pictures.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// noRoute returns the error for a request without a route; allowed has the methods of the routes that its path has.
+func (req *request) noRoute(allowed []string) error {
+	if len(allowed) == 0 {
+		return &problem{status: http.StatusNotFound}
+	}
+	req.w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &problem{status: http.StatusMethodNotAllowed}
+}
+
+// hold returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have to change the
+// password first, and then to set up a second factor.
+func (req *request) hold(found *route) func() error {
+	switch {
+	case found.needs == access.Public:
+		return nil
+	case req.session.PasswordChangeRequired && !found.changesPassword:
+		return req.redirectToPassword
+	case req.session.FactorRequired && !req.session.PasswordChangeRequired && !found.enrols:
+		return func() error { return req.redirectHeld(secondFactorPath) }
+	}
+	return nil
+}
+
+// policy is the content security policy of every page: it allows only the console's own scripts, styles, fonts and pictures.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // secureHeaders sets the headers of every response. Assets and attachments override some of them.

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 // creditForm holds the input in the form of a credit note. A line is selected by entering a quantity or an amount.
@@ -69,15 +71,47 @@ func (f creditForm) json(invoiceID string) []byte {
 // credits is the API's decoder of credit notes.
 var credits = strictjson.For[api.CreditNoteRequest]() //nolint:gochecknoglobals // a plan of a type, read only
 
+// read returns the form with texts as the API takes them, and the faults of those that nobody can read, by path.
+func (f creditForm) read(messages catalogue, currency string) (creditForm, api.Faults, error) {
+	values, faults := f, api.Faults{}
+	var failed error
+	take := func(path, value string, fault *api.Fault, err error) string {
+		if failed = errors.Join(failed, err); fault != nil {
+			faults.Add(path, fault.Rule, fault.Message)
+		}
+		return value
+	}
+	date, fault, err := messages.readDate(f.IssueDate)
+	values.IssueDate = take("issue_date", date, fault, err)
+	values.Quantities, values.Amounts = slices.Clone(f.Quantities), slices.Clone(f.Amounts)
+	for _, n := range f.chosen() {
+		path := "items[" + strconv.Itoa(n) + "]."
+		quantity, fault, err := messages.readNumber(f.Quantities[n], plainNumber, "")
+		values.Quantities[n] = take(path+"quantity", quantity, fault, err)
+		amount, fault, err := messages.readNumber(f.Amounts[n], moneyNumber, currency)
+		values.Amounts[n] = take(path+"net_amount", amount, fault, err)
+	}
+	return values, faults, failed
+}
+
 // credit validates the form like an API request, against the invoice and its live credit notes.
-func (f creditForm) credit(invoiceID string, draft *api.Draft, live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
-	body, err := strictjson.Parse(f.json(invoiceID))
+func (f creditForm) credit(messages catalogue, invoiceID string, draft *api.Draft, live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
+	values, unread, err := f.read(messages, deref(draft.Currency))
+	if err != nil {
+		return api.CreditNoteRequest{}, invoice.Credit{}, nil, err
+	}
+	body, err := strictjson.Parse(values.json(invoiceID))
 	if err != nil {
 		return api.CreditNoteRequest{}, invoice.Credit{}, nil, &problem{status: http.StatusBadRequest, cause: err}
 	}
 	request, form := credits.Decode(body)
 	credit, faults := invoice.RequestCredit(draft, live, &request, form)
-	return request, credit, f.placed(faults), nil
+	faults = values.placed(faults)
+	if len(unread) > 0 {
+		delete(faults, "items") // lines whose numbers nobody can read are not missing
+	}
+	maps.Copy(faults, unread)
+	return request, credit, faults, nil
 }
 
 // placed returns the faults by the line of the invoice instead of the position among the selected lines.
@@ -169,10 +203,16 @@ func (req *request) newCredit() error {
 // respondCredit responds with the form of a credit note.
 func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
 	d := &found.Draft
+	if date, fault, err := req.pages.messages.readDate(form.IssueDate); err != nil {
+		return err
+	} else if fault == nil {
+		form.IssueDate = date // what the browser's own control shows
+	}
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
 		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
+	say := func(faults []api.Fault) []api.Fault { return req.pages.messages.say("", faults) }
 	for _, path := range creditFields {
-		p.Notes[path] = newNotes(path, faults[path])
+		p.Notes[path] = newNotes(path, say(faults[path]))
 		if faults.Has(path) {
 			p.Faults = append(p.Faults, path)
 		}
@@ -181,9 +221,9 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 	for n := range d.Items {
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
-		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name), Unit: unitName(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
-			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", QuantityNotes: newNotes(path+".quantity", faults[path+".quantity"]),
-			AmountNotes: newNotes(path+".net_amount", faults[path+".net_amount"]), LineNotes: newNotes(path, slices.Concat(faults[path], faults[path+".position"]))}
+		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name), Unit: req.pages.unitName(grouped(string(left.Quantity)), d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
+			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", QuantityNotes: newNotes(path+".quantity", say(faults[path+".quantity"])),
+			AmountNotes: newNotes(path+".net_amount", say(faults[path+".net_amount"])), LineNotes: newNotes(path, say(slices.Concat(faults[path], faults[path+".position"])))}
 		for _, notes := range []fieldNotes{line.LineNotes, line.QuantityNotes, line.AmountNotes} {
 			if len(notes.Faults) > 0 {
 				p.Faults = append(p.Faults, notes.Path)
@@ -219,7 +259,7 @@ func (req *request) createCredit() error {
 	var faults api.Faults
 	created, err := req.session.Tenant.CreateCreditNote(req.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
 		form = readCreditForm(req.form, len(draft.Items))
-		request, credit, found, err := form.credit(id.String(), draft, live)
+		request, credit, found, err := form.credit(req.pages.messages, id.String(), draft, live)
 		if err != nil {
 			return store.NewCreditNote{}, err
 		}
@@ -261,7 +301,7 @@ func (req *request) checkCredit() error {
 	// Number, date and reason do not affect the amounts and may still be empty while the user selects lines.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
-	_, credit, faults, err := asked.credit(id.String(), &found.Draft, live)
+	_, credit, faults, err := asked.credit(req.pages.messages, id.String(), &found.Draft, live)
 	if err != nil {
 		return err
 	}
@@ -274,7 +314,7 @@ func (req *request) checkCredit() error {
 		delete(faults, "items")
 	}
 	add := func(path string, list []api.Fault) {
-		notes := newNotes(path, list)
+		notes := newNotes(path, req.pages.messages.say("", list))
 		notes.OutOfBand = true
 		p.Notes = append(p.Notes, notes)
 	}

@@ -5,20 +5,24 @@ import (
 	"net/url"
 	"slices"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func creditRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/credit-notes", serve: (*request).listCredits},
-		{method: http.MethodGet, path: "/credit-notes/{credit}", serve: (*request).showCredit},
-		{method: http.MethodGet, path: "/credit-notes/{credit}/print", serve: (*request).printCredit},
-		{method: http.MethodPost, path: "/credit-notes/{credit}/void", serve: (*request).voidCredit},
-		{method: http.MethodGet, path: "/invoices/{invoice}/credit", serve: (*request).newCredit},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit", serve: (*request).createCredit, large: true},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", serve: (*request).checkCredit, large: true},
+		{method: http.MethodGet, path: "/credit-notes", needs: access.Read, serve: (*request).listCredits},
+		{method: http.MethodGet, path: "/credit-notes/{credit}", needs: access.Read, serve: (*request).showCredit},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/print", needs: access.Read, serve: (*request).printCredit},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/document.xml", needs: access.Read, serve: (*request).downloadCreditXML},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/document.pdf", needs: access.Read, serve: (*request).downloadCreditPDF},
+		{method: http.MethodPost, path: "/credit-notes/{credit}/void", needs: access.Write, serve: (*request).voidCredit},
+		{method: http.MethodPost, path: "/credit-notes/{credit}/submit", needs: access.Submit, serve: (*request).submitCredit},
+		{method: http.MethodGet, path: "/invoices/{invoice}/credit", needs: access.Write, serve: (*request).newCredit},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit", needs: access.Write, serve: (*request).createCredit, large: true},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", needs: access.Write, serve: (*request).checkCredit, large: true},
 	}
 }
 
@@ -29,39 +33,81 @@ type creditsPage struct {
 	// Of is the number, and Invoice the identifier, of the invoice whose credit notes are shown. Both are "" for all
 	// invoices.
 	Of, Invoice string
+	// Enabled reports that the company can submit credit notes.
+	Enabled bool
 }
 
-// creditFilters holds the filters of the list.
+// creditFilters holds the filters of the list as its address has them.
 type creditFilters struct {
-	Search string
-	// State is live or void, or "" for all.
-	State string
+	// Values holds the valid parameters by name, without empty ones.
+	Values map[string]string
+	// Ignored lists the parameters, as name=value, that are unknown or invalid. The page says so.
+	Ignored []string
 }
 
-// Active reports whether any filter is set.
-func (f creditFilters) Active() bool { return f != creditFilters{} }
-
-// States returns the states that can be selected.
-func (creditFilters) States() []string { return creditStates }
+// The parameters of the list of credit notes in its address.
+const (
+	creditStateParameter   = "state"
+	creditInvoiceParameter = "invoice"
+)
 
 // creditStates lists the states of a credit note in display order.
 var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a constant list
 
-// creditFilters reads the filters from the query. It ignores invalid values, because people may type an address.
+// creditFilters reads the filters from the query.
 func (req *request) creditFilters() creditFilters {
-	query := req.r.URL.Query()
-	f := creditFilters{Search: req.search()}
-	if state := query.Get("state"); slices.Contains(creditStates, state) {
-		f.State = state
-	}
+	var f creditFilters
+	f.Values, f.Ignored = req.readFilters(func(name, value string) bool {
+		switch name {
+		case searchParameter:
+			return len(value) <= maxSearch
+		case creditStateParameter:
+			return slices.Contains(creditStates, value)
+		}
+		return name == creditInvoiceParameter // listCredits checks it
+	})
 	return f
+}
+
+// Active reports whether anything but an invoice narrows the list.
+func (f creditFilters) Active() bool { return len(f.Chosen()) > 0 }
+
+// States returns the states that can be selected.
+func (creditFilters) States() []string { return creditStates }
+
+// Chosen returns the filters that are set, in display order. The invoice is a list of its own.
+func (f creditFilters) Chosen() []chosenFilter {
+	var out []chosenFilter
+	for _, name := range []string{searchParameter, creditStateParameter} {
+		if value, ok := f.Values[name]; ok {
+			out = append(out, chosenFilter{Name: name, Value: value, Remove: f.without(name)})
+		}
+	}
+	return out
+}
+
+// Clear returns the address of the list with its invoice alone.
+func (f creditFilters) Clear() string { return f.without(searchParameter, creditStateParameter) }
+
+// without returns the address of the first page of the list without some parameters.
+func (f creditFilters) without(names ...string) string {
+	query := url.Values{}
+	for name, value := range f.Values {
+		if !slices.Contains(names, name) {
+			query.Set(name, value)
+		}
+	}
+	if len(query) == 0 {
+		return "/credit-notes"
+	}
+	return "/credit-notes?" + query.Encode()
 }
 
 // creditRows is a page of the list.
 type creditRows struct {
-	Rows     []creditRow
-	Paging   paging
-	Filtered bool
+	Rows    []creditRow
+	Paging  paging
+	Filters creditFilters
 }
 
 // creditRow is one credit note in a list.
@@ -69,38 +115,71 @@ type creditRow struct {
 	api.CreditNote
 	// InvoiceNumber is the number of the credited invoice.
 	InvoiceNumber string
+	Overall       pill
+	// Dimensions are the four states of a submitted credit note.
+	Dimensions []stateView
+	// Undelivered is the number of its webhook deliveries that failed or were blocked.
+	Undelivered int
 }
 
-// Total returns the credited amount with thousands separators.
-func (r creditRow) Total() string { return grouped(string(r.TotalAmount)) }
+// newCreditRow returns a credit note with its status.
+func (c catalogue) newCreditRow(note store.CreditNote) (row creditRow, err error) {
+	row = creditRow{CreditNote: view.CreditNote(note), Dimensions: stateViews(note.States())}
+	if row.Live() {
+		row.Overall, err = c.overall(row.Outcome(), row.Dimensions)
+	} else {
+		row.Overall, err = c.overallPill("void", "unknown", "blocked")
+	}
+	return row, err
+}
 
 // Live reports whether the credit note counts against its invoice.
 func (r creditRow) Live() bool { return r.VoidedAt == nil }
 
+// Outcome returns the outcome of the submission, or "draft".
+func (r creditRow) Outcome() string {
+	if r.Submission == nil {
+		return "draft"
+	}
+	return string(r.Submission.Outcome)
+}
+
+// creditFilter returns the filter of the list, and the number of the invoice whose credit notes it has, "" for all invoices.
+func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter, of string, err error) {
+	filter.Text = f.Values[searchParameter]
+	if state := f.Values[creditStateParameter]; state != "" {
+		filter.Void = new(state == "void")
+	}
+	requested := f.Values[creditInvoiceParameter]
+	if requested == "" {
+		return filter, "", nil
+	}
+	id, err := store.ParseID(requested)
+	if err != nil || id.IsZero() {
+		return filter, "", store.ErrNotFound
+	}
+	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.r.Context(), []store.ID{id})
+	if err != nil {
+		return filter, "", err
+	}
+	of, known := numbers[id]
+	if !known {
+		return filter, "", store.ErrNotFound
+	}
+	filter.Invoice = &id
+	return filter, of, nil
+}
+
 func (req *request) listCredits() error {
 	ctx := req.r.Context()
 	paging := req.paging()
-	var filter view.CreditNoteFilter
-	var p creditsPage
-	if requested := req.r.URL.Query().Get("invoice"); requested != "" {
-		id, err := store.ParseID(requested)
-		if err != nil || id.IsZero() {
-			return store.ErrNotFound
-		}
-		numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(ctx, []store.ID{id})
-		if err != nil {
-			return err
-		}
-		number, known := numbers[id]
-		if !known {
-			return store.ErrNotFound
-		}
-		filter.Invoice, p.Of, p.Invoice = &id, number, id.String()
+	p := creditsPage{Filters: req.creditFilters(), Enabled: req.session.Account.CreditNotes}
+	filter, of, err := req.creditFilter(p.Filters)
+	if err != nil {
+		return err
 	}
-	p.Filters = req.creditFilters()
-	filter.Text = p.Filters.Search
-	if p.Filters.State != "" {
-		filter.Void = new(p.Filters.State == "void")
+	if filter.Invoice != nil {
+		p.Of, p.Invoice = of, filter.Invoice.String()
 	}
 	found, err := view.Of(req.session.Tenant).CreditNotes(ctx, filter, paging.Page, paging.PerPage)
 	if err != nil {
@@ -115,7 +194,7 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filtered: p.Filters.Active()}, listPollInterval, count); err != nil {
+	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters}, listPollInterval, count); err != nil {
 		return err
 	}
 	if req.isFragment() {
@@ -125,82 +204,36 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p})
+	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p, Export: newExportMenu("/credit-notes", p.Filters.Values)})
 }
 
-// creditRows returns the rows of a list. It reads the numbers of all their invoices in one query.
+// creditRows returns the rows of a list. It reads the numbers of all their invoices in one query, and their deliveries in another.
 func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
-	ids := make([]store.ID, 0, len(notes))
+	var ids, submissions []store.ID
 	for _, n := range notes {
 		ids = append(ids, n.Invoice)
+		if n.Submission != nil {
+			submissions = append(submissions, n.Submission.ID)
+		}
 	}
 	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), submissions)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]creditRow, len(notes))
 	for n, note := range notes {
-		rows[n] = creditRow{CreditNote: view.CreditNote(note.CreditNote), InvoiceNumber: numbers[note.Invoice]}
+		if rows[n], err = req.pages.messages.newCreditRow(note.CreditNote); err != nil {
+			return nil, err
+		}
+		rows[n].InvoiceNumber = numbers[note.Invoice]
+		if note.Submission != nil {
+			summary := summaries[note.Submission.ID]
+			rows[n].Undelivered = summary.Failed + summary.Blocked
+		}
 	}
 	return rows, nil
-}
-
-// creditPage is the view model of one credit note.
-type creditPage struct {
-	creditRow
-	Lines []creditedLine
-	// Left is the amount that remains on the invoice, or "" when it is not known.
-	Left string
-}
-
-// creditedLine is one credited line. Net is "" when it cannot be calculated, and Unit is the name of its unit.
-type creditedLine struct {
-	api.CreditNoteItem
-	Net, Unit string
-}
-
-// creditPage reads the credit note that the path identifies and the invoice that it credits.
-func (req *request) creditPage() (creditPage, store.Invoice, error) {
-	id, err := req.id("credit")
-	if err != nil {
-		return creditPage{}, store.Invoice{}, err
-	}
-	found, err := req.session.Tenant.CreditNote(req.r.Context(), id)
-	if err != nil {
-		return creditPage{}, store.Invoice{}, err
-	}
-	credited, remaining, err := req.remaining(found.Invoice)
-	if err != nil {
-		return creditPage{}, store.Invoice{}, err
-	}
-	p := creditPage{creditRow: creditRow{CreditNote: view.CreditNote(found), InvoiceNumber: deref(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
-	for _, item := range p.Items {
-		line := creditedLine{CreditNoteItem: item, Unit: unitName(item.UnitCode)}
-		if item.NetAmount != nil {
-			line.Net = grouped(string(*item.NetAmount))
-		}
-		p.Lines = append(p.Lines, line)
-	}
-	return p, credited, nil
-}
-
-func (req *request) showCredit() error {
-	p, _, err := req.creditPage()
-	if err != nil {
-		return err
-	}
-	return req.page(http.StatusOK, "credit", pageData{Title: p.CreditNoteNumber, Section: "credits", Body: p})
-}
-
-// voidCredit voids a credit note. It succeeds when the credit note is void already, because the page may have been
-// outdated.
-func (req *request) voidCredit() error {
-	id, err := req.id("credit")
-	if err != nil {
-		return err
-	}
-	if _, err := req.session.Tenant.VoidCreditNote(req.r.Context(), id); err != nil {
-		return err
-	}
-	return req.redirect(withFlash("/credit-notes/"+url.PathEscape(id.String()), "good.voided"))
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // deleteDraft deletes a draft if it still has the version that the user saw. Otherwise, or when it cannot be deleted, the
@@ -34,4 +36,33 @@ func (req *request) deleteDraft() error {
 		return fmt.Errorf("console: no message flash.%s", key)
 	}
 	return req.respondInvoice(http.StatusConflict, id, flash)
+}
+
+// deletedPage is the view model of the page of a deleted draft: what the audit log has about it.
+type deletedPage struct {
+	Number   string
+	Deleted  activityRow
+	Activity []activityRow
+}
+
+// respondDeleted responds with the page of a deleted draft, for links that are older than its deletion, or that there is no such page.
+func (req *request) respondDeleted(id store.ID) error {
+	entries, err := view.Of(req.session.Tenant).Activity(req.r.Context(), []store.ID{id}, maxActivity)
+	if err != nil {
+		return err
+	}
+	n := slices.IndexFunc(entries, func(e store.AuditEntry) bool { return e.Act == "draft.delete" })
+	if n < 0 {
+		return store.ErrNotFound
+	}
+	p := deletedPage{Number: view.AuditEntry(entries[n]).Details["invoice_number"]}
+	if p.Activity, err = req.activityRows(req.r.Context(), entries); err != nil {
+		return err
+	}
+	p.Deleted = p.Activity[n]
+	title, err := req.pages.messages.text("deleted.title", p.Number)
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusGone, "deleted", pageData{Title: title, Section: "invoices", Body: p})
 }

@@ -9,14 +9,17 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // deliveryPage is the view model of one delivery. All of it is live.
 type deliveryPage struct {
 	api.Delivery
+	// MayManage reports that the user may start the delivery again.
+	MayManage    bool
 	Subscription api.Subscription
 	OccurredAt   time.Time
 	// Attempts are all attempts, newest first.
@@ -101,7 +104,7 @@ func (req *request) respondDelivery(status int, found store.Delivery, flash *not
 func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	shown := view.DeliveryDetail(found)
-	p := deliveryPage{Delivery: shown.Delivery}
+	p := deliveryPage{Delivery: shown.Delivery, MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
 	subscription, err := tenant.Subscription(ctx, found.Subscription)
 	if err != nil {
 		return p, err

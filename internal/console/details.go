@@ -1,6 +1,6 @@
 package console
 
-import "quittance/sdk/go/api"
+import "quittance/client/api"
 
 // detail is an optional field that has a value, by its JSON name.
 type detail struct{ Name, Value string }

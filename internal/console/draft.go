@@ -7,23 +7,31 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
+	"quittance/internal/view"
 )
 
 func draftRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/invoices/new", serve: (*request).newDraft},
-		{method: http.MethodPost, path: "/invoices/new", serve: (*request).createDraft, large: true},
-		{method: http.MethodPost, path: "/invoices/check", serve: (*request).checkDraft, large: true},
-		{method: http.MethodGet, path: "/invoices/{invoice}/edit", serve: (*request).editDraft},
-		{method: http.MethodPost, path: "/invoices/{invoice}/edit", serve: (*request).changeDraft, large: true},
-		{method: http.MethodGet, path: "/invoices/{invoice}/duplicate", serve: (*request).duplicateDraft},
-		{method: http.MethodGet, path: "/invoices/{invoice}/print", serve: (*request).printInvoice},
-		{method: http.MethodGet, path: "/codes/{list}", serve: (*request).showCodes},
+		{method: http.MethodGet, path: "/invoices/new", needs: access.Write, serve: (*request).newDraft},
+		{method: http.MethodPost, path: "/invoices/new", needs: access.Write, serve: (*request).createDraft, large: true},
+		{method: http.MethodPost, path: "/invoices/check", needs: access.Write, serve: (*request).checkDraft, large: true},
+		{method: http.MethodGet, path: "/invoices/recipients", needs: access.Write, serve: (*request).listRecipients},
+		{method: http.MethodGet, path: "/invoices/items", needs: access.Write, serve: (*request).listItems},
+		{method: http.MethodPost, path: "/invoices/recipient", needs: access.Write, serve: (*request).lookUpRecipient},
+		{method: http.MethodGet, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).editDraft},
+		{method: http.MethodPost, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).changeDraft, large: true},
+		{method: http.MethodGet, path: "/invoices/{invoice}/duplicate", needs: access.Write, serve: (*request).duplicateDraft},
+		{method: http.MethodGet, path: "/invoices/{invoice}/replace", needs: access.Write, serve: (*request).replaceDraft},
+		{method: http.MethodGet, path: "/invoices/{invoice}/print", needs: access.Read, serve: (*request).printInvoice},
+		{method: http.MethodGet, path: "/invoices/{invoice}/document.pdf", needs: access.Read, serve: (*request).downloadInvoicePDF},
+		{method: http.MethodGet, path: "/codes/{list}", needs: access.Read, serve: (*request).showCodes},
 	}
 }
 
@@ -32,7 +40,14 @@ const newPath = "/invoices/new"
 
 // newDraft shows the form of a new draft.
 func (req *request) newDraft() error {
-	form := draftForm{Fields: map[string]string{"issue_date": req.today().Format(time.DateOnly)}, Items: []map[string]string{{}}}
+	values, err := req.suggestedDraft()
+	if err != nil {
+		return err
+	}
+	form := req.pages.showInput(values)
+	if err := req.fillCustomer(&form); err != nil {
+		return err
+	}
 	checked, err := req.check(form)
 	if err != nil {
 		return err
@@ -46,21 +61,48 @@ func (req *request) today() time.Time { return req.Now().UTC().Truncate(24 * tim
 
 // duplicateDraft shows the form of a new draft, filled with a copy of an invoice.
 func (req *request) duplicateDraft() error {
+	return req.respondCopy(func(*draftForm, *draftPage) error { return nil })
+}
+
+// replaceDraft shows the form of a new draft that replaces an invoice, such as one that the tax authority rejected: a copy whose note
+// names that invoice.
+func (req *request) replaceDraft() error {
+	return req.respondCopy(func(values *draftForm, p *draftPage) error {
+		p.Replaces, p.CopyOf = p.CopyOf, ""
+		note, err := req.languages.pages[0].messages.text("draft.replaces.note", p.Replaces) // a part of the document, whatever language the page has
+		if known := values.Fields["note"]; known != "" {
+			note = known + "\n" + note
+		}
+		values.Fields["note"] = note
+		return err
+	})
+}
+
+// respondCopy responds with the form of a new draft, filled with a copy of an invoice and the next number, which edit has changed.
+func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 	found, err := req.invoiceOfPath("invoice")
 	if err != nil {
 		return err
 	}
-	form, err := draftFormOf(&found.Draft)
+	values, err := draftFormOf(&found.Draft)
 	if err != nil {
 		return err
 	}
-	form.prepareCopy(req.today())
-	checked, err := req.check(form)
+	values.prepareCopy(req.today())
+	suggested, err := view.Of(req.session.Tenant).Suggest(req.r.Context())
+	if err != nil {
+		return err
+	}
+	values.Fields["invoice_number"] = suggested.Number
+	p := draftPage{Action: newPath, Back: "/invoices/" + found.ID.String(), CopyOf: deref(found.Draft.InvoiceNumber)}
+	if err := edit(&values, &p); err != nil {
+		return err
+	}
+	checked, err := req.check(req.pages.showInput(values))
 	if err != nil {
 		return err
 	}
 	checked.dropMissing()
-	p := draftPage{Action: newPath, Back: "/invoices/" + found.ID.String(), CopyOf: deref(found.Draft.InvoiceNumber)}
 	return req.respondDraft(http.StatusOK, checked, p, focus{Path: "invoice_number"}, nil)
 }
 
@@ -79,22 +121,41 @@ func (req *request) invoiceOfPath(parameter string) (store.Invoice, error) {
 // createDraft creates a draft from the form, or executes a button of the form.
 func (req *request) createDraft() error {
 	form := readDraftForm(req.form)
-	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), ShowMissing: req.form.Get("show_missing") != ""}
-	if at, acted := form.apply(req.form.Get("do")); acted {
+	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), Replaces: req.form.Get("replaces"), ShowMissing: req.form.Get("show_missing") != ""}
+	if at, acted, err := req.press(&form); acted || err != nil {
+		if err != nil {
+			return err
+		}
 		return req.respondButton(form, p, at)
 	}
 	checked, err := req.check(form)
 	if err != nil {
 		return err
 	}
-	if len(checked.faults) > 0 {
-		return req.respondFaults(checked, p)
+	if done, err := req.preview(&checked, p.Action); done || err != nil {
+		return err
 	}
-	created, err := req.session.Tenant.CreateInvoice(req.r.Context(), &checked.draft)
+	submit, err := req.mayProceed(&checked, &p)
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/invoices/"+created.ID.String(), "good.created"))
+	if len(checked.faults)+len(p.Needs) > 0 {
+		return req.respondFaults(checked, p)
+	}
+	id, err := req.saveOnce(&checked.draft)
+	if err != nil {
+		return err
+	}
+	full, err := req.saveToBook(&checked)
+	switch {
+	case err != nil:
+		return err
+	case full:
+		return req.redirect(withFlash("/invoices/"+id.String(), "bad.book_full"))
+	case submit:
+		return req.submitSaved(id)
+	}
+	return req.redirect(withFlash("/invoices/"+id.String(), "good.created"))
 }
 
 // editDraft shows the form of a draft or of a rejected invoice.
@@ -110,11 +171,11 @@ func (req *request) editDraft() error {
 	if !editable(found, live) {
 		return req.respondInvoice(http.StatusConflict, id, req.pages.notice("bad.not_editable"))
 	}
-	form, err := draftFormOf(&found.Draft)
+	values, err := draftFormOf(&found.Draft)
 	if err != nil {
 		return err
 	}
-	checked, err := req.check(form)
+	checked, err := req.check(req.pages.showInput(values))
 	if err != nil {
 		return err
 	}
@@ -131,7 +192,7 @@ func editable(found store.Invoice, live []invoice.Credit) bool {
 // editPage returns the view model for editing a version of an invoice.
 func editPage(found store.Invoice, version int64) draftPage {
 	path := "/invoices/" + found.ID.String()
-	return draftPage{Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber), Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
+	return draftPage{ID: found.ID.String(), Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber), Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
 }
 
 // errFormFaults reports that a form has faults.
@@ -151,15 +212,25 @@ func (req *request) changeDraft() error {
 	form := readDraftForm(req.form)
 	p := editPage(found, version)
 	p.ShowMissing = true
-	if at, acted := form.apply(req.form.Get("do")); acted {
+	if at, acted, err := req.press(&form); acted || err != nil {
+		if err != nil {
+			return err
+		}
 		return req.respondButton(form, p, at)
 	}
 	checked, err := req.check(form)
 	if err != nil {
 		return err
 	}
+	if done, err := req.preview(&checked, p.Action); done || err != nil {
+		return err
+	}
+	submit, err := req.mayProceed(&checked, &p)
+	if err != nil {
+		return err
+	}
 	_, err = req.session.Tenant.UpdateInvoice(req.r.Context(), found.ID, func(current int64) bool { return current == version }, func(current []byte) (api.Draft, error) {
-		if len(checked.faults) > 0 {
+		if len(checked.faults)+len(p.Needs) > 0 {
 			return api.Draft{}, errFormFaults
 		}
 		var before api.Draft
@@ -170,14 +241,33 @@ func (req *request) changeDraft() error {
 		return checked.draft, nil
 	})
 	switch {
-	case err == nil:
-		return req.redirect(withFlash("/invoices/"+found.ID.String(), "good.saved"))
 	case errors.Is(err, errFormFaults):
 		return req.respondFaults(checked, p)
-	case errors.Is(err, store.ErrVersion), errors.Is(err, store.ErrNotEditable):
-		return req.respondStale(checked, found.ID)
+	case errUnsaved(err):
+		return req.respondUnsaved(checked, found.ID, submit)
+	case err != nil:
+		return err
 	}
-	return err
+	full, err := req.saveToBook(&checked)
+	switch {
+	case err != nil:
+		return err
+	case full:
+		return req.redirect(withFlash("/invoices/"+found.ID.String(), "bad.book_full"))
+	case submit:
+		return req.submitSaved(found.ID)
+	}
+	return req.redirect(withFlash("/invoices/"+found.ID.String(), "good.saved"))
+}
+
+// respondUnsaved responds to an edit that did not apply to the stored version.
+func (req *request) respondUnsaved(checked checkedForm, id store.ID, submit bool) error {
+	if submit {
+		if done, err := req.submitStale(&checked, id); done || err != nil {
+			return err
+		}
+	}
+	return req.respondStale(checked, id)
 }
 
 // respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored
@@ -197,8 +287,34 @@ func (req *request) respondStale(checked checkedForm, id store.ID) error {
 		return err
 	}
 	p := editPage(found, found.Version)
-	p.ShowMissing, p.Stale, p.Differs = true, true, checked.form.withoutEmptyLines().differences(stored)
+	p.ShowMissing, p.Stale, p.Differs = true, true, checked.values.withoutEmptyLines().differences(stored)
 	return req.respondDraft(http.StatusConflict, checked, p, focus{}, nil)
+}
+
+// press executes the action of a button that saves nothing. acted is false for any other button.
+func (req *request) press(form *draftForm) (at focus, acted bool, err error) {
+	do := req.form.Get("do")
+	switch do {
+	case doTotal:
+		checked, err := req.check(*form)
+		if err != nil {
+			return focus{}, true, err
+		}
+		if total := invoice.Compute(&checked.draft).Total; total != nil {
+			form.Fields["total_amount"] = grouped(total.String())
+		}
+	case doFill:
+		if err := req.fillRecipient(form); err != nil {
+			return focus{}, true, err
+		}
+	}
+	if line, err := strconv.Atoi(strings.TrimPrefix(do, doItem+":")); err == nil && strings.HasPrefix(do, doItem+":") && 0 <= line && line < len(form.Items) {
+		if err := req.fillItem(form, line); err != nil {
+			return focus{}, true, err
+		}
+	}
+	at, acted = form.apply(do)
+	return at, acted, nil
 }
 
 // differences returns the paths of the fields in which two forms differ, in the order of the form.
@@ -228,7 +344,7 @@ func (f draftForm) differences(other draftForm) []string {
 func (req *request) respondFaults(checked checkedForm, p draftPage) error {
 	p.ShowMissing = true
 	first := focus{}
-	if paths := checked.faultPaths(); len(paths) > 0 {
+	if paths := append(checked.faultPaths(), p.Needs...); len(paths) > 0 {
 		first.Path = paths[0]
 	}
 	return req.respondDraft(http.StatusUnprocessableEntity, checked, p, first, nil)
@@ -293,6 +409,10 @@ func (req *request) checkDraft() error {
 		return err
 	}
 	checked.dropMissing()
+	checked.dropChoices()
+	if err := req.warnUsedNumber(&checked, req.form.Get("invoice")); err != nil {
+		return err
+	}
 	showMissing := req.form.Get("show_missing") != ""
 	sums, err := req.sums(&checked)
 	if err != nil {
@@ -306,7 +426,7 @@ func (req *request) checkDraft() error {
 			p.Notes = append(p.Notes, notes)
 		}
 	}
-	add(checked.fields(draftFields, "", "", checked.form.Fields, showMissing), draftFields)
+	add(checked.fields(draftFields, "", "", checked.form.Fields, checked.values.Fields, showMissing), draftFields)
 	for _, line := range slices.Clip(checked.lines(showMissing))[:min(len(checked.form.Items), maxAnnotatedLines)] {
 		line.OutOfBand = true
 		p.Lines = append(p.Lines, line)

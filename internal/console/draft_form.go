@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 // fieldKind is the kind of input that a field takes.
@@ -31,8 +31,11 @@ type fieldSpec struct {
 	// name is the JSON name.
 	name string
 	kind fieldKind
-	// codes is the name of the code list to choose from, or "".
-	codes string
+	// codes is the name of the code list to choose from, or "". emirates reports that it applies to the United Arab Emirates alone.
+	codes    string
+	emirates bool
+	// counts is what a number counts.
+	counts numberKind
 	// required reports that a draft needs the field, and optional that not even a submission needs it.
 	required, optional bool
 }
@@ -50,11 +53,11 @@ var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "buyer_endpoint_scheme", codes: "endpoint-schemes"},
 	{name: "buyer_street"},
 	{name: "buyer_city"},
-	{name: "buyer_subdivision", codes: "emirates", optional: true},
+	{name: "buyer_subdivision", codes: "emirates", emirates: true, optional: true},
 	{name: "buyer_country", codes: "countries"},
 	{name: "buyer_tax_id", optional: true},
 	{name: "buyer_legal_id", optional: true},
-	{name: "buyer_legal_id_scheme", optional: true},
+	{name: "buyer_legal_id_scheme", codes: "registration-types", emirates: true, optional: true},
 	{name: "buyer_reference", optional: true},
 	{name: "order_reference", optional: true},
 	{name: "contract_reference", optional: true},
@@ -62,7 +65,7 @@ var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "transaction_flags", optional: true},
 	{name: "external_id", optional: true},
 	{name: "note", kind: multilineField, optional: true},
-	{name: "total_amount", kind: numberField, required: true},
+	{name: "total_amount", kind: numberField, counts: moneyNumber, required: true},
 }
 
 // itemFields lists the fields of a line.
@@ -70,15 +73,15 @@ var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "name", required: true},
 	{name: "quantity", kind: numberField, required: true},
 	{name: "unit_code", codes: unitCodes},
-	{name: "net_unit_price", kind: numberField, required: true},
+	{name: "net_unit_price", kind: numberField, counts: moneyNumber, required: true},
 	{name: "vat_category", codes: "tax-categories"},
-	{name: "vat_rate", kind: numberField},
+	{name: "vat_rate", kind: numberField, counts: percentNumber},
 	{name: "item_code", optional: true},
 	{name: "description", kind: multilineField, optional: true},
 	{name: "base_quantity", kind: numberField, optional: true},
-	{name: "gross_unit_price", kind: numberField, optional: true},
-	{name: "discount_amount", kind: numberField, optional: true},
-	{name: "tax_exemption_code", optional: true},
+	{name: "gross_unit_price", kind: numberField, counts: moneyNumber, optional: true},
+	{name: "discount_amount", kind: numberField, counts: moneyNumber, optional: true},
+	{name: "tax_exemption_code", codes: "tax-exemptions", optional: true},
 	{name: "tax_exemption_reason", optional: true},
 	{name: "commodity_code", optional: true},
 	{name: "commodity_scheme", optional: true},
@@ -96,11 +99,15 @@ type draftForm struct {
 	// Fields and each of Items hold texts by JSON name.
 	Fields map[string]string
 	Items  []map[string]string
+	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the recipient is to be
+	// saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
+	Customer     string
+	SaveCustomer bool
 }
 
 // readDraftForm reads the input of a draft's form.
 func readDraftForm(input url.Values) draftForm {
-	f := draftForm{Fields: map[string]string{}}
+	f := draftForm{Fields: map[string]string{}, Customer: input.Get("customer"), SaveCustomer: input.Get("save_customer") != ""}
 	for _, field := range draftFields {
 		f.Fields[field.name] = field.normalized(input.Get(field.name))
 	}
@@ -114,6 +121,9 @@ func readDraftForm(input url.Values) draftForm {
 			if values := input[itemPrefix+field.name]; n < len(values) {
 				item[field.name] = field.normalized(values[n])
 			}
+		}
+		if slices.Contains(input[saveItem], strconv.Itoa(n)) {
+			item[saveItem] = "1"
 		}
 		f.Items = append(f.Items, item)
 	}
@@ -136,16 +146,17 @@ func (f draftForm) withoutEmptyLines() draftForm {
 	return f
 }
 
+// emptyLine reports whether nothing was typed into a line. A new line has the tax of the one before.
 func emptyLine(item map[string]string) bool {
-	for _, value := range item {
-		if strings.TrimSpace(value) != "" {
+	for name, value := range item {
+		if strings.TrimSpace(value) != "" && name != "vat_category" && name != "vat_rate" && name != saveItem {
 			return false
 		}
 	}
 	return true
 }
 
-// draftFormOf returns the form of a draft. Decimals keep their digits.
+// draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
 func draftFormOf(d *api.Draft) (draftForm, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -180,7 +191,7 @@ func inputOf(value strictjson.Value) string {
 	return value.Text()
 }
 
-// json returns the equivalent API request.
+// json returns the equivalent API request. The form has texts as the API takes them.
 func (f draftForm) json() []byte {
 	var out jsonObject
 	appendFields(&out, draftFields, f.Fields)
@@ -251,6 +262,9 @@ const (
 	doKeep = "keep"
 )
 
+// filledIn has the field that gets the focus after [request.press] has filled the form in.
+var filledIn = map[string]string{doTotal: "total_amount", doFill: "recipient_network_id"} //nolint:gochecknoglobals // a constant table
+
 // focus is the control that gets the focus: a field, or a button of a line.
 type focus struct {
 	// Path is the field's JSON path.
@@ -268,14 +282,15 @@ func (f *draftForm) apply(button string) (at focus, known bool) {
 	switch {
 	case do == doAdd:
 		if len(f.Items) < maxItems {
-			f.Items = append(f.Items, map[string]string{})
+			f.Items = append(f.Items, f.nextItem())
 		}
 		return focus{Path: "items[" + strconv.Itoa(len(f.Items)-1) + "].name"}, true
 	case do == doKeep:
 		return focus{}, true
-	case do == doTotal:
-		f.useCalculatedTotal()
-		return focus{Path: "total_amount"}, true
+	case filledIn[do] != "":
+		return focus{Path: filledIn[do]}, true
+	case do == doItem && inside: // which [request.press] has filled in
+		return focus{Path: "items[" + strconv.Itoa(line) + "].quantity"}, true
 	case do == doRemove && inside:
 		f.Items = slices.Delete(f.Items, line, line+1)
 		return focus{Do: doRemove, Line: min(line, len(f.Items)-1)}, true
@@ -286,7 +301,16 @@ func (f *draftForm) apply(button string) (at focus, known bool) {
 		f.Items[line+1], f.Items[line] = f.Items[line], f.Items[line+1]
 		return f.moved(doDown, line+1), true
 	}
-	return focus{}, do == doRemove || do == doUp || do == doDown
+	return focus{}, do == doRemove || do == doUp || do == doDown || do == doItem
+}
+
+// nextItem returns a new line, with the tax of the last one.
+func (f *draftForm) nextItem() map[string]string {
+	item := map[string]string{}
+	if n := len(f.Items); n > 0 {
+		item["vat_category"], item["vat_rate"] = f.Items[n-1]["vat_category"], f.Items[n-1]["vat_rate"]
+	}
+	return item
 }
 
 // moved returns the focus after a line was moved: the same button, or the opposite one at the first or last line.
@@ -300,18 +324,7 @@ func (f *draftForm) moved(do string, line int) focus {
 	return focus{Do: do, Line: line}
 }
 
-// useCalculatedTotal sets the total to the calculated one, if there is one.
-func (f *draftForm) useCalculatedTotal() {
-	draft, _, err := f.draft()
-	if err != nil {
-		return
-	}
-	if total := invoice.Compute(&draft).Total; total != nil {
-		f.Fields["total_amount"] = total.String()
-	}
-}
-
-// prepareCopy turns the form of an invoice into that of a new one: without a number, issued today, and with the same
+// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number, issued today, and with the same
 // payment period.
 func (f *draftForm) prepareCopy(today time.Time) {
 	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])

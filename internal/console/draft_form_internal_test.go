@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // TestFieldTables checks that the form has every field of the API's draft and lines, with the same kind and the same
@@ -59,36 +59,6 @@ func TestFieldTables(t *testing.T) {
 		if count != len(table.fields) {
 			t.Errorf("%d fields, %d in the form", count, len(table.fields))
 		}
-	}
-}
-
-// TestCodes checks that exact matches come first, then codes that begin with the text, then names, ignoring case. Codes
-// that are not for new data are not offered.
-func TestCodes(t *testing.T) {
-	t.Parallel()
-	if found := codeLists["currencies"].find("aed", 5); len(found) != 1 || found[0].Code != "AED" {
-		t.Errorf("aed: %v", found)
-	}
-	for text, want := range map[string]string{"hour": "HUR", "Kilowatt hour": "KWH", "c62": "C62", "kilogram": "KGM"} {
-		if found := codeLists[unitCodes].find(text, maxSuggestedCodes); len(found) == 0 || found[0].Code != want {
-			t.Errorf("%s: %v", text, found)
-		}
-	}
-	if found := codeLists[unitCodes].find("", maxSuggestedCodes); len(found) != maxSuggestedCodes {
-		t.Errorf("%d units are offered", len(found))
-	}
-	for list, codes := range offered() {
-		if len(codes) < 7 {
-			t.Errorf("%s: only %d codes", list, len(codes))
-		}
-		for _, code := range codes {
-			if code.Code == "" || codeLists[list].name(code.Code) != code.Name {
-				t.Errorf("%s: %v", list, code)
-			}
-		}
-	}
-	if name := codeLists["countries"].name("nowhere"); name != "" {
-		t.Errorf("the unknown country has the name %q", name)
 	}
 }
 

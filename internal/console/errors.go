@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/fairlimit"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where KEY
@@ -65,6 +65,9 @@ func problemOf(err error) *problem {
 	}
 	if quota, ok := errors.AsType[*store.QuotaError](err); ok {
 		return &problem{status: http.StatusConflict, messageKey: "quota_" + quota.Quota, cause: err}
+	}
+	if errors.Is(err, store.ErrForbidden) {
+		return &problem{status: http.StatusForbidden, messageKey: "forbidden", cause: err}
 	}
 	for _, known := range [...]struct {
 		err    error

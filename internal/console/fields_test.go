@@ -40,7 +40,7 @@ func TestDeleteDraftPage(t *testing.T) {
 			if list := v.read("/invoices?notice=good.deleted"); !strings.Contains(list.body, "Draft deleted.") || strings.Contains(list.body, id) {
 				t.Error("the list shows the draft, or no notice")
 			}
-			if got := v.get("/invoices/" + id); got.status != http.StatusNotFound {
+			if got := v.get("/invoices/" + id); got.status != http.StatusGone {
 				t.Errorf("the page of the deleted draft: %d", got.status)
 			}
 			submitted := s.submitted(t, token, "INV-2", "1234567890")

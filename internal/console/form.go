@@ -37,11 +37,14 @@ const (
 // formType is the only accepted media type of forms.
 const formType = "application/x-www-form-urlencoded"
 
-// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data, because
-// no form uploads files. Other requests have no body that is read.
+// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data, except
+// on routes that take a file. Other requests have no body that is read.
 func (req *request) readForm(rt *route) error {
 	if req.r.Method != http.MethodPost {
 		return nil
+	}
+	if rt.takesFile {
+		return req.readUpload()
 	}
 	most, fields := min(maxSmallForm, req.MaxBody), maxSmallFormFields
 	if rt.large {

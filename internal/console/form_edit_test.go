@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // TestEditIsPatch checks that an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps

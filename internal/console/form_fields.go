@@ -1,12 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
-
-	"quittance/sdk/go/api"
 )
 
 // controls returns the named fields of a form, in this order.
@@ -24,9 +21,6 @@ func controls(fields map[string]*formField, names ...string) ([]*formField, erro
 
 // keyLabel returns the label of a form's field by its key.
 func (c catalogue) keyLabel(key string) string { return c.textOr("field."+key, key) }
-
-// ruleName returns the name by which people can look up a rule: its official identifier, or the API's name for it.
-func ruleName(f api.Fault) string { return cmp.Or(f.RuleID, f.Rule) }
 
 // moveButton is a button that moves or removes a line of a draft.
 type moveButton struct {

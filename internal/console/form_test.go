@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.
@@ -27,7 +27,7 @@ func controls(t testing.TB, page string) url.Values {
 		case name == "" || node.Data == "button" || node.Data == "meta" || has(node, "disabled"):
 		case node.Data == "textarea":
 			out.Add(name, strings.ReplaceAll(textOf(node), "\n", "\r\n"))
-		case attribute(node, "type") == "radio" && !has(node, "checked"):
+		case (attribute(node, "type") == "radio" || attribute(node, "type") == "checkbox") && !has(node, "checked"):
 		case node.Data == "input":
 			out.Add(name, attribute(node, "value"))
 		}
@@ -123,9 +123,9 @@ func (v *visitor) created(form url.Values) string {
 	return strings.TrimPrefix(path, "/invoices/")
 }
 
-// TestFormShowsTheMessagesOfTheAPI checks that for a draft with every kind of fault, the page shows the same messages
-// as the API at each field, keeps the input, and stores nothing.
-func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
+// TestFormShowsTheFaultsOfTheAPI checks that for a draft with every kind of fault, the page shows a fault at each field at which the API
+// has one, in words for people, keeps the input, and stores nothing.
+func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
@@ -134,16 +134,16 @@ func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
 	edit("invoice_number", strings.Repeat("9", 65))
 	edit("recipient_name", " ")
 	edit("buyer_city", "Dub\x01ai")
-	edit("buyer_country", "Emirates")
+	edit("buyer_country", "Nowhere")
 	edit("currency", "XYZ")
 	edit("issue_date", "2026-02-30")
 	edit("issue_time", "25:00")
 	edit("due_date", "soon")
-	edit("total_amount", "1,050.00")
+	edit("total_amount", "1,0,5")
 	for _, name := range []string{"name", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
 		edit("items."+name, "", "")
 	}
-	edit("items.quantity", "1e99", "0123")
+	edit("items.quantity", "1e99", "12 3")
 	edit("items.net_unit_price", "-1", "0.1234567")
 	edit("items.name", strings.Repeat("n", 257), "x")
 	edit("items.base_quantity", "NaN", "-0.1")
@@ -161,9 +161,9 @@ func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
 		Details map[string][]api.Fault `json:"details"`
 	}
 	s.refusal(t, token, "/api/v1/client/invoices", `{"invoice_number":"`+strings.Repeat("9", 65)+`","recipient_name":" ","recipient_network_id":"1","buyer_endpoint_scheme":"0235",
-		"buyer_street":"12 Harbour Road","buyer_city":"Dub\u0001ai","buyer_subdivision":"DXB","buyer_country":"Emirates","currency":"XYZ","issue_date":"2026-02-30","issue_time":"25:00",
-		"due_date":"soon","total_amount":"1,050.00","payment_means_code":"30","items":[{"quantity":1e99,"net_unit_price":-1,"name":"`+strings.Repeat("n", 257)+`","base_quantity":"NaN"},
-		{"quantity":"0123","net_unit_price":0.1234567,"name":"x","base_quantity":-0.1}]}`, &failed)
+		"buyer_street":"12 Harbour Road","buyer_city":"Dub\u0001ai","buyer_subdivision":"DXB","buyer_country":"Nowhere","currency":"XYZ","issue_date":"2026-02-30","issue_time":"25:00",
+		"due_date":"soon","total_amount":"1,0,5","payment_means_code":"30","items":[{"quantity":1e99,"net_unit_price":-1,"name":"`+strings.Repeat("n", 257)+`","base_quantity":"NaN"},
+		{"quantity":"12 3","net_unit_price":0.1234567,"name":"x","base_quantity":-0.1}]}`, &failed)
 	if len(failed.Details) < 15 {
 		t.Fatalf("the API has only %d faults", len(failed.Details))
 	}
@@ -171,12 +171,18 @@ func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
 	for path, faults := range failed.Details {
 		place := strings.NewReplacer("[", "-", "].", "-").Replace(path)
 		for _, fault := range faults {
-			if !strings.Contains(at[place], fault.Message) {
-				t.Errorf("%s: %q, the API says %q", path, at[place], fault.Message)
+			if text := at[place]; text == "" || text == fault.Message || strings.ToUpper(text[:1]) != text[:1] {
+				t.Errorf("%s: %q, the API says %q", path, text, fault.Message)
 			}
 		}
 		if !strings.Contains(got.body, `href="#f-`+place+`"`) {
 			t.Errorf("there is no link to %s", path)
+		}
+	}
+	for place, want := range map[string]string{"recipient_name": "Required", "currency": "Choose a currency from the list", "items-0-quantity": "Quantity Enter a number such as 1,250.50",
+		"issue_date": "Enter a date such as 2026-11-30 or 30 Nov 2026", "invoice_number": "Must have at most 64 characters"} {
+		if at[place] != want {
+			t.Errorf("%s: %q, want %q", place, at[place], want)
 		}
 	}
 	faulty := 0
@@ -209,9 +215,9 @@ func TestDecimalsKeepTheirDigits(t *testing.T) {
 				found.Items[0].VATRate.String() != "5.000" || *found.Items[0].Description != "Workshop\nin two parts" || found.Items[0].ItemCode != nil {
 				t.Errorf("stored: %+v", found.Items[0])
 			}
-			form["total_amount"] = []string{"1,000.00"}
-			if at := notesAt(t, v.send("/invoices/new", form, "save").body)["total_amount"]; !strings.Contains(at, "must be a number") || !strings.Contains(at, "without commas: 1234.50") {
-				t.Errorf("a number with a comma: %q", at)
+			form["total_amount"] = []string{"1250,500"}
+			if at := notesAt(t, v.send("/invoices/new", form, "save").body)["total_amount"]; !strings.Contains(at, "A comma before three digits separates thousands") {
+				t.Errorf("an ambiguous number: %q", at)
 			}
 			d := draft("INV-2", "1")
 			d.Items[0].Description = new("\r\na\r\nb\n\tc\n")
@@ -270,13 +276,13 @@ func TestFormWithoutJavaScript(t *testing.T) {
 		t.Errorf("without lines: %d", got.status)
 	}
 	checked := v.do(http.MethodPost, "/invoices/check", complete("INV-1").Encode(), "HX-Request", "true")
-	if checked.status != http.StatusOK || !strings.Contains(checked.body, "1,050.00") || strings.Contains(checked.body, "<html") || !strings.Contains(checked.body, "Nothing is missing") {
+	if checked.status != http.StatusOK || !strings.Contains(checked.body, "1,050.00") || strings.Contains(checked.body, "<html") || !strings.Contains(checked.body, "Ready to submit") {
 		t.Errorf("check: %d %s", checked.status, checked.body)
 	}
 	typing := complete("INV-1")
-	typing["items.quantity"], typing["due_date"] = []string{"12."}, []string{""}
+	typing["items.quantity"], typing["due_date"] = []string{"12x"}, []string{""}
 	checked = v.do(http.MethodPost, "/invoices/check", typing.Encode(), "HX-Request", "true")
-	if at := notesAt(t, checked.body); at["items-0-quantity"] != "must be a number" || at["due_date"] != "" || !strings.Contains(checked.body, "Line 1 lacks the values") {
+	if at := notesAt(t, checked.body); at["items-0-quantity"] != "Quantity Enter a number such as 1,250.50" || at["due_date"] != "" || !strings.Contains(checked.body, "Complete line 1") {
 		t.Errorf("while typing: %v", at)
 	}
 	if n := s.count(t); n != 0 {
@@ -328,7 +334,7 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// TestDuplicate checks that a copy has all fields except the number and the dates, and is another invoice.
+// TestDuplicate checks that a copy has all fields except the dates and the number, which is the next one, and is another invoice.
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -338,7 +344,7 @@ func TestDuplicate(t *testing.T) {
 	form := controls(t, page.body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
 	must(t, err)
-	if form.Get("invoice_number") != "" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
+	if form.Get("invoice_number") != "INV-2" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
 		form.Get("version") != "" {
 		t.Errorf("a copy: %v", form)
 	}

@@ -16,13 +16,13 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/pgtest"
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -39,8 +39,8 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
-		PollFirst: pace, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		PollFirst: pace, PollMax: time.Second, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
+		RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -273,4 +273,10 @@ func textOf(node *html.Node) string {
 		}
 	}
 	return out.String()
+}
+
+// sentDocument returns a draft as the document of a submission, for [store.Intent].
+func sentDocument(draft *api.Draft) ([]byte, api.Faults, error) {
+	text, err := json.Marshal(map[string]any{"invoice": draft})
+	return text, nil, err
 }

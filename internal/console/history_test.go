@@ -3,14 +3,15 @@ package console_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestInvoiceHistoryIsPaged checks that the page of an invoice and its live part show the newest hundred answers and
@@ -23,7 +24,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+		Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 	must(t, err)
 	for n := range responses {
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
@@ -36,7 +37,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	for _, asked := range []struct {
 		page, on       string
 		newest, oldest int
-	}{{"", path + "?page=2", responses, 31}, {"?page=2", path + "?page=1", 30, 1}} {
+	}{{"?tab=evidence", path + "?page=2&tab=evidence", responses, 31}, {"?page=2&tab=evidence", path + "?page=1&tab=evidence", 30, 1}} {
 		for _, headers := range [][]string{nil, {"HX-Request", "true"}} {
 			got := v.get(path+asked.page, headers...)
 			var shown []string
@@ -78,16 +79,20 @@ func TestAccountShowsQuotas(t *testing.T) {
 		}
 	})
 	for name, quota := range map[string]api.Quota{"stored_bytes": account.Quotas.StoredBytes, "drafts": account.Quotas.Drafts, "tokens": account.Quotas.Tokens,
-		"subscriptions": account.Quotas.Subscriptions, "subscriptions_created": account.Quotas.SubscriptionsCreated} {
-		want := fmt.Sprintf("%d of no limit", quota.Used)
+		"subscriptions": account.Quotas.Subscriptions, "subscriptions_created": account.Quotas.SubscriptionsCreated, "customers": account.Quotas.Customers, "items": account.Quotas.Items} {
+		want := fmt.Sprintf("%d of No limit", quota.Used)
 		if quota.Limit != nil {
 			want = fmt.Sprintf("%d of %d", quota.Used, *quota.Limit)
 		}
-		if rows[name] != want {
+		if name == "stored_bytes" {
+			if !regexp.MustCompile(`^[0-9.]+ (bytes|KB|MB) of (No limit|20 GB)$`).MatchString(rows[name]) {
+				t.Errorf("stored bytes: %q", rows[name])
+			}
+		} else if rows[name] != want {
 			t.Errorf("%s: %q, want %q", name, rows[name], want)
 		}
 	}
-	if account.Quotas.Drafts.Used != 1 || len(rows) != 5 {
+	if account.Quotas.Drafts.Used != 1 || len(rows) != 7 {
 		t.Errorf("%d drafts, rows %v", account.Quotas.Drafts.Used, rows)
 	}
 }

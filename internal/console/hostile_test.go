@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that
@@ -124,10 +124,10 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-		Render: func(d *api.Draft, _ *api.Profile, _ string) ([]byte, []string, error) {
+		Render: func(source store.Source) ([]byte, api.Faults, error) {
 			number := reference[len(reference)-36:] // numbers of submissions are given once
-			d.InvoiceNumber = &number
-			return []byte("{}"), nil, nil
+			source.Draft.InvoiceNumber = &number
+			return sentDocument(source.Draft)
 		}})
 	if duplicate, ok := err.(*store.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
 		t.Fatalf("%q is already submitted: %v", text, duplicate)

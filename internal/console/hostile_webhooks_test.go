@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestHostileWebhooks checks that the pages have the same elements and attributes as with plain text, and show the text

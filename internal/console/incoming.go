@@ -1,23 +1,27 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func incomingRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/incoming", serve: (*request).listIncoming},
-		{method: http.MethodGet, path: "/incoming/{incoming}", serve: (*request).showIncoming},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", serve: (*request).downloadDocument},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/attachments/{attachment}", serve: (*request).downloadAttachment},
+		{method: http.MethodGet, path: "/incoming", needs: access.Read, serve: (*request).listIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}", needs: access.Read, serve: (*request).showIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}/document.pdf", needs: access.Read, serve: (*request).downloadIncomingPDF},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", needs: access.Read, serve: (*request).downloadDocument},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document.pdf", needs: access.Read, serve: (*request).downloadRevisionPDF},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/attachments/{attachment}", needs: access.Read, serve: (*request).downloadAttachment},
 	}
 }
 
@@ -27,7 +31,9 @@ const incomingPollInterval = 5 * time.Second
 // incomingPage is the view model of the list of incoming e-invoices.
 type incomingPage struct {
 	Search string
-	Rows   live
+	// Ignored lists the parameters, as name=value, that are unknown or invalid. The page says so.
+	Ignored []string
+	Rows    live
 }
 
 // incomingRows is a page of the list.
@@ -40,14 +46,17 @@ type incomingRows struct {
 // incomingRow is the latest revision of an incoming e-invoice.
 type incomingRow struct {
 	api.IncomingInvoice
-	Total string
-	// Webhooks summarizes the webhook deliveries.
-	Webhooks view.NotificationSummary
+	Overall pill
+	// Undelivered is the number of its webhook deliveries that failed or were blocked.
+	Undelivered int
 }
 
 func (req *request) listIncoming() error {
-	paging, search := req.paging(), req.search()
-	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), search, paging.Page, paging.PerPage)
+	paging, p := req.paging(), incomingPage{}
+	_, p.Ignored = req.readFilters(func(name, value string) bool {
+		return name == searchParameter && assign(&p.Search, value, len(value) <= maxSearch)
+	})
+	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Search, paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -60,18 +69,18 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: search != ""}, incomingPollInterval, count)
+	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: p.Search != ""}, incomingPollInterval, count)
 	if err != nil {
 		return err
 	}
 	if req.isFragment() {
-		return req.respondLive("incoming", part)
+		return req.respondLive("incoming", p.Rows)
 	}
 	title, err := req.pages.messages.text("incoming.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: incomingPage{Search: search, Rows: part}})
+	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p, Export: newExportMenu("/incoming", map[string]string{searchParameter: p.Search})})
 }
 
 // incomingRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -86,46 +95,102 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: view.IncomingInvoice(i), Webhooks: summaries[i.ID]}
-		if i.TotalAmount != nil {
-			rows[n].Total = grouped(i.TotalAmount.String())
+		summary := summaries[i.ID]
+		rows[n] = incomingRow{IncomingInvoice: view.IncomingInvoice(i), Undelivered: summary.Failed + summary.Blocked}
+		if rows[n].Overall, err = req.pages.messages.incomingPill(receptionOf(&i.Revision, deref(i.DocumentType) == api.DocumentUnreadable)); err != nil {
+			return nil, err
 		}
 	}
 	return rows, nil
 }
 
+// A reception says what is known of the document of a revision. It is a key in the messages.
+const (
+	receptionWithheld   = "withheld"   // it contains our credential and stays sealed
+	receptionLarge      = "large"      // its size is known, and its bytes are not retained
+	receptionIncomplete = "incomplete" // it could not be fetched
+	receptionUnreadable = "unreadable" // it is retained and cannot be shown
+	receptionChanged    = "changed"    // it replaces an earlier revision
+	receptionFirst      = "first"
+)
+
+// receptionOf returns the reception of a revision.
+func receptionOf(r *store.Revision, unreadable bool) string {
+	switch {
+	case r.Withheld:
+		return receptionWithheld
+	case !r.Retained && r.Size != nil:
+		return receptionLarge
+	case !r.Retained:
+		return receptionIncomplete
+	case unreadable:
+		return receptionUnreadable
+	case r.Revision > 1:
+		return receptionChanged
+	}
+	return receptionFirst
+}
+
+// incomingPill returns the pill of a reception. None has a colour, because nobody publishes a meaning of it.
+func (c catalogue) incomingPill(reception string) (pill, error) {
+	out := pill{Meaning: "unknown", Shape: "blocked"}
+	switch reception {
+	case receptionLarge, receptionIncomplete:
+		out.Shape = "none"
+	case receptionUnreadable:
+		out.Shape = "unknown"
+	case receptionChanged:
+		out = pill{Meaning: "neutral", Shape: "warn"}
+	case receptionFirst:
+		out = pill{Meaning: "neutral", Shape: "save"}
+	}
+	var err, tipErr error
+	out.Text, err = c.text("incoming.pill." + reception)
+	out.Tip, tipErr = c.text("incoming.tip." + reception)
+	return out, errors.Join(err, tipErr)
+}
+
 // incomingInvoicePage is the view model of one incoming e-invoice. All of it is live.
 type incomingInvoicePage struct {
 	api.IncomingInvoice
+	// Reception says what is known of the document of the latest revision.
+	Reception string
+	Overall   pill
 	// Revisions are the newest revisions, newest first.
 	Revisions []revisionRow
 	// Older is the number of older revisions.
-	Older  int
-	Events []eventRow
+	Older int
+	// Change says what the latest revision changed, and is nil for the first one.
+	Change *revisionChange
+	eventHistory
 	// Document is what the document of the latest revision says, and Unreadable why it cannot be read. Both are nil if it is not
 	// retained or is withheld.
 	Document   *receivedDocument
 	Unreadable *api.Fault
+	Tabs       pageTabs
+	// Activity is read for its tab alone.
+	Activity []activityRow
 	// Every is the poll interval.
 	Every time.Duration
+}
+
+// Readable reports that the document of the latest revision is shown.
+func (p incomingInvoicePage) Readable() bool { return p.Document != nil }
+
+// Downloadable reports that the document of the latest revision can be downloaded.
+func (p incomingInvoicePage) Downloadable() bool {
+	return p.IncomingInvoice.Evidence.DocumentRetained && !p.IncomingInvoice.Evidence.Withheld
 }
 
 // revisionRow is one revision and its changes.
 type revisionRow struct {
 	api.IncomingRevision
-	// Size is the size of the document in bytes, or "" when it is not known.
-	Size    string
+	// Changes are the changes of the provider's metadata.
 	Changes []changedValue
 	// First reports that this is the first revision, and Known that the previous one was read.
 	First, Known bool
 	// SameDocument reports that the document has the same bytes as in the previous revision.
 	SameDocument bool
-}
-
-// changedValue is a value that differs from the previous revision. It is "" when absent.
-type changedValue struct {
-	// Field is the JSON name.
-	Field, Before, After string
 }
 
 // maxRevisions is the number of revisions on a page.
@@ -166,63 +231,67 @@ func (req *request) showIncoming() error {
 func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: view.IncomingInvoice(found)}
-	if err := req.readDocument(&p, &found.Revision); err != nil {
+	revisions, err := req.addRevisions(&p, found)
+	if err != nil {
 		return p, err
 	}
+	if err := req.readDocuments(&p, revisions); err != nil {
+		return p, err
+	}
+	p.Reception = receptionOf(&found.Revision, p.Unreadable != nil)
+	if p.Overall, err = req.pages.messages.incomingPill(p.Reception); err != nil {
+		return p, err
+	}
+	events, err := view.Of(tenant).ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
+	if err != nil {
+		return p, err
+	}
+	if p.Events, err = req.eventRows(events); err != nil {
+		return p, err
+	}
+	p.Tabs = req.pageTabs("/incoming/"+p.ID, pageTab{Name: tabDocument}, pageTab{Name: tabRevisions, Count: int(found.Revision.Revision)}, p.webhooksTab(), pageTab{Name: tabActivity})
+	if p.Tabs.Current == tabActivity {
+		p.Activity, err = req.activity(ctx, p.activitySubjects()...)
+	}
+	return p, err
+}
+
+// activitySubjects returns what an entry of the audit log about the e-invoice can be about: itself, and its newest deliveries.
+func (p incomingInvoicePage) activitySubjects() []string {
+	out := []string{p.ID}
+	for _, event := range p.Events {
+		for _, delivery := range event.Deliveries {
+			if len(out) < maxActivity {
+				out = append(out, delivery.ID)
+			}
+		}
+	}
+	return out
+}
+
+// addRevisions adds the newest revisions to the page, and returns them, oldest first.
+func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) ([]store.Revision, error) {
 	latest := int(found.Revision.Revision)
 	// Read the last two pages of the revisions: together they have at least maxRevisions, if there are as many.
 	var revisions []store.Revision
 	last := (latest + maxRevisions - 1) / maxRevisions
 	for page := max(1, last-1); page <= last; page++ {
-		read, err := view.Of(tenant).Revisions(ctx, found.ID, page, maxRevisions)
+		read, err := view.Of(req.session.Tenant).Revisions(req.r.Context(), found.ID, page, maxRevisions)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		revisions = append(revisions, read.Entries...)
 	}
 	for n := len(revisions) - 1; n >= 0 && len(p.Revisions) < maxRevisions; n-- {
 		row := revisionRow{IncomingRevision: view.IncomingRevision(revisions[n]), First: revisions[n].Revision == 1, Known: n > 0}
-		if size := revisions[n].Size; size != nil {
-			row.Size = grouped(strconv.FormatInt(*size, 10))
-		}
 		if n > 0 {
 			row.SameDocument = revisions[n].SHA256 == revisions[n-1].SHA256
-			row.Changes = changedValues(&revisions[n-1], &revisions[n])
+			row.Changes = changedValues(req.pages.messages.metadataValues(&revisions[n-1]), req.pages.messages.metadataValues(&revisions[n]))
 		}
 		p.Revisions = append(p.Revisions, row)
 	}
 	p.Older = latest - len(p.Revisions)
-	events, err := view.Of(tenant).ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
-	if err != nil {
-		return p, err
-	}
-	p.Events, err = req.eventRows(events)
-	return p, err
-}
-
-// changedValues returns the values that differ between two revisions.
-func changedValues(before, after *store.Revision) []changedValue {
-	total := func(r *store.Revision) *string {
-		if r.TotalAmount == nil {
-			return nil
-		}
-		return new(grouped(r.TotalAmount.String()))
-	}
-	var out []changedValue
-	for _, field := range []struct {
-		name          string
-		before, after *string
-	}{
-		{"document_type", before.DocumentType, after.DocumentType}, {"invoice_number", before.InvoiceNumber, after.InvoiceNumber},
-		{"supplier_name", before.SupplierName, after.SupplierName}, {"supplier_network_id", before.SupplierNetworkID, after.SupplierNetworkID},
-		{"issue_date", before.IssueDate, after.IssueDate}, {"due_date", before.DueDate, after.DueDate},
-		{"currency", before.Currency, after.Currency}, {"total_amount", total(before), total(after)},
-	} {
-		if deref(field.before) != deref(field.after) {
-			out = append(out, changedValue{Field: field.name, Before: deref(field.before), After: deref(field.after)})
-		}
-	}
-	return out
+	return revisions, nil
 }
 
 // revision returns the revision that the path names, without its document, and the size of that.

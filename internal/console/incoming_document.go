@@ -1,30 +1,49 @@
 package console
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // receivedDocument is the view model of a document as it was read.
 type receivedDocument struct {
 	*api.ParsedDocument
-	// Facts and Payment are the details of the document and of its payment that have a value.
-	Facts, Payment []detail
-	Parties        []receivedParty
-	// Totals are the totals that the document states, before the amount due.
-	Totals []detail
+	// Details are those of the payment and of the document that have a value.
+	Details []detail
+	Parties []receivedParty
+	// Taxes is the tax summary with the names of the categories.
+	Taxes []receivedTax
+	// Sums are the totals that the document states, before the amount due.
+	Sums []receivedSum
 	// Warnings are in the order of their paths, and Hidden is how many are not shown.
 	Warnings []advice
 	Hidden   int
 	// HiddenLines is how many lines are not shown.
 	HiddenLines int
+}
+
+// Credits reports that the document lowers what the company owes.
+func (d receivedDocument) Credits() bool { return d.Type == api.ReceivedCreditNote }
+
+// receivedTax is a row of the tax summary. Label is the name of the category, or its code if it is not known.
+type receivedTax struct {
+	api.ParsedTax
+	Label string
+}
+
+// receivedSum is a total of a received document. Foreign reports that it is in another currency than the document.
+type receivedSum struct {
+	Name    string
+	Money   *moneyView
+	Foreign bool
 }
 
 // receivedParty is a party of a received document. Role is seller, buyer or payee.
@@ -43,26 +62,41 @@ const (
 	slowDocument = 512 << 10
 )
 
-// readDocument adds what the document of the latest revision says, or why it cannot be read.
-func (req *request) readDocument(p *incomingInvoicePage, r *store.Revision) error {
+// readDocuments adds what the document of the latest revision says, or why it cannot be read, and how it differs from the one before.
+// The revisions are the newest ones, oldest first.
+func (req *request) readDocuments(p *incomingInvoicePage, revisions []store.Revision) error {
+	newest := revisions[max(0, len(revisions)-2):]
 	p.Every = incomingPollInterval
-	if r.Size != nil && *r.Size >= largeDocument {
-		if *r.Size >= slowDocument {
+	bytes := 0
+	for _, r := range newest {
+		bytes += view.DocumentBytes(&r)
+		if r.Size != nil && *r.Size >= slowDocument {
 			p.Every = slowPollInterval
 		}
-		if err := req.acquireLargePage(largeLines, view.DocumentBytes(r), 1); err != nil {
+	}
+	if slices.ContainsFunc(newest, func(r store.Revision) bool { return r.Size != nil && *r.Size >= largeDocument }) {
+		if err := req.acquireLargePage(largeLines, bytes, 1); err != nil {
 			return err
 		}
 	}
-	parsed, unreadable, err := view.ReadDocument(req.r.Context(), req.session.Tenant, r)
-	if parsed != nil {
-		p.Document = newReceivedDocument(parsed)
+	var read [2]*api.ParsedDocument // the one before the newest if there is one, and the newest
+	for n := range newest {
+		parsed, unreadable, err := view.ReadDocument(req.r.Context(), req.session.Tenant, &newest[n])
+		if err != nil {
+			return err
+		}
+		read[2-len(newest)+n], p.Unreadable = parsed, unreadable
 	}
-	p.Unreadable = unreadable
-	return err
+	if len(newest) > 1 {
+		p.Change = req.pages.messages.newRevisionChange(p.Revisions, read[0], read[1])
+	}
+	if read[1] != nil {
+		p.Document = req.pages.newReceivedDocument(read[1])
+	}
+	return nil
 }
 
-func newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
+func (t *templates) newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
 	out := &receivedDocument{ParsedDocument: p}
 	for _, path := range slices.Sorted(maps.Keys(p.Warnings)) {
 		out.Warnings = append(out.Warnings, advice{Path: path, Faults: p.Warnings[path]})
@@ -74,47 +108,63 @@ func newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
 	if more := len(p.Lines) - receivedLines; more > 0 {
 		p.Lines, out.HiddenLines = p.Lines[:receivedLines], out.HiddenLines+more
 	}
-	out.Parties = []receivedParty{newReceivedParty("seller", &p.Seller), newReceivedParty("buyer", &p.Buyer)}
+	out.Parties = []receivedParty{t.newReceivedParty("seller", &p.Seller), t.newReceivedParty("buyer", &p.Buyer)}
 	if p.Payee != nil {
-		out.Parties = append(out.Parties, newReceivedParty("payee", p.Payee))
+		out.Parties = append(out.Parties, t.newReceivedParty("payee", p.Payee))
 	}
 	r := &p.References
 	var preceding []string
 	for _, one := range r.PrecedingInvoices {
-		preceding = append(preceding, strings.TrimSpace(deref(one.Number)+" "+deref(one.IssueDate)))
+		preceding = append(preceding, strings.TrimSpace(deref(one.Number)+" "+t.messages.dayText(one.IssueDate)))
 	}
 	period := ""
 	if p.Period != nil {
-		period = strings.Trim(deref(p.Period.Start)+" – "+deref(p.Period.End), "– ")
+		period = strings.Trim(t.messages.dayText(p.Period.Start)+" – "+t.messages.dayText(p.Period.End), "– ")
 	}
-	out.Facts = nonEmpty([]detail{
-		{"number", deref(p.Number)}, {"issue_date", strings.TrimSpace(deref(p.IssueDate) + " " + deref(p.IssueTime))}, {"due_date", deref(p.DueDate)},
-		{"tax_point_date", deref(p.TaxPointDate)}, {"period", period}, {"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)}, {"buyer_reference", deref(r.Buyer)},
+	out.Details = append(t.receivedPayment(&p.Payment), nonEmpty([]detail{
+		{"tax_point_date", t.messages.dayText(p.TaxPointDate)}, {"period", period}, {"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)}, {"buyer_reference", deref(r.Buyer)},
 		{"order", deref(r.Order)}, {"sales_order", deref(r.SalesOrder)}, {"contract", deref(r.Contract)}, {"project", deref(r.Project)}, {"receipt", deref(r.Receipt)},
 		{"despatch", deref(r.Despatch)}, {"tender", deref(r.Tender)}, {"tax_exchange_rate", figure(p.TaxExchangeRate)}, {"note", strings.Join(p.Notes, "\n")},
-	})
-	out.Payment = receivedPayment(&p.Payment)
-	t := &p.Totals
-	out.Totals = nonEmpty([]detail{
-		{"lines", figure(t.Lines)}, {"allowances", figure(t.Allowances)}, {"charges", figure(t.Charges)}, {"net", figure(t.Net)}, {"tax", figure(t.Tax)},
-		{"tax_in_tax_currency", strings.TrimSpace(figure(t.TaxInTaxCurrency) + " " + currencyOf(t.TaxInTaxCurrency, p.TaxCurrency))},
-		{"total", figure(t.Total)}, {"prepaid", figure(t.Prepaid)}, {"rounding", figure(t.Rounding)},
-	})
+	})...)
+	out.Taxes, out.Sums = t.receivedTaxes(p), receivedSums(p)
 	return out
 }
 
-// currencyOf returns the currency of an amount, and "" if there is no amount.
-func currencyOf(amount *api.Amount, currency *string) string {
-	if amount == nil {
-		return ""
+// receivedTaxes returns the tax summary of a document.
+func (t *templates) receivedTaxes(p *api.ParsedDocument) []receivedTax {
+	var out []receivedTax
+	for _, tax := range p.TaxBreakdown {
+		out = append(out, receivedTax{ParsedTax: tax, Label: t.codeName("tax-categories", deref(tax.Category))})
 	}
-	return deref(currency)
+	return out
 }
 
-func newReceivedParty(role string, p *api.ParsedParty) receivedParty {
+// receivedSums returns the totals that a document states, before the amount due.
+func receivedSums(p *api.ParsedDocument) []receivedSum {
+	t := &p.Totals
+	var out []receivedSum
+	add := func(name string, amount *api.Amount, currency *string, foreign bool) {
+		if amount != nil {
+			out = append(out, receivedSum{Name: name, Money: money(amount, currency), Foreign: foreign})
+		}
+	}
+	if len(p.Allowances) > 0 || t.Allowances != nil || t.Charges != nil { // otherwise it is the same as the total without tax
+		add("lines", t.Lines, p.Currency, false)
+	}
+	add("allowances", t.Allowances, p.Currency, false)
+	add("charges", t.Charges, p.Currency, false)
+	add("net", t.Net, p.Currency, false)
+	add("tax", t.Tax, p.Currency, false)
+	add("tax_in_tax_currency", t.TaxInTaxCurrency, p.TaxCurrency, true)
+	add("total", t.Total, p.Currency, false)
+	add("prepaid", t.Prepaid, p.Currency, false)
+	add("rounding", t.Rounding, p.Currency, false)
+	return out
+}
+
+func (t *templates) newReceivedParty(role string, p *api.ParsedParty) receivedParty {
 	out := receivedParty{Role: role, Name: deref(p.Name)}
-	for _, line := range []string{deref(p.Street), deref(p.StreetAdditional), strings.TrimSpace(deref(p.PostalCode) + " " + deref(p.City)),
-		strings.TrimSpace(deref(p.Subdivision) + " " + countryName(deref(p.Country)))} {
+	for _, line := range append([]string{deref(p.Street), deref(p.StreetAdditional), deref(p.PostalCode)}, t.place(p.City, p.Subdivision, p.Country)...) {
 		if line != "" {
 			out.Address = append(out.Address, line)
 		}
@@ -129,23 +179,12 @@ func newReceivedParty(role string, p *api.ParsedParty) receivedParty {
 	return out
 }
 
-// countryName returns the name of a country, or the code if it is not known.
-func countryName(code string) string {
-	if name := codeLists["countries"].name(code); name != "" {
-		return name
-	}
-	return code
-}
-
 // receivedPayment returns the details of all ways to pay.
-func receivedPayment(p *api.ParsedPayment) []detail {
+func (t *templates) receivedPayment(p *api.ParsedPayment) []detail {
 	var out []detail
 	for _, means := range p.Means {
-		name := codeLists["payment-means"].name(deref(means.Code))
-		if name == "" {
-			name = deref(means.Name)
-		}
-		out = append(out, detail{"means", strings.TrimSpace(deref(means.Code) + " " + name)}, detail{"account", deref(means.Account)}, detail{"account_name", deref(means.AccountName)},
+		name := cmp.Or(t.codes["payment-means"].names[deref(means.Code)], deref(means.Name), deref(means.Code))
+		out = append(out, detail{"means", name}, detail{"account", deref(means.Account)}, detail{"account_name", deref(means.AccountName)},
 			detail{"bank_id", deref(means.BankID)}, detail{"payment_reference", deref(means.Reference)}, detail{"card", deref(means.Card)}, detail{"mandate", deref(means.Mandate)})
 	}
 	return nonEmpty(append(out, detail{"terms", deref(p.Terms)}))

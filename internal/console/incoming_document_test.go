@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestReceivedDocument(t *testing.T) {
 	s := start(t, first(), false, time.Millisecond)
 	v := s.loggedIn(t)
 	page := v.get(s.incomingPath(t, "SYN-IN-001"))
-	for _, want := range []string{"<h2 id=\"h-received\">Invoice</h2>", "Sandbox Buyer LLC", "United Arab Emirates", "Consulting", "1,000.00", "1,050.00", "AE070331234567890123456", "30 Credit transfer",
+	for _, want := range []string{"id=\"h-received\">Invoice <bdi>SUP-001</bdi></h2>", "Sandbox Buyer LLC", "United Arab Emirates", "Consulting", "1,000.00", "1,050.00", "AE070331234567890123456", "Credit transfer", "Standard rate",
 		"SYN-PO-SUP-001", "revision 2.", "time-sheet.csv", "Hours of the consultants", "30 days net"} {
 		if page.status != http.StatusOK || !strings.Contains(page.body, want) {
 			t.Errorf("%d: the page lacks %q", page.status, want)
@@ -76,9 +77,9 @@ func TestReceivedDocument(t *testing.T) {
 	s.purchase(t, "withheld", func(d *store.NewIncoming) { d.Body, d.Withheld = received(t, "plain"), true })
 	s.purchase(t, "long", body(strings.Replace(string(received(t, "plain")), "</Invoice>", strings.Repeat("<cac:InvoiceLine/>", 300)+"</Invoice>", 1)))
 	for document, want := range map[string][]string{
-		"disagrees": {`id="disagreements"`, "<b title=\"totals.payable\">To pay</b>", "but the document states 1."},
-		"doctype":   {`id="unreadable"`, "document type declaration"},
-		"withheld":  {"withheld"},
+		"disagrees": {`id="disagreements"`, "<b title=\"totals.payable\">Amount due</b>", "but the document states 1."},
+		"doctype":   {`id="unreadable"`, "document type declaration", "This document can’t be displayed", "Download it and open it in another program"},
+		"withheld":  {`id="unreadable"`, "This document is withheld", "Tell your administrator"},
 		"long":      {"101 more lines are not shown."},
 	} {
 		got := v.get(s.incomingPath(t, document))
@@ -114,7 +115,7 @@ func TestReceivedAttachment(t *testing.T) {
 	s.company(t, "other@example.com", "another long password")
 	other := s.visitor(t)
 	other.login("other@example.com", "another long password")
-	for _, path := range []string{path + "/revisions/1/attachments/2", path + "/revisions/1/attachments/01", path + "/revisions/3/attachments/1", s.incomingPath(t, "SYN-IN-002") + "/revisions/1/attachments/1"} {
+	for _, path := range []string{path + "/revisions/1/attachments/2", path + "/revisions/1/attachments/01", path + "/revisions/3/attachments/1", s.incomingPath(t, "SYN-IN-002") + "/revisions/2/attachments/1"} {
 		if got := v.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -150,8 +151,8 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// TestReceivedDocumentRenders checks the pages of documents in Chromium: the synthetic one, whose attachment is downloaded; one with
-// warnings, many lines and Arabic names; and one that cannot be shown.
+// TestReceivedDocumentRenders checks the pages of documents in Chromium: the synthetic one, whose attachment is downloaded, in all tabs;
+// one with warnings, many lines and Arabic names; and those that cannot be shown.
 func TestReceivedDocumentRenders(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, time.Second)
@@ -165,6 +166,11 @@ func TestReceivedDocumentRenders(t *testing.T) {
 		if saved["text"] != "Consultant,Hours\nSynthetic person,10\n" || saved["type"] != "text/csv" {
 			t.Errorf("saved %v", saved)
 		}
+		for _, tab := range []string{"revisions", "webhooks", "activity"} {
+			b.click("#tab-" + tab)
+			b.until(fmt.Sprintf(`location.search === "?tab=%s"`, tab))
+			b.inspect("incoming-tab-" + tab)
+		}
 		for name, file := range map[string]string{"bis3": "bis3-invoice.xml", "pint-ae": "pint-ae-invoice.xml", "credit": "credit-note.xml"} {
 			document, err := os.ReadFile("../ubl/testdata/" + file)
 			must(t, err)
@@ -177,8 +183,65 @@ func TestReceivedDocumentRenders(t *testing.T) {
 		})
 		b.open(s.incomingPath(t, "hostile"))
 		b.inspect("incoming-hostile")
-		s.purchase(t, "unreadable", func(d *store.NewIncoming) { d.Body = []byte("%PDF-1.7") })
-		b.open(s.incomingPath(t, "unreadable"))
-		b.inspect("incoming-unreadable")
+		for name, edit := range undisplayed {
+			s.purchase(t, name, edit)
+			b.open(s.incomingPath(t, name))
+			b.until(`document.querySelector("#unreadable")`)
+			b.inspect("incoming-" + name)
+		}
 	})
+}
+
+// undisplayed are documents that cannot be shown, for each reason.
+var undisplayed = map[string]func(*store.NewIncoming){
+	"unreadable": func(d *store.NewIncoming) { d.Body = []byte("%PDF-1.7") },
+	"withheld":   func(d *store.NewIncoming) { d.Withheld = true },
+	"large": func(d *store.NewIncoming) {
+		d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, new(int64(1<<30))
+	},
+	"incomplete": func(d *store.NewIncoming) { d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, nil },
+}
+
+// TestChangedDocument checks that the page says what the newest revision changed in the documents: the figures side by side, and the
+// account that a forger would change. If a document cannot be read, the page says that it compared the provider's metadata alone.
+func TestChangedDocument(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), false, time.Millisecond)
+	v := s.loggedIn(t)
+	page := v.get(s.incomingPath(t, "SYN-IN-001")).body
+	for _, want := range []string{"This document was changed: revision 2 is the newest", "It replaces revision 1", "Revision 2 (newest)",
+		`<th scope="row">Amount due</th><td><bdi>525.00 AED</bdi></td><td><b><bdi>1,050.00 AED</bdi></b></td>`, `id="previous-pdf"`, "Use the newest revision"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the changed document lacks %q", want)
+		}
+	}
+	if page := v.get(s.incomingPath(t, "SYN-IN-002")).body; strings.Contains(page, `id="changed"`) {
+		t.Error("a document with one revision was changed")
+	}
+	document, err := os.ReadFile("../ubl/testdata/pint-ae-invoice.xml")
+	must(t, err)
+	account := regexp.MustCompile(`(<cac:PayeeFinancialAccount>\s*<cbc:ID>)[^<]*`)
+	if !account.Match(document) {
+		t.Fatal("the document has no account")
+	}
+	s.purchase(t, "forged", func(d *store.NewIncoming) { d.Body = document })
+	s.purchase(t, "forged", func(d *store.NewIncoming) {
+		d.Body = account.ReplaceAll(document, []byte("${1}AE000000000000000000099"))
+	})
+	if page := v.get(s.incomingPath(t, "forged")).body; !strings.Contains(page, `<th scope="row">Account to pay to</th>`) || !strings.Contains(page, "<b><bdi>AE000000000000000000099</bdi></b>") {
+		t.Error("the page of a document with another account does not say so")
+	}
+	s.purchase(t, "forged", func(d *store.NewIncoming) { d.Body, d.SupplierName = []byte("%PDF-1.7"), new("Another Supplier") })
+	page = v.get(s.incomingPath(t, "forged")).body
+	for _, want := range []string{"revision 3 is the newest", "only the provider’s details were compared", "<b><bdi>Another Supplier</bdi></b>", `id="unreadable"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the unreadable revision lacks %q", want)
+		}
+	}
+	list := v.get("/incoming").body
+	for _, want := range []string{"Changed", "Revision 3", "Received", "2,625.00"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list lacks %q", want)
+		}
+	}
 }

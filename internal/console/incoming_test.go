@@ -33,7 +33,7 @@ func TestIncoming(t *testing.T) {
 	})
 	s.purchase(t, "echo", func(d *store.NewIncoming) { d.Withheld = true })
 	for path, want := range map[string]string{"/incoming?per=5&page=2": "6 to 10 of 14", "/incoming?q=OTHER+supp": "1 to 1 of 1", "/incoming?q=doc-0&per=3": "1 to 3 of 10",
-		"/incoming?q=nothing": "No incoming e-invoices match", "/incoming?q=%00": "1 to 14 of 14", "/incoming?page=77": "No entries"} {
+		"/incoming?q=nothing": "No incoming e-invoices match", "/incoming?q=%00": "These filters in the address are not known", "/incoming?supplier=x": "<bdi>supplier=x</bdi>", "/incoming?page=77": "No entries"} {
 		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", path, got.status, want)
 		}
@@ -44,11 +44,16 @@ func TestIncoming(t *testing.T) {
 	for _, i := range found.Entries {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
 	}
-	revised := v.get(path["doc-00"])
+	revised := v.get(path["doc-00"] + "?tab=revisions")
 	for _, want := range []string{"<del><bdi>Synthetic Supplies LLC</bdi></del> <ins><bdi>Other Supplies LLC</bdi></ins>", "<ins><bdi>–</bdi></ins>", "differs from the stored document",
-		path["doc-00"] + "/revisions/1/document", path["doc-00"] + "/revisions/2/document", "einvoice.incoming.revised"} {
+		path["doc-00"] + "/revisions/1/document", path["doc-00"] + "/revisions/2/document", "This document was changed: revision 2 is the newest"} {
 		if !strings.Contains(revised.body, want) {
-			t.Errorf("the page of the revised e-invoice lacks %q", want)
+			t.Errorf("the revisions of the e-invoice lack %q", want)
+		}
+	}
+	for tab, want := range map[string]string{"webhooks": "einvoice.incoming.revised", "activity": "No activity was recorded"} {
+		if got := v.get(path["doc-00"] + "?tab=" + tab); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("tab %s: %d without %q", tab, got.status, want)
 		}
 	}
 	got := v.get(path["doc-00"] + "/revisions/2/document")
@@ -71,7 +76,7 @@ func TestIncoming(t *testing.T) {
 			t.Errorf("%s: %d, want %d", under, got.status, want)
 		}
 	}
-	for name, want := range map[string]string{"large": "document not stored", "echo": "withheld"} {
+	for name, want := range map[string]string{"large": "Only the details of this document are stored", "echo": "This document is withheld"} {
 		if got := v.get(path[name]); got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, `id="take"`) {
 			t.Errorf("%s: %d without %q", name, got.status, want)
 		}
@@ -93,9 +98,11 @@ func TestIncomingLive(t *testing.T) {
 		b.until(`document.querySelectorAll("a.row").length === 6`)
 		same()
 		b.fill("#q", "söhne")
-		b.click(".filters button")
+		b.click("search button")
 		b.until(`document.querySelectorAll("a.row").length === 1 && location.search === "?q=s%C3%B6hne"`)
 		b.click("a.row")
+		b.until(`document.querySelector("#unreadable")`)
+		b.click("#tab-revisions")
 		b.until(`document.querySelector("#revision-1")`)
 		same = b.markPage()
 		s.purchase(t, "live", func(d *store.NewIncoming) {
@@ -104,7 +111,7 @@ func TestIncomingLive(t *testing.T) {
 		s.purchase(t, "live", func(d *store.NewIncoming) {
 			d.SupplierName, d.Body = new("הספק"), []byte("<Invoice><!-- 3 --></Invoice>")
 		})
-		b.until(`document.querySelector("#revision-3 ins").innerText === "הספק"`)
+		b.until(`document.querySelector("#revision-3 ins").innerText === "הספק" && document.querySelector("#h-changed").innerText.includes("revision 3")`)
 		same()
 		b.click("#revision-3 summary")
 		b.inspect("incoming-revised")

@@ -1,52 +1,98 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // invoicePage is the view model of one invoice. All of it is live.
 type invoicePage struct {
 	ID      string
 	Invoice api.Invoice
+	// Seller is the company, as the submitted document names it if there is one.
+	Seller *api.Profile
 	// Version is the version that is shown.
 	Version int64
 	// Outcome is the outcome of the submission, or "draft".
 	Outcome string
+	Overall pill
+	// Situation says what happened and what to do, or is nil when nothing needs a person.
+	Situation *situation
 	// Correctable reports that the document was rejected and may be corrected.
 	Correctable bool
-	Timeline    timeline
-	Totals      invoice.Totals
-	// Warnings is the advice by field, sorted by path.
-	Warnings []advice
-	Evidence []evidenceRow
-	// Remarks are the provider's messages to people in its latest response about the current submission.
-	Remarks []invoice.Remark
-	// Details are the less common fields.
-	Details []detail
-	// Means is the name of the payment means, or "".
-	Means string
-	// Submissions are all submissions, newest first.
-	Submissions []submissionRow
-	// History is the position in the submissions and the evidence. Its Total is the larger of the two totals.
-	History paging
-	Events  []eventRow
+	Document    shownDocument
+	// Needs are the fields that submission needs, with what the document format says about each. Warnings is the other advice.
+	Needs, Warnings []advice
+	XML             xmlLinks
+	documentHistory
 	// Credits are the credit notes, newest first.
 	Credits []creditRow
+	Tabs    pageTabs
+	// Activity is read for its tab alone.
+	Activity []activityRow
+	// MayWrite and MaySubmit report what the user may do.
+	MayWrite, MaySubmit bool
+}
+
+// shownDocument is an invoice as a document: the amounts of its lines, its tax and its totals.
+type shownDocument struct {
+	Lines  []shownLine
+	Taxes  []shownTax
+	Totals invoice.Totals
+	// Credit reports that it is a credit note.
+	Credit bool
+	// Differs reports that the total of the invoice is not the calculated one.
+	Differs bool
+	// Means is the name of the payment means, or "".
+	Means string
+	// Details are the less common fields.
+	Details []detail
+}
+
+// shownLine is a line with its amount, which is nil when it cannot be calculated.
+type shownLine struct {
+	api.Item
+	Net *invoice.Amount
+	// Category is the name of the tax category, or "".
+	Category string
+}
+
+// shownTax is a line of the tax summary with the name of its category.
+type shownTax struct {
+	invoice.TaxSubtotal
+	Name string
+}
+
+// newShownDocument calculates the amounts of a draft.
+func (t *templates) newShownDocument(d *api.Draft) shownDocument {
+	category := func(code string) string { return t.codes["tax-categories"].names[code] }
+	out := shownDocument{Totals: invoice.Compute(d), Means: t.codes["payment-means"].names[deref(d.PaymentMeansCode)], Details: invoiceDetails(d)}
+	nets := invoice.LineAmounts(d)
+	for n, item := range d.Items {
+		out.Lines = append(out.Lines, shownLine{Item: item, Net: nets[n], Category: category(deref(item.VATCategory))})
+	}
+	for _, tax := range invoice.Breakdown(d) {
+		out.Taxes = append(out.Taxes, shownTax{TaxSubtotal: tax, Name: category(tax.Category)})
+	}
+	if total, currency := out.Totals.Total, deref(d.Currency); total != nil && d.TotalAmount != nil {
+		out.Differs = inMinorUnit(total.String(), currency) != inMinorUnit(d.TotalAmount.String(), currency)
+	}
+	return out
 }
 
 // Draft reports that there is no submission that still counts.
@@ -55,22 +101,6 @@ func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
 // Editable reports that the document can be changed.
 func (p invoicePage) Editable() bool {
 	return (p.Draft() || p.Correctable) && !slices.ContainsFunc(p.Credits, creditRow.Live)
-}
-
-// Contradicted returns the submissions that were resolved as rejected and that the provider reported nevertheless.
-func (p invoicePage) Contradicted() []submissionRow {
-	return slices.DeleteFunc(slices.Clone(p.Submissions), func(s submissionRow) bool { return s.Resolved == nil || s.Resolved.ContradictedAt == nil })
-}
-
-// Accepted returns the number of submissions that the provider has: those it acknowledged, and the contradicted ones.
-func (p invoicePage) Accepted() int {
-	acknowledged := 0
-	for _, s := range p.Submissions {
-		if s.Outcome == api.OutcomeAcknowledged {
-			acknowledged++
-		}
-	}
-	return acknowledged + len(p.Contradicted())
 }
 
 // Deletable reports that nothing on the page refers to the draft.
@@ -84,54 +114,32 @@ type advice struct {
 	Faults []api.Fault
 }
 
-// evidenceRow is one retained response of the provider.
-type evidenceRow struct {
-	api.Evidence
-	// States are the state values in the response, in the order of the dimensions.
-	States []stateView
-	// Remarks are the messages to people in the response.
-	Remarks []invoice.Remark
-	// Earlier reports that the response concerns an earlier submission.
-	Earlier bool
+// divideAdvice returns the fields that submission needs, in the order of the document, with the advice on each; and the advice on all
+// other fields, sorted by path.
+func divideAdvice(missing []string, faults api.Faults) (needs, others []advice) {
+	needed := map[string]bool{}
+	for _, path := range missing {
+		needed[path] = true
+		needs = append(needs, advice{Path: path, Faults: faults[path]})
+	}
+	for _, path := range slices.Sorted(maps.Keys(faults)) {
+		if !needed[path] {
+			others = append(others, advice{Path: path, Faults: faults[path]})
+		}
+	}
+	return needs, others
 }
-
-// submissionRow is one submission with its states.
-type submissionRow struct {
-	api.SubmissionRecord
-	States []stateView
-	id     store.ID
-}
-
-// eventRow is an event with its deliveries.
-type eventRow struct {
-	ID         string
-	Kind       api.EventKind
-	OccurredAt time.Time
-	Deliveries []deliveryRow
-}
-
-// deliveryRow is the delivery of an event to one subscription.
-type deliveryRow struct {
-	api.Delivery
-	// URL is the destination, or "" for one of very many old ones, and Description is its description.
-	URL, Description string
-}
-
-// The poll intervals of an invoice's page: while states may change, and otherwise.
-const (
-	invoicePollInterval      = time.Second
-	invoiceQuietPollInterval = 10 * time.Second
-)
-
-// maxEvents is the number of events on the page of an invoice.
-const maxEvents = 100
 
 func (req *request) showInvoice() error {
 	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	return req.respondInvoice(http.StatusOK, id, nil)
+	err = req.respondInvoice(http.StatusOK, id, nil)
+	if errors.Is(err, store.ErrNotFound) && !req.isFragment() {
+		return req.respondDeleted(id)
+	}
+	return err
 }
 
 // respondInvoice responds with the page of an invoice and an optional notice.
@@ -148,11 +156,11 @@ func (req *request) respondInvoice(status int, id store.ID, flash *notice) error
 	if err != nil {
 		return err
 	}
-	announcement, err := req.announcement(p)
+	announcement, err := req.announcement(p.Outcome, p.Timeline)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(found.States().AllTerminal()), announcement)
+	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(!p.Draft() && !found.States().AllTerminal()), announcement)
 	if err != nil {
 		return err
 	}
@@ -162,146 +170,51 @@ func (req *request) respondInvoice(status int, id store.ID, flash *notice) error
 	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Notice: flash, Body: part})
 }
 
-// pollInterval returns the poll interval of the page. Polling never ends, because events may be redelivered and somebody
-// else may submit a draft.
-func (p invoicePage) pollInterval(terminal bool) time.Duration {
-	moving := !p.Draft() && !terminal
-	for _, event := range p.Events {
-		for _, delivery := range event.Deliveries {
-			moving = moving || delivery.State == api.DeliveryPending
-		}
-	}
-	if moving {
-		return invoicePollInterval
-	}
-	return invoiceQuietPollInterval
-}
-
-// announcement returns the text for screen readers: the outcome and the four state values.
-func (req *request) announcement(p invoicePage) (string, error) {
-	outcome, err := req.pages.messages.text("outcome." + p.Outcome)
-	parts := []string{outcome}
-	for _, row := range p.Timeline.Rows {
-		name, nameErr := req.pages.messages.text("state." + row.State.Dimension)
-		value := row.State.Value
-		if !row.State.Reported() {
-			value = req.pages.messages.textOr("state.none", "")
-		}
-		sentence, sayErr := req.pages.messages.text("invoice.announcement", name, value)
-		parts, err = append(parts, sentence), errors.Join(err, nameErr, sayErr)
-	}
-	return strings.Join(parts, ". "), err
-}
-
 // invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
 func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: view.Invoice(found, req.profile()), Details: invoiceDetails(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
-		Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode))}
+	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found),
+		Seller: req.profile(), Document: req.pages.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
+		MayWrite: req.session.Permissions.Has(access.Write), MaySubmit: req.session.Permissions.Has(access.Submit)}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
-	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
-		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
-	}
+	p.Needs, p.Warnings = divideAdvice(p.Invoice.Missing, p.Invoice.Warnings)
 	credits, err := view.Of(tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: &found.ID}, 1, maxPerPage)
 	if err != nil {
 		return p, err
 	}
 	for _, n := range credits.Entries {
-		p.Credits = append(p.Credits, creditRow{CreditNote: view.CreditNote(n.CreditNote)})
+		row, err := req.pages.messages.newCreditRow(n.CreditNote)
+		if err != nil {
+			return p, err
+		}
+		p.Credits = append(p.Credits, row)
 	}
-	evidence, err := req.showHistory(ctx, &p, found)
-	if err != nil {
+	if found.Submission != nil {
+		seller, err := view.SubmittedSeller(ctx, tenant, found.Submission.ID)
+		if err != nil {
+			return p, err
+		}
+		p.Seller = cmp.Or(seller, p.Seller)
+	}
+	if p.documentHistory, err = req.history(ctx, view.OfInvoice(found.ID), found.Submission); err != nil {
 		return p, err
 	}
-	var resources []store.ID
-	for _, s := range p.Submissions {
-		resources = append(resources, s.id)
-	}
-	if current := found.Submission; current != nil && !slices.Contains(resources, current.ID) {
-		resources = append(resources, current.ID) // every page shows the time line of the current submission
-	}
-	events, err := view.Of(tenant).ResourceEvents(ctx, resources, maxEvents)
-	if err != nil {
+	p.EvidencePath = "/invoices/" + p.ID + "?" + url.Values{tabParameter: {tabEvidence}}.Encode()
+	states := stateViews(found.States())
+	if p.Overall, err = req.pages.messages.overall(p.Outcome, states); err != nil {
 		return p, err
 	}
-	if p.Events, err = req.eventRows(events); err != nil {
-		return p, err
+	p.Situation = situationOf("", found.Submission, states, req.Now())
+	p.Situation.offer(&p)
+	p.Tabs = req.pageTabs("/invoices/"+p.ID, pageTab{Name: tabTimeline}, pageTab{Name: tabEvidence, Count: len(p.Evidence)}, p.webhooksTab(), pageTab{Name: tabActivity})
+	if p.Tabs.Current == tabActivity {
+		subjects := []string{p.ID}
+		for _, s := range p.Submissions {
+			subjects = append(subjects, s.ID)
+		}
+		p.Activity, err = req.activity(ctx, subjects...)
 	}
-	if p.History.Page > 1 {
-		evidence = nil // the time line links to responses on the first page
-	}
-	p.Timeline, err = newTimeline(found.Submission, events, evidence)
 	return p, err
-}
-
-// showHistory adds a page of the submissions and of the evidence, and returns the evidence.
-func (req *request) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
-	p.History = req.paging()
-	p.History.PerPage = maxPerPage
-	submissions, evidence, err := view.Of(req.session.Tenant).InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
-	if err != nil {
-		return nil, err
-	}
-	p.History.Total = max(submissions.Total, evidence.Total)
-	for _, s := range submissions.Entries {
-		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s), States: stateViews(s.States), id: s.ID})
-	}
-	return evidence.Entries, req.showEvidence(ctx, p, found.Submission, evidence.Entries)
-}
-
-// maxRead is the number of responses whose bodies are searched for messages to people.
-const maxRead = 40
-
-// showEvidence adds the retained responses, with the messages in the newest of them. It reads their bodies in one query.
-// Withheld bodies stay sealed.
-func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
-	var ids []store.ID
-	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
-		ids = append(ids, e.ID)
-	}
-	bodies, err := view.Of(req.session.Tenant).EvidenceBodies(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for _, e := range evidence {
-		row := evidenceRow{Evidence: view.Evidence(e), States: stateViewsOf(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
-		if !row.Earlier && p.History.Page == 1 {
-			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
-		}
-		p.Evidence = append(p.Evidence, row)
-	}
-	return nil
-}
-
-// stateViewsOf returns the state values in a response, in the order of the dimensions.
-func stateViewsOf(values map[string]string) []stateView {
-	var out []stateView
-	for _, dimension := range invoice.Dimensions {
-		if value, ok := values[string(dimension)]; ok {
-			out = append(out, stateView{Dimension: string(dimension), Value: value})
-		}
-	}
-	return out
-}
-
-// eventRows returns events with their destinations, newest first.
-func (req *request) eventRows(events []view.EventWithDeliveries) ([]eventRow, error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
-	known, err := req.destinations()
-	if err != nil {
-		return nil, err
-	}
-	var rows []eventRow
-	for _, e := range slices.Backward(events) {
-		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
-		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: view.Delivery(d), URL: known[d.Subscription].URL, Description: deref(known[d.Subscription].Description)})
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }
 
 // submit submits an invoice and shows the result.
@@ -314,45 +227,74 @@ func (req *request) submit() error {
 	if err != nil {
 		return req.respondSubmitError(id, err)
 	}
-	key := "good.submitted"
-	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
-		key = "good.unknown"
+	return req.redirect(withFlash("/invoices/"+id.String(), submittedKey(submitted.Submission)))
+}
+
+// submittedKey returns the key of the notice about a submission.
+func submittedKey(s *store.Submission) string {
+	if s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
+		return "good.unknown"
 	}
-	return req.redirect(withFlash("/invoices/"+id.String(), key))
+	return "good.submitted"
 }
 
 // respondSubmitError responds to a rejected submission with the page of the invoice.
 func (req *request) respondSubmitError(id store.ID, err error) error {
-	_, incomplete := errors.AsType[*store.IncompleteError](err)
-	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
-	var key string
-	status := http.StatusConflict
-	switch {
-	case incomplete:
-		key, status = "bad.incomplete", http.StatusUnprocessableEntity
-	case isDuplicate:
-		key = "bad.duplicate"
-	case errors.Is(err, store.ErrSubmissionInProgress):
-		key = "bad.in_progress"
-	case errors.Is(err, store.ErrConnectionRequired):
-		key = "bad.connection"
-	case errors.Is(err, store.ErrNotApproved):
-		key = "bad.not_approved"
-	case errors.Is(err, submission.ErrNotSubmitted):
-		key, status = "bad.not_taken", http.StatusBadGateway
-	case errors.Is(err, submission.ErrBusy):
-		key, status = "bad.busy", http.StatusServiceUnavailable
-	default:
+	status, flash, err := req.submitError(err)
+	if err != nil {
 		return err
 	}
-	flash := req.pages.notice(key)
-	if flash == nil {
-		return fmt.Errorf("console: no message flash.%s", key)
+	return req.respondInvoice(status, id, flash)
+}
+
+// submitError returns the status and the notice for an error of a submission, or the error if it has none.
+func (req *request) submitError(err error) (status int, flash *notice, _ error) {
+	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
+	key, status, err := submitErrorKey(err)
+	if err != nil {
+		return 0, nil, err
 	}
-	if isDuplicate {
+	if flash = req.pages.notice(key); flash == nil {
+		return 0, nil, fmt.Errorf("console: no message flash.%s", key)
+	}
+	switch {
+	case isDuplicate && !duplicate.CreditNote.IsZero():
+		flash.Link = "/credit-notes/" + duplicate.CreditNote.String()
+	case isDuplicate:
 		flash.Link = "/invoices/" + duplicate.Invoice.String()
 	}
-	return req.respondInvoice(status, id, flash)
+	return status, flash, nil
+}
+
+// submitErrorKey returns the key of the notice and the status for an error of a submission, or the error if it has none.
+func submitErrorKey(err error) (key string, status int, _ error) {
+	_, incomplete := errors.AsType[*store.IncompleteError](err)
+	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
+	switch {
+	case incomplete:
+		return "bad.incomplete", http.StatusUnprocessableEntity, nil
+	case isDuplicate && !duplicate.CreditNote.IsZero():
+		return "bad.duplicate_credit", http.StatusConflict, nil
+	case isDuplicate:
+		return "bad.duplicate", http.StatusConflict, nil
+	case errors.Is(err, store.ErrCreditNotesDisabled):
+		return "bad.credits_disabled", http.StatusConflict, nil
+	case errors.Is(err, store.ErrCreditNoteVoid):
+		return "bad.credit_void", http.StatusConflict, nil
+	case errors.Is(err, store.ErrNotAcknowledged):
+		return "bad.not_acknowledged", http.StatusConflict, nil
+	case errors.Is(err, store.ErrSubmissionInProgress):
+		return "bad.in_progress", http.StatusConflict, nil
+	case errors.Is(err, store.ErrConnectionRequired):
+		return "bad.connection", http.StatusConflict, nil
+	case errors.Is(err, store.ErrNotApproved):
+		return "bad.not_approved", http.StatusConflict, nil
+	case errors.Is(err, submission.ErrNotSubmitted):
+		return "bad.not_taken", http.StatusBadGateway, nil
+	case errors.Is(err, submission.ErrBusy):
+		return "bad.busy", http.StatusServiceUnavailable, nil
+	}
+	return "", 0, err
 }
 
 // downloadEvidence responds with the retained bytes of a response, as an attachment.

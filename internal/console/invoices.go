@@ -1,25 +1,30 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"quittance/internal/invoice"
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/codelist"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func invoiceRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/invoices", serve: (*request).listInvoices},
-		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*request).showInvoice},
-		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*request).submit},
-		{method: http.MethodPost, path: "/invoices/{invoice}/delete", serve: (*request).deleteDraft},
-		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*request).downloadEvidence},
+		{method: http.MethodGet, path: "/invoices", needs: access.Read, serve: (*request).listInvoices},
+		{method: http.MethodGet, path: "/invoices/submit", needs: access.Submit, serve: (*request).reviewBulk},
+		{method: http.MethodPost, path: "/invoices/submit", needs: access.Submit, serve: (*request).submitBulk},
+		{method: http.MethodGet, path: "/invoices/submitted", needs: access.Read, serve: (*request).showBulkResults},
+		{method: http.MethodGet, path: "/invoices/{invoice}", needs: access.Read, serve: (*request).showInvoice},
+		{method: http.MethodGet, path: "/invoices/{invoice}/document.xml", needs: access.Read, serve: (*request).downloadInvoiceXML},
+		{method: http.MethodPost, path: "/invoices/{invoice}/submit", needs: access.Submit, serve: (*request).submit},
+		{method: http.MethodPost, path: "/invoices/{invoice}/delete", needs: access.Write, serve: (*request).deleteDraft},
+		{method: http.MethodGet, path: "/evidence/{evidence}", needs: access.Read, serve: (*request).downloadEvidence},
 	}
 }
 
@@ -29,63 +34,92 @@ const listPollInterval = 3 * time.Second
 // invoicesPage is the view model of the list of invoices.
 type invoicesPage struct {
 	Filters invoiceFilters
-	Rows    live
-	Legend  []stateView
+	Tabs    listTabs
+	// MayWrite reports that the user may create drafts.
+	MayWrite bool
+	// Currencies are the codes that the filter panel offers.
+	Currencies []string
+	Rows       live
+	Legend     []stateView
 	// Meanings are the published meanings, for the legend of the colours.
 	Meanings []api.Meaning
 }
 
 // invoiceRows is a page of the list.
 type invoiceRows struct {
-	Rows       []invoiceRow
-	Dimensions []invoice.Dimension
-	Paging     paging
-	Filtered   bool
+	listTabs
+	Filters invoiceFilters
+	Rows    []invoiceRow
+	Paging  paging
+	// Submittable reports that the user may submit at least one row.
+	Submittable bool
+	// Truncated reports that the list covers only its newest [view.SearchDepth] candidates.
+	Truncated bool
+}
+
+// listTabs are the tabs above the list. OutOfBand reports that a poll replaces them.
+type listTabs struct {
+	Tabs      []listTab
+	OutOfBand bool
+}
+
+// listTab is a tab above the list. Its count is that of all invoices in it, so its link has no filter.
+type listTab struct {
+	// Name is the tab's key in the messages.
+	Name, Link string
+	Current    bool
+	// Count is the number of its invoices, and Urgent reports that they need a person.
+	Count  string
+	Urgent bool
 }
 
 // invoiceRow is one invoice in the list.
 type invoiceRow struct {
-	ID               string
-	Number           string
-	Recipient        string
-	IssueDate, Total string
-	Currency         string
-	// Outcome is the outcome of the submission, or "draft".
-	Outcome string
+	ID                string
+	Number, Recipient string
+	IssueDate         string
+	Total             *api.Decimal
+	Currency          string
+	UpdatedAt         time.Time
+	Overall           pill
+	// Draft reports that there is no submission that still counts.
+	Draft bool
 	// Missing is the number of fields that a draft still needs.
 	Missing int
 	States  []stateView
-	// Webhooks summarizes the webhook deliveries.
-	Webhooks view.NotificationSummary
+	// Undelivered is the number of its webhook deliveries that failed or were blocked.
+	Undelivered int
 }
-
-// Draft reports that there is no submission that still counts.
-func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
 
 func (req *request) listInvoices() error {
 	ctx := req.r.Context()
 	tenant := req.session.Tenant
 	filters := req.invoiceFilters()
-	paging := req.paging()
-	found, err := view.Of(tenant).Invoices(ctx, filters.filter(), paging.Page, paging.PerPage)
+	rows := invoiceRows{Filters: filters, Paging: req.paging()}
+	found, err := view.Of(tenant).Invoices(ctx, filters.query, rows.Paging.Page, rows.Paging.PerPage)
 	if err != nil {
 		return err
 	}
-	paging.Total = found.Total
-	rows, err := req.invoiceRows(found.Entries)
+	rows.Paging.Total, rows.Truncated = found.Total, found.Truncated
+	counts, err := view.Of(tenant).TabCounts(ctx)
 	if err != nil {
 		return err
 	}
+	rows.Tabs = newListTabs(filters, counts)
+	if rows.Rows, err = req.invoiceRows(found.Entries); err != nil {
+		return err
+	}
+	rows.Submittable = req.session.Permissions.Has(access.Submit) && slices.ContainsFunc(rows.Rows, func(r invoiceRow) bool { return r.Draft })
 	count, err := req.pages.messages.plural("invoices.count", found.Total)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoices", "rows", invoiceRows{Rows: rows, Dimensions: invoice.Dimensions[:], Paging: paging, Filtered: filters.Active()}, listPollInterval, count)
+	part, err := req.livePart("invoices", "rows", rows, listPollInterval, count)
 	if err != nil {
 		return err
 	}
 	if req.isFragment() {
-		return req.respondLive("invoices", part)
+		return req.respondLiveBeside("invoices", part, "list-tabs", listTabs{Tabs: rows.Tabs, OutOfBand: true})
 	}
 	if filters.StateValues, err = view.Of(tenant).StateValues(ctx); err != nil {
 		return err
@@ -94,8 +128,33 @@ func (req *request) listInvoices() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Body: invoicesPage{Filters: filters, Rows: part,
-		Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
+	exports := newExportMenu("/invoices", filters.Values)
+	exports.Items = true
+	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Export: exports, Body: invoicesPage{Filters: filters, Rows: part, Tabs: rows.listTabs, MayWrite: req.session.Permissions.Has(access.Write),
+		Currencies: currencyCodes(), Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
+}
+
+// newListTabs returns the tabs of the list with their counts.
+func newListTabs(filters invoiceFilters, counts map[view.Tab]view.TabCount) []listTab {
+	all := invoiceFilters{Values: map[string]string{}}
+	var out []listTab
+	for _, tab := range view.Tabs {
+		out = append(out, listTab{Name: cmp.Or(string(tab), "all"), Link: all.Link(tabParameter, string(tab)), Current: string(tab) == filters.Tab(),
+			Count: grouped(strconv.Itoa(counts[tab].Invoices)), Urgent: tab == view.TabAttention && counts[tab].Invoices > 0})
+	}
+	return out
+}
+
+// currencyCodes returns the codes of all currencies, in alphabetical order.
+func currencyCodes() []string {
+	var out []string
+	for c := range codelist.Currencies().All() {
+		if c.Code != "" {
+			out = append(out, c.Code)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // invoiceRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -110,18 +169,22 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := view.Of(req.session.Tenant).AddNeeds(req.r.Context(), invoices, req.seller(), func(int) error { return nil }); err != nil {
+		return nil, err
+	}
 	rows := make([]invoiceRow, len(invoices))
 	for n, i := range invoices {
 		d := &i.Draft
-		row := invoiceRow{ID: i.ID.String(), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName),
-			IssueDate: deref(d.IssueDate), Currency: deref(d.Currency), Outcome: outcomeOf(i.Invoice), States: stateViews(i.States())}
-		if d.TotalAmount != nil {
-			row.Total = grouped(d.TotalAmount.String())
-		}
+		row := invoiceRow{ID: i.ID.String(), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate),
+			Total: d.TotalAmount, Currency: deref(d.Currency), UpdatedAt: i.UpdatedAt, Draft: i.Submission == nil, States: stateViews(i.States())}
 		if i.Submission != nil {
-			row.Webhooks = summaries[i.Submission.ID]
+			summary := summaries[i.Submission.ID]
+			row.Undelivered = summary.Failed + summary.Blocked
 		} else {
 			row.Missing = i.MissingCount
+		}
+		if row.Overall, err = req.pages.messages.overall(outcomeOf(i.Invoice), row.States); err != nil {
+			return nil, err
 		}
 		rows[n] = row
 	}
@@ -142,121 +205,4 @@ func deref(text *string) string {
 		return ""
 	}
 	return *text
-}
-
-// invoiceFilters holds the filters of the list.
-type invoiceFilters struct {
-	Search string
-	// Stage is draft, submitted or an outcome, or "" for all.
-	Stage string
-	// States holds the selected values by dimension.
-	States map[invoice.Dimension]string
-	// StateValues holds the values that can be selected.
-	StateValues map[invoice.Dimension][]string
-}
-
-// The filter of a dimension is "none" for unreported states, or this prefix and a state value.
-const (
-	chosenNone  = "none"
-	chosenValue = "is:"
-)
-
-// stages lists the choices of the stage in display order.
-var stages = []string{"draft", "submitted", "in_progress", "acknowledged", "rejected", "resolved_rejected", "unknown"} //nolint:gochecknoglobals // a constant list
-
-// Stages returns the stages that can be selected.
-func (f invoiceFilters) Stages() []string { return stages }
-
-// choice is the filter of one dimension.
-type choice struct {
-	Dimension string
-	// Value is the selected value.
-	Value   string
-	Options []option
-}
-
-// option is one value that can be selected. None stands for unreported states.
-type option struct {
-	Value, StateValue string
-	None              bool
-}
-
-// Choices returns the filters of the four dimensions. They include a selected value that the provider has not reported yet.
-func (f invoiceFilters) Choices() []choice {
-	out := make([]choice, 0, len(invoice.Dimensions))
-	for _, dimension := range invoice.Dimensions {
-		c := choice{Dimension: string(dimension), Value: f.States[dimension], Options: []option{{Value: chosenNone, None: true}}}
-		values := f.StateValues[dimension]
-		if chosen, ok := strings.CutPrefix(c.Value, chosenValue); ok && !slices.Contains(values, chosen) {
-			values = append(slices.Clone(values), chosen)
-		}
-		for _, v := range values {
-			c.Options = append(c.Options, option{Value: chosenValue + v, StateValue: v})
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// The longest search text and the longest filter value, in bytes. State values have up to 256 characters.
-const (
-	maxSearch      = 256
-	maxChosenValue = len(chosenValue) + 256*utf8.UTFMax
-)
-
-// search reads the search text from the query. It ignores invalid texts, because people may type an address.
-func (req *request) search() string {
-	if text := strings.TrimSpace(req.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
-		return text
-	}
-	return ""
-}
-
-// invoiceFilters reads the filters from the query. It ignores invalid values, because people may type an address.
-func (req *request) invoiceFilters() invoiceFilters {
-	query := req.r.URL.Query()
-	f := invoiceFilters{Search: req.search(), States: map[invoice.Dimension]string{}}
-	if stage := query.Get("stage"); slices.Contains(stages, stage) {
-		f.Stage = stage
-	}
-	for _, dimension := range invoice.Dimensions {
-		value := query.Get(string(dimension))
-		if value == chosenNone || strings.HasPrefix(value, chosenValue) && storable(value) && len(value) <= maxChosenValue {
-			f.States[dimension] = value
-		}
-	}
-	return f
-}
-
-// storable reports whether a text can occur in the database.
-func storable(text string) bool {
-	return strings.ToValidUTF8(text, "") == text && !strings.ContainsRune(text, 0)
-}
-
-// Active reports whether any filter is set.
-func (f invoiceFilters) Active() bool { return f.Search != "" || f.Stage != "" || len(f.States) > 0 }
-
-// filter returns the filter of the store.
-func (f invoiceFilters) filter() view.InvoiceFilter {
-	out := view.InvoiceFilter{Search: f.Search, States: map[invoice.Dimension]string{}}
-	switch f.Stage {
-	case "":
-	case "draft":
-		out.Submitted = new(false)
-	case "submitted":
-		out.Submitted = new(true)
-	default:
-		out.Outcome = new(api.Outcome(f.Stage))
-	}
-	for _, dimension := range invoice.Dimensions {
-		value, ok := f.States[dimension]
-		switch chosen, is := strings.CutPrefix(value, chosenValue); {
-		case !ok:
-		case is:
-			out.States[dimension] = chosen
-		default:
-			out.Unreported = append(out.Unreported, dimension)
-		}
-	}
-	return out
 }

@@ -20,6 +20,8 @@ type live struct {
 	// Announcement is a text for screen readers, or "". Announce reports that it has changed since the last poll.
 	Announcement string
 	Announce     bool
+	// Beside is another part of the page, which replaces itself out of band.
+	Beside template.HTML
 }
 
 // livePart renders the live part of a page: the template name of the page's file, with its data. every is the poll
@@ -50,6 +52,17 @@ func (req *request) respondLive(page string, part live) error {
 		return nil
 	}
 	return req.render(http.StatusOK, page, "live", part)
+}
+
+// respondLiveBeside is respondLive with another part of the page that the poll replaces out of band. The live part must change with it.
+func (req *request) respondLiveBeside(page string, part live, beside string, data any) error {
+	html := req.buffers.get()
+	defer req.buffers.put(html)
+	if err := req.pages.execute(html, page, beside, data); err != nil {
+		return err
+	}
+	part.Beside = template.HTML(html.String()) //nolint:gosec // html/template rendered and escaped it
+	return req.respondLive(page, part)
 }
 
 // digest returns a short digest of a text.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // TestColourIsThePublishedMeaning checks that only the published meaning of a value gives it a colour. A value that
@@ -22,7 +22,7 @@ func TestColourIsThePublishedMeaning(t *testing.T) {
 				}
 				shown := out.String()
 				for _, one := range api.Meanings {
-					if got := strings.Contains(shown, "means-"+string(one)) && strings.Contains(shown, ", "+string(one)+")"); got != (one == meaning) {
+					if got := strings.Contains(shown, "means-"+string(one)) && strings.Contains(shown, ", "+strings.ToUpper(string(one[:1]))+string(one[1:])+")"); got != (one == meaning) {
 						t.Errorf("%s, final %v, published as %q: %s", word, final, meaning, shown)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/store"
 )
@@ -16,8 +17,8 @@ const passwordPath = "/password"
 
 func passwordRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: passwordPath, always: true, serve: (*request).showFirstPassword},
-		{method: http.MethodPost, path: passwordPath, always: true, serve: (*request).changeFirstPassword},
+		{method: http.MethodGet, path: passwordPath, needs: access.OwnLogin, changesPassword: true, serve: (*request).showFirstPassword},
+		{method: http.MethodPost, path: passwordPath, needs: access.OwnLogin, changesPassword: true, serve: (*request).changeFirstPassword},
 	}
 }
 
@@ -28,19 +29,60 @@ type passwordPage struct {
 	Fault string
 }
 
-// OfNew reports whether the fault concerns the new password.
-func (p passwordPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
+// NewFault returns the fault of the new password, or "".
+func (p passwordPage) NewFault() string { return newFault(p.Fault) }
+
+// newFault returns a fault unless it concerns the current password.
+func newFault(fault string) string {
+	if fault == "wrong" {
+		return ""
+	}
+	return fault
+}
+
+// passwordField is a field for a password.
+type passwordField struct {
+	Name, Label string
+	// Fault is the key of an error message below "account.password.", or "".
+	Fault string
+	Focus bool
+}
+
+// Min and Max are the lengths of a new password in characters.
+func (passwordField) Min() int { return account.MinPassword }
+
+// Max returns the longest one.
+func (passwordField) Max() int { return account.MaxPassword }
+
+// newPassword returns the field of a password that the user chooses.
+func newPassword(name, label, fault string) passwordField {
+	return passwordField{Name: name, Label: label, Fault: fault}
+}
+
+// currentPassword returns the field of the present password.
+func currentPassword(label string, wrong, focus bool) passwordField {
+	f := passwordField{Label: label, Focus: focus}
+	if wrong {
+		f.Fault = "wrong"
+	}
+	return f
+}
 
 // redirectToPassword redirects to the page for changing the password, which then leads back to the requested page.
 func (req *request) redirectToPassword() error {
+	to := passwordPath
+	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" && !req.isFragment() {
+		to += "?" + url.Values{"next": {requested}}.Encode()
+	}
+	return req.redirectHeld(to)
+}
+
+// redirectHeld redirects a session that is good for one page only to this page.
+func (req *request) redirectHeld(to string) error {
 	if req.isFragment() {
-		req.w.Header().Set("HX-Redirect", passwordPath)
+		req.w.Header().Set("HX-Redirect", to)
 		req.w.WriteHeader(http.StatusOK)
 		return nil
-	}
-	to := passwordPath
-	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" {
-		to += "?" + url.Values{"next": {requested}}.Encode()
 	}
 	return req.redirect(to)
 }
@@ -73,17 +115,11 @@ func (req *request) changeFirstPassword() error {
 	return req.replacePassword(req.respondFirstPassword, to)
 }
 
-// The length of a new password in characters.
-const (
-	minNewPassword = 15
-	maxNewPassword = 256
-)
-
 // replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and redirects.
 // refused responds with an error message about the input.
 func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
 	current, chosen := req.form.Get("current"), req.form.Get("new")
-	if length := utf8.RuneCountInString(chosen); length < minNewPassword || length > maxNewPassword || !utf8.ValidString(chosen) {
+	if length := utf8.RuneCountInString(chosen); length < account.MinPassword || length > account.MaxPassword || !utf8.ValidString(chosen) {
 		return refused(http.StatusUnprocessableEntity, "length")
 	}
 	ctx := req.r.Context()
@@ -106,7 +142,11 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 	if err != nil {
 		return err
 	}
-	if err := req.start(user.Email, chosen); err != nil {
+	err = req.start(account.Credentials{Email: user.Email, Password: chosen})
+	if errors.Is(err, account.ErrOTPRequired) {
+		return req.redirect(to) // this session goes on: a new one would need another code
+	}
+	if err != nil {
 		// The password was changed, but there is no new session. This one ends, so the user has to log in again.
 		if revoked := req.DB.RevokeToken(ctx, req.session.Digest); revoked != nil {
 			return revoked

@@ -1,17 +1,19 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 const given = "given by an administrator"
@@ -65,7 +67,7 @@ func TestFirstPassword(t *testing.T) {
 			v := s.visitor(t)
 			v.post("/login", "email", email, "password", given, "next", "/invoices?stage=draft").wantTo(t, "/invoices?stage=draft")
 			for path, want := range map[string]string{
-				"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/invoices",
+				"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/",
 				"/invoices/new": "/password?next=%2Finvoices%2Fnew", "/webhooks": "/password?next=%2Fwebhooks", "/incoming": "/password?next=%2Fincoming",
 			} {
 				v.get(path).wantTo(t, want)
@@ -128,7 +130,8 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordPage checks that the page for the first password is accessible, with and without an error.
+// TestFirstPasswordPage checks that the page for the first password is accessible, with and without an error; that it says the rules of the
+// server before it refuses, counts the characters, and shows and hides what is typed.
 func TestFirstPasswordPage(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
@@ -140,16 +143,61 @@ func TestFirstPasswordPage(t *testing.T) {
 		b.fill("#password", given)
 		b.click("form button")
 		b.until(`location.pathname === "/password"`)
+		b.until(`document.querySelector("#new-rule").innerText.startsWith("15 to 256 characters.")`)
 		b.inspect("password")
+		hint := func(typed, want string) {
+			t.Helper()
+			b.fill("#new", typed)
+			b.until(fmt.Sprintf(`document.querySelector("[data-strength=new]").innerText === %q`, want))
+		}
+		hint("مرحبا", "5 of at least 15 characters")
+		hint(strings.Repeat("a", 20), "One character repeated: choose other characters.")
+		hint("ababababababababab", "Long enough, but with few different characters. Add another word.")
+		hint(strong, "Long enough.")
+		shown := func(want string) { b.until(fmt.Sprintf(`document.querySelector("#new").type === %q`, want)) }
+		shown("password")
+		b.click("#reveal-new")
+		shown("text")
+		b.until(`document.querySelector("#reveal-new").innerText === "Hide password"`)
+		b.inspect("password-shown")
+		b.click("#reveal-new")
+		shown("password")
+		b.click("#reveal-new")
 		b.fill("#current", given)
 		b.fill("#new", given)
-		b.click("form button")
+		b.do(chromedp.Evaluate(`document.addEventListener("submit", () => localStorage.setItem("sent as", document.querySelector("#new").type))`, nil))
+		b.click("form button.primary")
 		b.until(`document.querySelector("#new-fault")`)
+		b.until(`localStorage.getItem("sent as") === "password"`)
 		b.refused("422")
 		b.inspect("password-fault")
 		b.fill("#current", given)
 		b.fill("#new", strong)
-		b.click("form button")
+		b.click("form button.primary")
 		b.until(`location.pathname === "/account" && document.querySelector(".notice.good")`)
 	})
+}
+
+// TestPasswordManagers checks that each form for a password names its fields as password managers expect: the user, the current password
+// and the new one.
+func TestPasswordManagers(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	s.newcomer(t, "new@example.com")
+	newcomer := s.visitor(t)
+	newcomer.login("new@example.com", given)
+	link := invitationLink.FindStringSubmatch(s.loggedIn(t).post("/users/invitations", "email", "books@example.com", "role", "viewer").body)
+	for name, page := range map[string]string{"login": s.visitor(t).get("/login").body, "first": newcomer.get("/password").body, "account": s.loggedIn(t).get("/account").body,
+		"join": s.visitor(t).post("/join", "code", link[3]).body} {
+		var got []string
+		elements(parse(t, page), func(node *html.Node) {
+			if of := attribute(node, "autocomplete"); node.Data == "input" && (of == "username" || strings.HasSuffix(of, "password")) {
+				got = append(got, of)
+			}
+		})
+		want := map[string]string{"login": "username current-password", "first": "username current-password new-password", "account": "username current-password new-password", "join": "username new-password"}[name]
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", name, got, want)
+		}
+	}
 }

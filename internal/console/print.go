@@ -4,30 +4,22 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/client/api"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // printPage is the view model of an invoice on paper: the stored data and the state that the provider has reported, with
 // the current time.
 type printPage struct {
-	ID      string
-	Invoice api.Invoice
-	Seller  api.Profile
-	Lines   []printLine
-	Totals  invoice.Totals
-	Outcome string
-	States  []stateView
-	Means   string
-	At      time.Time
-}
-
-// printLine is one line with its amount, which is "" when it cannot be calculated.
-type printLine struct {
-	api.Item
-	Net  string
-	Unit string
+	ID       string
+	Invoice  api.Invoice
+	Seller   api.Profile
+	Document shownDocument
+	Outcome  string
+	States   []stateView
+	At       time.Time
+	// Preview is the form of a document that is not stored, or nil.
+	Preview *previewForm
 }
 
 func (req *request) printInvoice() error {
@@ -35,29 +27,21 @@ func (req *request) printInvoice() error {
 	if err != nil {
 		return err
 	}
-	checked := checkedForm{draft: found.Draft}
-	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.profile()), Seller: *req.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
-		States: stateViews(found.States()), Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode)), At: req.Now()}
-	for n, item := range found.Draft.Items {
-		p.Lines = append(p.Lines, printLine{Item: item, Net: checked.lineNet(n), Unit: unitName(item.UnitCode)})
-	}
+	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.seller()), Seller: *req.profile(), Document: req.pages.newShownDocument(&found.Draft), Outcome: outcomeOf(found),
+		States: stateViews(found.States()), At: req.Now()}
 	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
 }
 
 // printCreditPage is the view model of a credit note on paper.
 type printCreditPage struct {
 	creditPage
-	// Invoice is the credited invoice.
-	Invoice api.Invoice
-	Seller  api.Profile
-	At      time.Time
+	At time.Time
 }
 
 func (req *request) printCredit() error {
-	page, credited, err := req.creditPage()
+	page, _, err := req.creditPage()
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits",
-		Body: printCreditPage{creditPage: page, Invoice: view.Invoice(credited, req.profile()), Seller: *req.profile(), At: req.Now()}})
+	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits", Body: printCreditPage{creditPage: page, At: req.Now()}})
 }

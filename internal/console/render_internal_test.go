@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // testTemplates returns the templates of the console.
 func testTemplates(t testing.TB) *templates {
 	t.Helper()
-	messages, err := readCatalogue()
+	messages, err := readCatalogue(tongues[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +24,7 @@ func testTemplates(t testing.TB) *templates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := newTemplates(messages, assets)
+	pages, err := newTemplates(messages, assets, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,11 +35,11 @@ func testTemplates(t testing.TB) *templates {
 func BenchmarkInvoiceList(b *testing.B) {
 	pages := testTemplates(b)
 	states := map[invoice.Dimension]invoice.StoredState{invoice.DimensionSubmission: {Value: "accepted_by_provider", Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
-	data := invoiceRows{Dimensions: invoice.Dimensions[:], Paging: paging{Page: 1, PerPage: maxPerPage, Total: maxPerPage, path: "/invoices"}}
+	data := invoiceRows{Paging: paging{Page: 1, PerPage: maxPerPage, Total: maxPerPage, path: "/invoices"}}
 	for n := range maxPerPage {
 		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000", Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC",
-			IssueDate: "2026-03-01", Total: "1,050.00", Currency: "AED", Outcome: string(api.OutcomeAcknowledged),
-			States: stateViews(invoice.RestoreStates(states)), Webhooks: view.NotificationSummary{Events: 2, Delivered: 4}})
+			IssueDate: "2026-03-01", Total: new(api.MustDecimal("1050.00")), Currency: "AED", UpdatedAt: time.Now(),
+			Overall: pill{Meaning: "neutral", Shape: "open", Text: "1 of 4 final"}, States: stateViews(invoice.RestoreStates(states))})
 	}
 	benchmarkTemplate(b, pages, "invoices", "rows", data)
 }
@@ -52,7 +51,7 @@ func BenchmarkDraftForm(b *testing.B) {
 	for n := range maxItems {
 		form.Items = append(form.Items, map[string]string{"name": fmt.Sprintf("Item <%d> & more", n), "quantity": "1", "unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
 	}
-	req := &request{Console: &Console{pages: pages}, r: httptest.NewRequest("POST", "/invoices/new", nil)}
+	req := &request{Console: &Console{}, pages: pages, r: httptest.NewRequest("POST", "/invoices/new", nil)}
 	checked, err := req.check(form)
 	if err != nil {
 		b.Fatal(err)

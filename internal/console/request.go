@@ -10,15 +10,19 @@ import (
 	"strconv"
 	"strings"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/asset"
 	"quittance/internal/store"
+	"quittance/internal/submission"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // request is one HTTP request and the state of its response.
 type request struct {
 	*Console
+	// pages are the pages in the language of the reader.
+	pages  *templates
 	w      http.ResponseWriter
 	r      *http.Request
 	source string
@@ -26,6 +30,8 @@ type request struct {
 	admission Admission
 	// form is the form of a POST, once it is read.
 	form url.Values
+	// file is the file of a POST to a route that takes one.
+	file store.Upload
 	// session is the session of the caller; its Tenant is nil when the caller is not logged in.
 	session store.Session
 	// values are the values of the route's {parameters}.
@@ -33,7 +39,11 @@ type request struct {
 	// holdsLargePage reports that the request holds a slot for a large page. reserved is the memory, in bytes, that it has
 	// reserved beside its body.
 	holdsLargePage bool
-	reserved       int
+	// logged is an internal error that the response does not show.
+	logged   error
+	reserved int
+	// broken reports that the response is not whole.
+	broken bool
 }
 
 // id returns a parameter of the path as an identifier. An invalid identifier is treated like that of another company: as
@@ -48,6 +58,11 @@ func (req *request) id(name string) (store.ID, error) {
 
 // profile returns the profile of the seller, which some advice depends on.
 func (req *request) profile() *api.Profile { return &req.session.Account.Profile }
+
+// seller returns what the company's drafts need for submission.
+func (req *request) seller() view.Seller {
+	return view.SellerOf(&req.session.Account, submission.Unsupported(&req.session.Account))
+}
 
 // isFragment reports whether a live part of a page is polling.
 func (req *request) isFragment() bool { return req.r.Header.Get("HX-Request") == "true" }
@@ -68,13 +83,20 @@ type pageData struct {
 	// Section is the current entry of the navigation.
 	Section string
 	Notice  *notice
+	// Export is the control that offers the list of the page as a file; nil for none.
+	Export *exportMenu
 	// Body is the data of the page's own template.
 	Body any
 
 	Company     string
 	Environment string
 	LoggedIn    bool
-	Sections    []section
+	// MayManageWebhooks reports that the user may create subscriptions.
+	MayManageWebhooks bool
+	Sections          []sectionGroup
+	// Languages are the other languages that the page can have, and Path is where it is.
+	Languages []languageChoice
+	Path      string
 }
 
 // IsSynthetic reports that this is not a production environment.
@@ -82,8 +104,10 @@ func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 
 // page responds with a page: the template file of the given name, in the layout.
 func (req *request) page(status int, name string, p pageData) error {
-	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired, req.Environment
-	p.Sections = sections
+	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired && !req.session.FactorRequired, req.Environment
+	p.Languages, p.Path = req.otherLanguages(), req.pagePath(status)
+	p.Sections = sectionsFor(req.session.Permissions)
+	p.MayManageWebhooks = req.session.Permissions.Has(access.ManageWebhooks)
 	if p.Notice == nil {
 		p.Notice = req.pages.notice(req.r.URL.Query().Get(noticeParameter))
 	}

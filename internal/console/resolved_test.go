@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestContradictedInvoice checks that the page of an invoice shows who decided to count it as rejected, and why. It
@@ -23,7 +23,7 @@ func TestContradictedInvoice(t *testing.T) {
 	begin := func() store.SubmissionLease {
 		t.Helper()
 		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 		must(t, err)
 		return call
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -21,9 +22,9 @@ const (
 
 func sessionRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/login", public: true, serve: (*request).showLogin},
-		{method: http.MethodPost, path: "/login", public: true, serve: (*request).login},
-		{method: http.MethodPost, path: "/logout", always: true, serve: (*request).logout},
+		{method: http.MethodGet, path: "/login", needs: access.Public, serve: (*request).showLogin},
+		{method: http.MethodPost, path: "/login", needs: access.Public, serve: (*request).login},
+		{method: http.MethodPost, path: "/logout", needs: access.OwnLogin, changesPassword: true, enrols: true, serve: (*request).logout},
 	}
 }
 
@@ -86,6 +87,10 @@ type loginPage struct {
 	Email, Next string
 	// Fault is the key of an error message below "login.", or "".
 	Fault string
+	// SignOn is the address at which a login by single sign-on begins, or "" if there is none. SignOnDown says that the provider does not
+	// respond.
+	SignOn     string
+	SignOnDown bool
 }
 
 // requestedPath returns the page that was requested before the login: from the login form, or from the address of the login
@@ -98,34 +103,76 @@ func (req *request) requestedPath() string {
 }
 
 // next returns the path that a login leads to. It is always a page of the console.
-func (req *request) next() string {
-	requested, err := url.Parse(req.requestedPath())
+func (req *request) next() string { return req.ownPage(req.requestedPath()) }
+
+// ownPage returns a path if it is that of a page of the console for users, and otherwise "/".
+func (req *request) ownPage(path string) string {
+	path, found := req.pageAt(path)
+	if found == nil || found.needs == access.Public {
+		return "/"
+	}
+	return path
+}
+
+// pageAt returns the path and query of an address, which comes from a request, and the route of its page, or nil if it is no page of the
+// console.
+func (c *Console) pageAt(address string) (string, *route) {
+	requested, err := url.Parse(address)
 	if err != nil || requested.IsAbs() || requested.Host != "" || !strings.HasPrefix(requested.Path, "/") || strings.HasPrefix(requested.Path, "//") {
-		return "/invoices"
+		return "", nil
 	}
-	if found, _, _ := req.router.Find(http.MethodGet, requested.EscapedPath()); found == nil || found.public {
-		return "/invoices"
-	}
-	return requested.RequestURI()
+	found, _, _ := c.router.Find(http.MethodGet, requested.EscapedPath())
+	return requested.RequestURI(), found
 }
 
 func (req *request) showLogin() error {
+	if link := req.r.URL.Query().Get("once"); link != "" && req.r.Method == http.MethodGet {
+		return req.followLink(link)
+	}
 	if req.session.Tenant != nil {
 		return req.redirect(req.next())
 	}
 	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath()})
 }
 
+// followLink logs in with a link that works once. The redirect removes it from the address.
+func (req *request) followLink(link string) error {
+	email, password, found := req.Links.Take(link)
+	if !found {
+		return req.redirect(withFlash("/login", "bad.link"))
+	}
+	err := req.start(account.Credentials{Email: email, Password: password.Reveal(), Means: store.LoginByLink})
+	if errors.Is(err, account.ErrOTPRequired) {
+		return req.redirectToCode("/")
+	}
+	if errors.Is(err, store.ErrSignOnRequired) {
+		return req.redirect(withFlash("/login", "bad.sso_required"))
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect("/")
+}
+
 func (req *request) respondLogin(status int, p loginPage) error {
 	title, _ := req.pages.messages.lookup("login.title")
+	if req.SignOn != nil {
+		p.SignOn, p.SignOnDown = "/login/sso", !req.SignOn.Available()
+		if p.Next != "" {
+			p.SignOn += "?" + url.Values{"next": {p.Next}}.Encode()
+		}
+	}
 	return req.page(status, "login", pageData{Title: title, Body: p})
 }
 
 func (req *request) login() error {
 	email := req.form.Get("email")
-	err := req.start(email, req.form.Get("password"))
+	err := req.start(account.Credentials{Email: email, Password: req.form.Get("password")})
 	if err == nil {
 		return req.redirect(req.next())
+	}
+	if errors.Is(err, account.ErrOTPRequired) {
+		return req.redirectToCode(req.next())
 	}
 	p := loginPage{Email: email, Next: req.requestedPath()}
 	if len(p.Email) > maxEmail {
@@ -140,6 +187,9 @@ func (req *request) login() error {
 	case errors.Is(err, store.ErrSuspended):
 		p.Fault = "suspended"
 		return req.respondLogin(http.StatusForbidden, p)
+	case errors.Is(err, store.ErrSignOnRequired):
+		p.Fault = "sso_required"
+		return req.respondLogin(http.StatusForbidden, p)
 	}
 	return err
 }
@@ -150,15 +200,25 @@ const (
 	maxPassword = 4096
 )
 
-// start checks a password and starts a new session. It ends the session that the browser had before.
-func (req *request) start(email, password string) error {
-	if len(email) > maxEmail || len(password) > maxPassword || strings.ContainsRune(email+password, 0) {
+// start checks a password and starts a new session. It ends the session that the browser had before. With [account.ErrOTPRequired] the
+// browser gets the cookie of a pending login instead.
+func (req *request) start(given account.Credentials) error {
+	if len(given.Email) > maxEmail || len(given.Password) > maxPassword || strings.ContainsRune(given.Email+given.Password, 0) {
 		return account.ErrInvalidCredentials
 	}
-	started, _, err := req.Accounts.StartSession(req.r.Context(), req.source, email, password)
+	given.UserAgent = req.r.UserAgent()
+	started, _, err := req.Accounts.StartSession(req.r.Context(), req.source, given)
+	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
+		http.SetCookie(req.w, req.pendingCookie(started.Pending.Reveal(), started.Expires))
+	}
 	if err != nil {
 		return err
 	}
+	return req.adopt(started)
+}
+
+// adopt makes a new session that of the browser. It ends the session that the browser had before.
+func (req *request) adopt(started account.Login) error {
 	if req.session.Tenant != nil {
 		if err := req.DB.RevokeToken(req.r.Context(), req.session.Digest); err != nil {
 			return err

@@ -5,19 +5,24 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // subscriptionPage is the view model of one subscription. All of it is live.
 type subscriptionPage struct {
 	api.Subscription
-	Traffic traffic
-	// Filters are the filters by state, starting with all states.
+	// MayManage reports that the user may deactivate the subscription.
+	MayManage bool
+	Traffic   traffic
+	// Filters are the filters by state, starting with all states. Ignored lists the parameters, as name=value, that are unknown or invalid.
 	Filters []deliveryFilter
+	Ignored []string
 	// Chosen is the selected state, or "" for all.
 	Chosen     api.DeliveryState
+	Health     subscriptionHealth
 	Deliveries []deliveryListRow
 	Paging     paging
 	// Cut reports that there may be older deliveries that were not counted.
@@ -58,10 +63,11 @@ func (req *request) showSubscription() error {
 	if err != nil {
 		return err
 	}
-	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging()}
-	if state := api.DeliveryState(req.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
-		p.Chosen = state
-	}
+	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging(), MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
+	_, p.Ignored = req.readFilters(func(name, value string) bool {
+		state := api.DeliveryState(value)
+		return name == "state" && assign(&p.Chosen, state, slices.Contains(deliveryStates, state))
+	})
 	newest, err := view.Of(tenant).SubscriptionDeliveries(ctx, id, p.Chosen, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
@@ -69,6 +75,11 @@ func (req *request) showSubscription() error {
 	if err := req.listDeliveries(&p, newest); err != nil {
 		return err
 	}
+	rows, err := req.subscriptionRows([]store.Subscription{found})
+	if err != nil {
+		return err
+	}
+	p.Health = rows[0].Health()
 	now := req.Now()
 	recent, err := view.Of(tenant).RecentAttempts(ctx, id, windowStart(now, longestSlot))
 	if err != nil {
@@ -88,7 +99,7 @@ func (req *request) showSubscription() error {
 	if req.isFragment() {
 		return req.respondLive("subscription", part)
 	}
-	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part, Export: newExportMenu("/webhooks/"+found.ID.String(), map[string]string{creditStateParameter: string(p.Chosen)})})
 }
 
 // listDeliveries adds a page of deliveries and the filters.

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/feature/plural"
 )
 
 // The templates and messages.
@@ -19,31 +21,33 @@ var texts embed.FS
 
 // catalogue holds all texts of the pages in one language, by key. Placeholders are those of package fmt, with explicit
 // argument indexes where another language may need another order.
-type catalogue map[string]string
+type catalogue struct {
+	tongue
+	texts map[string]string
+}
 
-// readCatalogue reads the messages. English is the only language so far.
-func readCatalogue() (catalogue, error) {
-	const language = "en"
-	text, err := texts.ReadFile("messages/" + language + ".json")
+// readCatalogue reads the messages of a language.
+func readCatalogue(of tongue) (catalogue, error) {
+	messages := catalogue{tongue: of}
+	text, err := texts.ReadFile("messages/" + of.tag.String() + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("console: %w", err)
+		return messages, fmt.Errorf("console: %w", err)
 	}
-	messages := catalogue{}
-	if err := json.Unmarshal(text, &messages); err != nil {
-		return nil, fmt.Errorf("console: messages of %s: %w", language, err)
+	if err := json.Unmarshal(text, &messages.texts); err != nil {
+		return messages, fmt.Errorf("console: messages of %s: %w", of.tag, err)
 	}
 	return messages, nil
 }
 
 // lookup returns the message of a key and whether it exists.
 func (c catalogue) lookup(key string) (text string, known bool) {
-	text, known = c[key]
+	text, known = c.texts[key]
 	return text, known
 }
 
 // text returns a message with its placeholders filled. It fails when there is no such message; a test finds unknown keys.
 func (c catalogue) text(key string, values ...any) (string, error) {
-	text, known := c[key]
+	text, known := c.texts[key]
 	if !known {
 		return "", fmt.Errorf("console: no message %q", key)
 	}
@@ -53,18 +57,21 @@ func (c catalogue) text(key string, values ...any) (string, error) {
 	return fmt.Sprintf(text, values...), nil
 }
 
-// plural returns the message of key.one or key.other for a number, which is the first argument of the message.
+// plural returns the message for a number of things, which is not negative and is the first argument of the message. The language has a
+// message for each of its plural forms (CLDR): English key.one and key.other, Arabic also key.zero, key.two, key.few and key.many.
 func (c catalogue) plural(key string, n int, values ...any) (string, error) {
-	form := ".other"
-	if n == 1 {
-		form = ".one"
-	}
+	form := pluralForms[plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0)]
 	return c.text(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
+}
+
+// pluralForms are the endings of the keys of plural forms.
+var pluralForms = map[plural.Form]string{ //nolint:gochecknoglobals // a constant table
+	plural.Zero: ".zero", plural.One: ".one", plural.Two: ".two", plural.Few: ".few", plural.Many: ".many", plural.Other: ".other",
 }
 
 // textOr returns the message of a key, or otherwise if there is none: for values of others, only some of which are known.
 func (c catalogue) textOr(key, otherwise string) string {
-	if text, known := c[key]; known {
+	if text, known := c.texts[key]; known {
 		return text
 	}
 	return otherwise
@@ -73,36 +80,61 @@ func (c catalogue) textOr(key, otherwise string) string {
 // templates holds the parsed pages, each with the shared files.
 type templates struct {
 	messages catalogue
-	byPage   map[string]*template.Template
+	// codes are the names of code lists in the language of the messages.
+	codes  map[string]*codeNames
+	byPage map[string]*template.Template
 }
 
 // shared lists the files that every page includes.
-var shared = []string{"templates/layout.html", "templates/components.html", "templates/fields.html", "templates/status.html"} //nolint:gochecknoglobals // a constant list
+var shared = []string{"templates/layout.html", "templates/components.html", "templates/fields.html", "templates/history.html", "templates/status.html"} //nolint:gochecknoglobals // a constant list
 
-func newTemplates(messages catalogue, assets *assetFiles) (*templates, error) {
-	t := &templates{messages: messages, byPage: map[string]*template.Template{}}
-	base, err := template.New("layout.html").Funcs(viewFuncs(messages, assets)).Option("missingkey=error").ParseFS(texts, shared...)
+// partsFile is a file that the pages of another package share.
+const partsFile = "templates/parts.html"
+
+// errorPage is the page of errors, which the pages of another package have too.
+const errorPage = "templates/error.html"
+
+// newTemplates parses the pages of files with the shared files of the console, and its page of errors.
+func newTemplates(messages catalogue, assets *assetFiles, files fs.FS) (*templates, error) {
+	t := &templates{messages: messages, codes: messages.codeNames(), byPage: map[string]*template.Template{}}
+	suggested := suggestedCodes(t.codes)
+	base, err := template.New("layout.html").Funcs(viewFuncs(messages, assets)).Funcs(template.FuncMap{
+		"suggestedCodes": func() []suggestions { return suggested }, "place": t.place, "unit": t.unitName,
+		"categoryName": func(code *string) string { return t.codeName("tax-categories", deref(code)) }}).Option("missingkey=error").ParseFS(texts, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	files, err := fs.Glob(texts, "templates/*.html")
+	pages, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	for _, file := range files {
-		if slices.Contains(shared, file) {
+	if slices.Contains(pages, partsFile) {
+		if base, err = base.ParseFS(files, partsFile); err != nil {
+			return nil, fmt.Errorf("console: %w", err)
+		}
+	}
+	for _, file := range pages {
+		if slices.Contains(shared, file) || file == partsFile {
 			continue
 		}
-		page, err := base.Clone()
-		if err != nil {
-			return nil, fmt.Errorf("console: %s: %w", file, err)
-		}
-		name := strings.TrimSuffix(path.Base(file), ".html")
-		if t.byPage[name], err = page.ParseFS(texts, file); err != nil {
-			return nil, fmt.Errorf("console: %s: %w", file, err)
+		if err := t.parse(base, files, file); err != nil {
+			return nil, err
 		}
 	}
-	return t, nil
+	return t, t.parse(base, texts, errorPage)
+}
+
+// parse adds the page of a file.
+func (t *templates) parse(base *template.Template, files fs.FS, file string) error {
+	page, err := base.Clone()
+	if err != nil {
+		return fmt.Errorf("console: %s: %w", file, err)
+	}
+	if page, err = page.ParseFS(files, file); err != nil {
+		return fmt.Errorf("console: %s: %w", file, err)
+	}
+	t.byPage[strings.TrimSuffix(path.Base(file), ".html")] = page
+	return nil
 }
 
 // execute renders a template of a page's file.

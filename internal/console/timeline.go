@@ -7,10 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // maxMoments is the number of columns of a time line: the submission and the newest changes.
@@ -37,6 +37,21 @@ func (row timelineRow) Unreported(columns int) int {
 		return columns
 	}
 	return row.Segments[0].Start - 1
+}
+
+// Current returns the segment of the current value, or nil without one.
+func (row timelineRow) Current() *segment {
+	if len(row.Segments) == 0 {
+		return nil
+	}
+	return &row.Segments[len(row.Segments)-1]
+}
+
+// Past returns the earlier segments, newest first.
+func (row timelineRow) Past() []segment {
+	past := slices.Clone(row.Segments[:max(0, len(row.Segments)-1)])
+	slices.Reverse(past)
+	return past
 }
 
 // segment is one value of a dimension, from the moment it was reported to the next value.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)

@@ -14,11 +14,11 @@ import (
 // charted returns the charts of some attempts, at a time in the middle of an hour.
 func charted(t *testing.T, recent view.RecentAttempts) traffic {
 	t.Helper()
-	messages, err := readCatalogue()
+	messages, err := readCatalogue(tongues[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &request{Console: &Console{pages: &templates{messages: messages}}}
+	req := &request{Console: &Console{}, pages: &templates{messages: messages}}
 	out, err := req.trafficOf(recent, trafficNow)
 	if err != nil {
 		t.Fatal(err)

@@ -5,15 +5,16 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func undeliveredRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: undeliveredPath, serve: (*request).listUndelivered},
-		{method: http.MethodPost, path: undeliveredPath, serve: (*request).redeliverSelected},
+		{method: http.MethodGet, path: undeliveredPath, needs: access.ReadWebhooks, serve: (*request).listUndelivered},
+		{method: http.MethodPost, path: undeliveredPath, needs: access.ManageWebhooks, serve: (*request).redeliverSelected},
 	}
 }
 
@@ -25,12 +26,15 @@ const undeliveredPollInterval = 5 * time.Second
 
 // undeliveredPage is the view model of the page of all deliveries that failed or were blocked. All of it is live.
 type undeliveredPage struct {
-	// Filters are both states together, then each state.
+	// Filters are both states together, then each state. Ignored lists the parameters, as name=value, that are unknown or invalid.
 	Filters []deliveryFilter
+	Ignored []string
 	Rows    []undeliveredRow
 	Paging  paging
 	// Cut reports that there may be older deliveries that were not counted.
 	Cut bool
+	// MayManage reports that the user may start deliveries again.
+	MayManage bool
 	// Any reports that at least one row can be delivered again.
 	Any bool
 }
@@ -45,11 +49,12 @@ type undeliveredRow struct {
 }
 
 func (req *request) listUndelivered() error {
-	p := undeliveredPage{Paging: req.paging()}
-	state := api.DeliveryState(req.r.URL.Query().Get("state"))
-	if state != api.DeliveryFailed && state != api.DeliveryBlocked {
-		state = ""
-	}
+	p := undeliveredPage{Paging: req.paging(), MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
+	var state api.DeliveryState
+	_, p.Ignored = req.readFilters(func(name, value string) bool {
+		chosen := api.DeliveryState(value)
+		return name == "state" && assign(&state, chosen, chosen == api.DeliveryFailed || chosen == api.DeliveryBlocked)
+	})
 	newest, err := view.Of(req.session.Tenant).Undelivered(req.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
@@ -81,7 +86,7 @@ func (req *request) listUndelivered() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part, Export: newExportMenu(undeliveredPath, map[string]string{creditStateParameter: string(state)})})
 }
 
 // undeliveredRows returns the rows of the page. It reads the events in one query and the destinations in another.
@@ -97,7 +102,7 @@ func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Deliv
 	for n, d := range deliveries {
 		to, found := known[d.Subscription]
 		row := undeliveredRow{deliveryListRow: rows[n], URL: to.URL, Description: deref(to.Description), Ended: found && !to.Active}
-		p.Any = p.Any || !row.Ended
+		p.Any = p.Any || p.MayManage && !row.Ended
 		p.Rows = append(p.Rows, row)
 	}
 	return nil

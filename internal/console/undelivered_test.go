@@ -8,9 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"quittance/client/api"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestUndelivered checks that one page lists the undelivered deliveries of all subscriptions, and selected ones can be
@@ -87,13 +87,13 @@ func TestRemarks(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-rejected-validation")
-	page := v.get("/invoices/" + id)
+	page := v.get("/invoices/" + id + "?tab=evidence")
 	said := strings.Split(page.body, `class="remarks"`)
-	if len(said) != 3 || !strings.Contains(said[0], "Provider’s remarks") || !strings.Contains(said[1], "SANDBOX-") {
+	if len(said) != 3 || !strings.Contains(said[0], "The provider rejected this invoice") || !strings.Contains(said[1], "SANDBOX-") {
 		t.Errorf("%d lists of remarks", len(said)-1)
 	}
 	accepted := s.submitted(t, s.token(t, s.email, s.password), "INV-2", "sandbox-accepted")
-	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "Provider’s remarks") {
+	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "Messages from the provider") {
 		t.Error("the page shows remarks that the provider did not make")
 	}
 }
@@ -113,7 +113,7 @@ func TestSearchCreditNotes(t *testing.T) {
 				t.Fatalf("void: %d", got.status)
 			}
 			for path, want := range map[string]string{
-				"/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
+				"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>", "/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
 				"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
 				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
 			} {
@@ -122,7 +122,7 @@ func TestSearchCreditNotes(t *testing.T) {
 				}
 			}
 			printed := v.get("/credit-notes/" + note.ID.String() + "/print")
-			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "and nothing is sent", "This is not a legal document", "data-print"} {
+			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "It was not sent.", "not the legal document", "data-print"} {
 				if !strings.Contains(printed.body, want) {
 					t.Errorf("the printable view lacks %q", want)
 				}
@@ -153,23 +153,26 @@ func TestStateValuesAreVisible(t *testing.T) {
 		var made api.Invoice
 		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", d, &made)
 		id := s.submitted(t, token, "INV-1", "sandbox-reopened")
-		b.size(1280, 800, false)
+		b.show(appearance{width: 1280})
+		b.open("/invoices")
 		b.until(`document.querySelectorAll("a.row").length === 2`)
 		b.until(`[...document.querySelectorAll(".c-who .under")].every(name => { const range = document.createRange(); range.selectNodeContents(name);
 			return Math.abs(range.getBoundingClientRect().left - name.parentElement.getBoundingClientRect().left) < 2 })`)
 		b.open("/invoices/" + id)
 		b.until(`document.querySelector("[aria-label='Tax authority'] .segment.current.final .state").title === "rejected"`)
 		for _, width := range []int64{1280, 800, 390} {
-			b.size(width, 800, false)
+			b.show(appearance{width: width})
 			b.until(`[...document.querySelectorAll(".segment .state")].every(word => { const text = word.querySelector("bdi");
-				return !word.title || text.textContent === word.title && text.scrollWidth <= text.clientWidth + 1 && getComputedStyle(text).textOverflow === "clip" &&
+				const label = word.title && word.title[0].toUpperCase() + word.title.slice(1).replaceAll("_", " ");
+				return !word.title || text.textContent === label && text.scrollWidth <= text.clientWidth + 1 && getComputedStyle(text).textOverflow === "clip" &&
 					text.getBoundingClientRect().right <= word.closest(".segment").getBoundingClientRect().right + 1 })`)
 		}
 		b.inspect("invoice-reopened")
 	})
 }
 
-// TestFocusIsKept checks that keyboard users keep the focus when a list or a page is refreshed.
+// TestFocusIsKept checks that keyboard users keep the focus when a list or a page is refreshed, and that a refresh of one tab shows what has
+// changed above it, in a narrow window too.
 func TestFocusIsKept(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -177,6 +180,8 @@ func TestFocusIsKept(t *testing.T) {
 		token := s.token(t, s.email, s.password)
 		first := s.submitted(t, token, "INV-1", "sandbox-accepted")
 		b.login(s.email, s.password)
+		b.show(appearance{width: 390})
+		b.open("/invoices")
 		b.tabTo("a.row")
 		here := `document.activeElement.getAttribute("href") === "/invoices/` + first + `"`
 		b.until(here)
@@ -186,14 +191,17 @@ func TestFocusIsKept(t *testing.T) {
 		b.press(kb.Enter)
 		b.until(`location.pathname === "/invoices/` + first + `"`)
 		b.until(allFinal)
+		b.tabTo("#tab-evidence")
+		b.press(kb.Enter)
+		b.until(`location.search === "?tab=evidence" && document.readyState === "complete"`)
 		b.tabTo("summary")
 		b.press(kb.Enter)
-		before := b.text("#live")
 		credit := map[string]any{"invoice_id": first, "credit_note_number": "CN-1", "issue_date": "2026-03-02", "reason": "all of it", "kind": "full"}
 		if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credit, nil); status != http.StatusCreated {
 			t.Fatalf("credit note: %d", status)
 		}
-		b.until(`document.querySelector("#live").innerText !== ` + quoted(before) + ` && document.querySelector("#h-credits")`)
+		// innerText has only what is shown, unless the element itself is hidden.
+		b.until(`document.querySelector("#h-credits") && document.querySelector("#live").innerText.includes("CN-1")`)
 		b.until(`document.activeElement.matches("details[open] > summary")`)
 	})
 }

@@ -4,9 +4,8 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
-	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // viewFuncs returns the functions of the templates. The functions t, tn and tOr return messages.
@@ -16,62 +15,59 @@ func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 		"tn":      messages.plural,
 		"tOr":     messages.textOr,
 		"asset":   assets.path,
-		"instant": instant,
+		"instant": messages.instant,
 		"amount": func(d *api.Decimal) string {
 			if d == nil {
 				return ""
 			}
 			return grouped(d.String())
 		},
-		"grouped":        grouped,
-		"breakableParts": breakableParts,
-		"outcome":        messages.outcome,
-		"delivery":       messages.delivery,
-		"notifications":  messages.notifications,
-		"controls":       controls,
-		"keyLabel":       messages.keyLabel,
-		"moveButtons":    messages.moveButtons,
-		"suggestedCodes": suggestedCodes,
-		"dimension":      func(name string) string { return messages.textOr("state."+name, name) },
-		"text":           deref,
-		"figure":         figure,
-		"byteCount":      func(n *int64) string { return grouped(strconv.FormatInt(*n, 10)) },
-		"receivedLabel":  messages.receivedLabel,
-		"fieldID":        fieldID,
-		"fieldAddress":   fieldAddress,
-		"fieldLabel":     messages.fieldLabel,
-		"unit":           unitName,
-		"rule":           ruleName,
-		"itemDetails":    itemDetails,
-		"inc":            func(n int) int { return n + 1 },
+		"money":           money,
+		"moneyText":       moneyText,
+		"day":             messages.day,
+		"statePill":       messages.pillOf,
+		"grouped":         grouped,
+		"breakableParts":  breakableParts,
+		"pill":            newPill,
+		"health":          messages.health,
+		"dotsText":        messages.dotsText,
+		"outcome":         messages.outcome,
+		"delivery":        messages.delivery,
+		"controls":        controls,
+		"keyLabel":        messages.keyLabel,
+		"moveButtons":     messages.moveButtons,
+		"dimension":       func(name string) string { return messages.textOr("state."+name, name) },
+		"text":            deref,
+		"comma":           messages.comma,
+		"joined":          func(list []string) string { return strings.Join(list, messages.comma()) },
+		"tag":             messages.tag.String,
+		"direction":       func() string { return messages.direction },
+		"figure":          figure,
+		"fileSize":        messages.fileSize,
+		"receivedLabel":   messages.receivedLabel,
+		"fieldID":         fieldID,
+		"formAddress":     formAddress,
+		"fieldAddress":    fieldAddress,
+		"fieldLabel":      messages.fieldLabel,
+		"itemDetails":     itemDetails,
+		"inc":             func(n int) int { return n + 1 },
+		"newPassword":     newPassword,
+		"currentPassword": currentPassword,
 	}
 }
 
-// instantView is a time in UTC, as the templates "when" and "tick" show it.
-type instantView struct {
-	// Machine is for programs, Precise has microseconds, and Text has seconds.
-	Machine, Precise, Text string
-	// Day and Clock are the short forms on the axis of a time line.
-	Day, Clock string
-}
-
-// instant returns the view of a time.Time or *time.Time, and nil for a nil pointer or a zero time.
-func instant(at any) *instantView {
-	var given time.Time
-	switch at := at.(type) {
-	case time.Time:
-		given = at
-	case *time.Time:
-		if at != nil {
-			given = *at
-		}
+// fileSize returns the size of a file for people, and "" for an unknown one.
+func (c catalogue) fileSize(bytes *int64) (string, error) {
+	const kilo, mega = 1000, 1000 * 1000
+	switch {
+	case bytes == nil:
+		return "", nil
+	case *bytes < kilo:
+		return c.plural("file.bytes", int(*bytes))
+	case *bytes < mega:
+		return c.text("file.kilobytes", strconv.FormatFloat(float64(*bytes)/kilo, 'f', 1, 64))
 	}
-	if given.IsZero() {
-		return nil
-	}
-	utc := given.UTC()
-	return &instantView{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"), Text: utc.Format("2006-01-02 15:04:05 UTC"),
-		Day: utc.Format("2 Jan"), Clock: utc.Format("15:04:05")}
+	return c.text("file.megabytes", grouped(strconv.FormatFloat(float64(*bytes)/mega, 'f', 1, 64)))
 }
 
 // breakableParts splits an identifier after each character at which a line may break.
@@ -84,26 +80,6 @@ func breakableParts(text string) []string {
 		}
 		parts, text = append(parts, text[:end]), text[end:]
 	}
-}
-
-// grouped returns a decimal number with thousands separators and unchanged digits.
-func grouped(number string) string {
-	sign, rest := "", number
-	if strings.HasPrefix(rest, "-") {
-		sign, rest = "−", rest[1:]
-	}
-	whole, fraction, point := strings.Cut(rest, ".")
-	var out strings.Builder
-	for n, digit := range whole {
-		if n > 0 && (len(whole)-n)%3 == 0 {
-			out.WriteByte(',')
-		}
-		out.WriteRune(digit)
-	}
-	if point {
-		return sign + out.String() + "." + fraction
-	}
-	return sign + out.String()
 }
 
 // fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has f-items-2-vat_rate.
@@ -142,6 +118,14 @@ func (c catalogue) fieldLabel(path string) (string, error) {
 
 // sellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
 const sellerPath = "seller."
+
+// formAddress returns the address of a field of a form, or of its seller's field.
+func formAddress(path string) string {
+	if strings.HasPrefix(path, sellerPath) {
+		return "/account#" + fieldID(path)
+	}
+	return "#" + fieldID(path)
+}
 
 // fieldAddress returns the address at which a field of an invoice or of its seller can be found.
 func fieldAddress(invoiceID, path string) string {

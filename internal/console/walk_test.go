@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // inChromium skips the browser tests in short mode.
@@ -35,6 +35,7 @@ func TestPagesRender(t *testing.T) {
 		b.until(`location.pathname === "/login"`)
 		b.inspect("login")
 		b.login(s.email, s.password)
+		b.inspect("overview-drafts")
 		b.open("/account")
 		b.inspect("account")
 		b.open("/invoices?q=nothing+at+all")
@@ -57,6 +58,9 @@ func TestPagesRender(t *testing.T) {
 			if network == "sandbox-rejected-validation" {
 				b.open("/invoices/" + id)
 				b.inspect("rejected")
+				b.open("/")
+				b.until(`document.querySelector(".queue .quote")`)
+				b.inspect("overview")
 			}
 		}
 		incomplete := draft("INCOMPLETE-1", "1")
@@ -90,9 +94,13 @@ func TestKeyboardOnly(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
 		b := newBrowser(t, s.base)
 		b.open("/login")
-		b.press(s.email) // the focus is there
+		b.until(`document.activeElement.id === "email"`)
+		b.press(s.email)
 		b.tabTo("#password")
 		b.press(s.password + kb.Enter)
+		b.until(`location.pathname === "/"`)
+		b.tabTo("#tile-drafts")
+		b.press(kb.Enter)
 		b.until(`location.pathname === "/invoices"`)
 		b.tabTo("a.row")
 		b.press(kb.Enter)
@@ -105,13 +113,13 @@ func TestKeyboardOnly(t *testing.T) {
 		b.press(kb.Enter)
 		b.until(`document.activeElement.matches("#confirm button.primary")`)
 		b.press(kb.Enter)
-		b.until(`document.querySelector(".status.acknowledged")`)
+		b.until(`document.querySelector("#states li")`)
 		same := b.markPage()
 		b.until(allFinal)
-		b.until(`document.querySelector("#announcer").textContent.includes("Receiver: accepted")`)
+		b.until(`document.querySelector("#announcer").textContent.includes("Buyer: Accepted")`)
 		same()
 		// The time is in the reader's zone, and the title shows UTC.
-		b.until(`[...document.querySelectorAll("time:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
+		b.until(`[...document.querySelectorAll("time[datetime*=T]:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
 		b.wantQuiet("the walk")
 	})
 }
@@ -122,23 +130,18 @@ func TestLiveList(t *testing.T) {
 		s := start(t, first(), true, 50*time.Millisecond)
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
+		b.open("/invoices")
 		same := b.markPage()
 		id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-silent-receiver")
-		b.until(`document.querySelectorAll(".c-state .state.final").length === 3 && document.querySelector(".c-state .state.none").innerText.includes("not reported")`)
+		b.until(`document.querySelector(".c-status").innerText.includes("3 of 4 final") && document.querySelector(".dots").getAttribute("aria-label").includes("Buyer: No update yet")`)
 		same()
-		b.open("/invoices/" + id)
+		b.open("/invoices/" + id + "?tab=evidence")
 		same = b.markPage()
 		b.click("details summary")
-		before := b.text("#h-attempts ~ div")
-		b.until(`document.querySelector(".submission").innerText !== ` + quoted(before)) // the provider is polled repeatedly
-		b.until(`document.querySelector("details[open]")`)
+		b.until(`document.querySelector("#evidence-2") && document.querySelector("details[open]")`) // the provider is polled repeatedly
 		same()
 		b.wantQuiet("the live pages")
 	})
-}
-
-func quoted(text string) string {
-	return "`" + strings.NewReplacer("`", "", `\`, "").Replace(text) + "`"
 }
 
 // TestOutcomes checks that an unknown outcome is shown as such, a rejected invoice can be corrected, and errors give
@@ -149,10 +152,10 @@ func TestOutcomes(t *testing.T) {
 	v := s.loggedIn(t)
 	token := s.token(t, s.email, s.password)
 	for network, want := range map[string]string{
-		"sandbox-arriving":            "We do not know yet whether the provider has the document. We keep checking. Do not create a new invoice.",
-		"sandbox-rejected-validation": "rejected_by_",
-		"sandbox-accepted":            "The provider has the document. The four states show its progress.",
-		"sandbox-429-for-ever":        "The provider did not accept the document. The invoice is still a draft.",
+		"sandbox-arriving":            "We’re checking with the provider. Don’t send this invoice again.",
+		"sandbox-rejected-validation": "The provider rejected this invoice",
+		"sandbox-accepted":            "The provider accepted the document for processing.",
+		"sandbox-429-for-ever":        "The provider did not accept the document. It is still a draft.",
 	} {
 		var made api.Invoice
 		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(network, network), &made)
@@ -192,7 +195,8 @@ func TestFocusIsVisible(t *testing.T) {
 		s := start(t, first(), false, time.Millisecond)
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
-		for _, selector := range []string{".skip", ".side li a", "#q", "#stage", "a.row"} {
+		b.open("/invoices")
+		for _, selector := range []string{".skip", ".side li a", "#list-tabs a", "#q", "#filter summary", "a.row"} {
 			b.tabTo(selector)
 			var outline string
 			b.do(chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineStyle`, &outline))

@@ -13,23 +13,24 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 func webhookRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/webhooks", serve: (*request).listSubscriptions},
-		{method: http.MethodGet, path: "/webhooks/new", serve: (*request).showSubscribe},
-		{method: http.MethodPost, path: "/webhooks/new", serve: (*request).subscribe},
-		{method: http.MethodGet, path: "/webhooks/{subscription}", serve: (*request).showSubscription},
-		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", serve: (*request).deactivate},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", serve: (*request).showDelivery},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", serve: (*request).downloadEvent},
-		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", serve: (*request).redeliver},
+		{method: http.MethodGet, path: "/webhooks", needs: access.ReadWebhooks, serve: (*request).listSubscriptions},
+		{method: http.MethodGet, path: "/webhooks/new", needs: access.ManageWebhooks, serve: (*request).showSubscribe},
+		{method: http.MethodPost, path: "/webhooks/new", needs: access.ManageWebhooks, serve: (*request).subscribe},
+		{method: http.MethodGet, path: "/webhooks/{subscription}", needs: access.ReadWebhooks, serve: (*request).showSubscription},
+		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", needs: access.ManageWebhooks, serve: (*request).deactivate},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", needs: access.ReadWebhooks, serve: (*request).showDelivery},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", needs: access.ReadWebhooks, serve: (*request).downloadEvent},
+		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", needs: access.ManageWebhooks, serve: (*request).redeliver},
 	}
 }
 
@@ -57,6 +58,55 @@ type subscriptionRow struct {
 	Strip []stripTick
 	// Delivered is the number of successful deliveries in Strip, and Undelivered that of failed and blocked ones.
 	Delivered, Undelivered int
+}
+
+// Health returns the pill that says how the subscription is.
+func (row subscriptionRow) Health() subscriptionHealth {
+	return subscriptionHealth{Active: row.Active, Delivered: row.Delivered, Undelivered: row.Undelivered, Pending: len(row.Strip) - row.Delivered - row.Undelivered}
+}
+
+// subscriptionHealth is what the newest deliveries of a subscription say about it, beside its being active.
+type subscriptionHealth struct {
+	Active                          bool
+	Delivered, Undelivered, Pending int
+}
+
+// Key returns the key of the health below "webhooks.health." in the messages.
+func (h subscriptionHealth) Key() string {
+	switch {
+	case !h.Active:
+		return "inactive"
+	case h.Undelivered > 0 && h.Delivered == 0:
+		return "failing"
+	case h.Undelivered > 0:
+		return "partly"
+	case h.Delivered > 0:
+		return "delivering"
+	case h.Pending > 0:
+		return "pending"
+	}
+	return "unused"
+}
+
+// health returns the pill that says how a subscription is. An active one is positive only if its newest deliveries arrived.
+func (c catalogue) health(h subscriptionHealth) (pill, error) {
+	text, err := c.text("webhooks.health." + h.Key())
+	if err != nil {
+		return pill{}, err
+	}
+	switch h.Key() {
+	case "inactive":
+		return newPill("neutral", "blocked", text, "")
+	case "failing":
+		return newPill("negative", "bad", text, "")
+	case "partly":
+		return newPill("waiting", "warn", text, "")
+	case "delivering":
+		return newPill("positive", "good", text, "")
+	case "pending":
+		return newPill("waiting", "wait", text, "")
+	}
+	return newPill("neutral", "none", text, "")
 }
 
 // stripTick is one delivery in a strip. X is its position in the drawing.
@@ -92,7 +142,7 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part, Export: newExportMenu("/webhooks", nil)})
 }
 
 // subscriptionRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -246,22 +296,32 @@ const formTTL = 24 * time.Hour
 
 // subscribeOnce creates the subscription of a form. If the form has already created one, again is its identifier.
 func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubscriptionPage, again string, err error) {
-	text, err := json.Marshal(request)
+	again, err = req.once(request, func(ctx context.Context, tenant *store.Tenant) (string, error) {
+		created, key, err := req.Destinations.Subscribe(ctx, tenant, req.Random, request)
+		made = newSubscriptionPage{Subscription: view.Subscription(created), Secret: key}
+		return created.ID.String(), err
+	})
+	return made, again, err
+}
+
+// once runs act, which returns the identifier of what it has created, unless the form has already done so with the same input: then it
+// returns that identifier.
+func (req *request) once(input any, act func(ctx context.Context, tenant *store.Tenant) (id string, err error)) (again string, err error) {
+	text, err := json.Marshal(input)
 	if err != nil {
-		return made, "", fmt.Errorf("console: form of a subscription: %w", err)
+		return "", fmt.Errorf("console: input of a form: %w", err)
 	}
 	// A form with other input counts as another form.
 	sum := sha256.Sum256(append([]byte(req.form.Get("key")+"\x00"), text...))
 	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
-			created, key, err := req.Destinations.Subscribe(ctx, tenant, req.Random, request)
-			made = newSubscriptionPage{Subscription: view.Subscription(created), Secret: key}
-			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
+			id, err := act(ctx, tenant)
+			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(id)}, err
 		})
 	if replayed {
 		again = string(reply.Body)
 	}
-	return made, again, err
+	return again, err
 }
 
 // deactivate deactivates a subscription.

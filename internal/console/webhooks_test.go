@@ -15,13 +15,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"quittance/client/api"
+	"quittance/client/receiver"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
 )
 
 // listener is a company's own system. It returns a configured response and records deliveries.
@@ -71,7 +71,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-hold:
 		case <-r.Context().Done():
-			return
+			panic(http.ErrAbortHandler)
 		}
 	}
 	if status == http.StatusFound {
@@ -187,7 +187,7 @@ func TestSubscribeForm(t *testing.T) {
 	for n := 2; n < store.MaxSubscriptions; n++ {
 		s.subscription(t, hooks, "", api.EventTerminal)
 	}
-	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict || !strings.Contains(got.body, "20 active subscriptions") {
+	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict || !strings.Contains(got.body, "limit of active subscriptions") {
 		t.Errorf("one subscription too many: %d", got.status)
 	}
 }
@@ -252,8 +252,8 @@ func TestBlockedDelivery(t *testing.T) {
 	s.purchase(t, "a", nil)
 	deliveries := s.ended(t, id)
 	path := "/webhooks/deliveries/" + deliveries[0].ID.String()
-	for page, want := range map[string]string{path: "Your system answered with a redirect, which is not followed.", "/webhooks/" + id: "Redirects are not followed", "/webhooks": "deactivated",
-		"/webhooks/" + id + "?state=blocked": path, "/incoming": "1 failed"} {
+	for page, want := range map[string]string{path: "Your system answered with a redirect, which is not followed.", "/webhooks/" + id: "Redirects are not followed", "/webhooks": "Deactivated",
+		"/webhooks/" + id + "?state=blocked": path, "/webhooks/" + id + "?state=lost": "<bdi>state=lost</bdi>", "/webhooks/lost?kind=x": "<bdi>kind=x</bdi>", "/incoming": "1 webhook delivery failed"} {
 		if got := v.get(page); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", page, got.status, want)
 		}

@@ -73,6 +73,10 @@ type Options struct {
 	// BeforeBegin is called before every write transaction, which fails with its error. Tests use it as a database that cannot be
 	// written to; nil in production.
 	BeforeBegin func() error
+	// BeforeCommit is called at the end of every write transaction in which [Tx.AtCommit] was called, in the transaction, with what
+	// was passed to it: once for all writes that are committed together, without those that failed. What it locks is locked last.
+	// If it fails, the transaction is rolled back. Nil if nothing calls AtCommit.
+	BeforeCommit func(ctx context.Context, t *Tx, values []any) error
 	// Trace is called with every statement of a read or a write, before it runs. Tests examine the plans of the statements; nil in
 	// production. It must be safe for concurrent use.
 	Trace func(statement string, args []any)

@@ -32,6 +32,9 @@ type Dialect interface {
 	singleRow() bool
 }
 
+// IsBatched reports whether a table of [Dialect.Values] may have several rows.
+func IsBatched(dialect Dialect) bool { return !dialect.singleRow() }
+
 // RowArgs returns the arguments for [Dialect.Values]: row gives the values of a member, one for each column, each of the same Go type
 // for every member. There is at least one member, and on SQLite exactly one.
 func RowArgs[M any](dialect Dialect, members []M, row func(M) []any) []any {

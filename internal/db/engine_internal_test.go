@@ -126,7 +126,7 @@ func (g grouped) endSessions(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	_ = g.Reader().QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // this session too
+	_ = g.Reader().QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // its own connection too
 	for range 20 {
 		if err = g.Reader().QueryRowContext(t.Context(), "select 1").Scan(&ended); err == nil {
 			return nil

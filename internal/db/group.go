@@ -32,12 +32,14 @@ import (
 //
 // A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs all
 // writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without savepoints
-// (PostgreSQL) one call of runBatch executes all of them with shared statements. What happens on a failure:
+// (PostgreSQL) one call of runBatch executes all of them with shared statements. Then [Options.BeforeCommit] runs once for all of
+// them. What happens on a failure:
 //
 //   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is kept for
 //     its goroutine. The other writes are not affected.
 //   - The same without savepoints: the transaction is rolled back (errRunIndividually), and each write runs again in a
 //     transaction of its own, so that only the failing one fails.
+//   - [Options.BeforeCommit] fails: the same, in both kinds of groups.
 //   - The database rolls back the whole transaction (SQLite does after some errors; PostgreSQL answers the commit of a failed
 //     transaction with a rollback; deadlocks): errRunIndividually or a retryable error, with the same consequence.
 //   - The database is unavailable, or the commit fails otherwise: all writes of the batch fail with that error. A commit whose
@@ -99,6 +101,7 @@ type pendingWrite struct {
 	// runBatch does what fn would do for each write of a batch of this operation, without savepoints; see [WriteShared].
 	runBatch      func(ctx context.Context, t *Tx, batch []*pendingWrite) error
 	notifications map[string]bool
+	atCommit      []any // what fn passed to [Tx.AtCommit]
 	err           error
 	panicked      *Panic        // what fn panicked with
 	done          chan struct{} // closed when err, panicked and notifications are set
@@ -303,6 +306,9 @@ func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite
 	if err := d.runWrites(ctx, g, begun, batch); err != nil {
 		return err
 	}
+	if err := d.beforeCommitTogether(ctx, begun, batch); err != nil {
+		return err
+	}
 	for _, p := range batch {
 		if p.err == nil && p.panicked == nil {
 			d.Checkpoint(Before, p.operation)
@@ -323,13 +329,27 @@ func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite
 	return nil
 }
 
+// beforeCommitTogether calls [Options.BeforeCommit] once for the writes of a batch that did not fail.
+func (d *DB) beforeCommitTogether(ctx context.Context, begun transaction, batch []*pendingWrite) error {
+	var values []any
+	for _, p := range batch {
+		values = append(values, p.atCommit...)
+	}
+	if err := d.beforeCommit(ctx, begun, values); err != nil && !d.engine.isUnavailable(err) {
+		return fmt.Errorf("%w: %w", errRunIndividually, err) // the cause may be in one of them
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
 // run runs the closure of a write in a transaction and keeps its result.
 func (p *pendingWrite) run(ctx context.Context, d *DB, begun transaction) {
 	t := d.newTx(begun)
 	p.err = errNotFinished
 	defer func() { p.panicked = capturePanic(recover()) }()
 	p.err = t.run(ctx, p.fn)
-	p.notifications = t.notifications
+	p.notifications, p.atCommit = t.notifications, t.atCommit
 }
 
 // runWrites runs the writes of a batch in a transaction. Its error concerns all of them.
@@ -351,7 +371,7 @@ func (d *DB) runSharedStatements(ctx context.Context, begun transaction, batch [
 	all.run(ctx, d, begun)
 	switch {
 	case all.panicked == nil && all.err == nil:
-		batch[0].notifications = all.notifications // sent once for the whole batch
+		batch[0].notifications, batch[0].atCommit = all.notifications, all.atCommit // once for the whole batch
 		return nil
 	case all.panicked == nil && d.engine.isUnavailable(all.err):
 		return all.err // each would wait for the same unavailable database
@@ -370,7 +390,7 @@ func (d *DB) runInSavepoint(ctx context.Context, begun transaction, p *pendingWr
 		if _, err := begun.Exec(ctx, rollbackTo); err != nil {
 			return fmt.Errorf("%w: %w", errRunIndividually, err)
 		}
-		p.notifications = nil
+		p.notifications, p.atCommit = nil, nil
 	}
 	if _, err := begun.Exec(ctx, release); err != nil {
 		return fmt.Errorf("%w: %w", errRunIndividually, err)

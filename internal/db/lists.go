@@ -91,6 +91,11 @@ func (l *listLimiter) removeUser(owner [16]byte, own *ownerLists) {
 	}
 }
 
+// Snapshot runs fn, which may read whole tables for an administrator, in one snapshot of the database.
+func (d *DB) Snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
+	return d.Classify(d.engine.snapshot(WithoutQueryDeadline(ctx), fn))
+}
+
 // List runs fn, which reads a list of an owner, in one snapshot of the database, within the bounds of this file. It returns
 // [ErrUnavailable] if that takes too long.
 func (d *DB) List(ctx context.Context, owner [16]byte, fn func(ctx context.Context, q Querier) error) error {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -71,7 +70,11 @@ func (e *sqliteEngine) open(extra url.Values, conns int) (*sql.DB, error) {
 	for key, values := range extra {
 		query[key] = append(query[key], values...)
 	}
-	connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: e.path, RawQuery: query.Encode()}).String())
+	path := filepath.ToSlash(e.path)
+	if filepath.VolumeName(e.path) != "" {
+		path = "/" + path // file:///C:/… (https://www.sqlite.org/uri.html)
+	}
+	connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -137,7 +140,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
 		return fmt.Errorf("migration lock: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+	if err := files.Lock(file); err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
 	// Begin write transactions immediate, for the reason that beginImmediate states.
@@ -202,8 +205,10 @@ func lockFile(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock database: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := files.TryLock(file); errors.Is(err, files.ErrLocked) {
 		return nil, errors.Join(ErrAlreadyServed, file.Close())
+	} else if err != nil {
+		return nil, fmt.Errorf("lock database: %w", errors.Join(err, file.Close()))
 	}
 	return file.Close, nil
 }

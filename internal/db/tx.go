@@ -18,6 +18,7 @@ type Tx struct {
 	notifications map[string]bool
 	firstErr      error // the error of the first statement that failed
 	at            time.Time
+	atCommit      []any // what AtCommit was called with
 }
 
 // Now returns the time of the transaction: the time of the first call, which usually comes after the transaction has taken its
@@ -90,6 +91,17 @@ func (t *Tx) ExecDeferred(ctx context.Context, query string, args ...any) error 
 
 // Notify notifies the subscribers of a kind once the transaction is committed; see [DB.Subscribe].
 func (t *Tx) Notify(kind string) { t.notifications[kind] = true }
+
+// AtCommit passes a value to [Options.BeforeCommit] unless the write fails.
+func (t *Tx) AtCommit(value any) { t.atCommit = append(t.atCommit, value) }
+
+// beforeCommit calls [Options.BeforeCommit] for the values of the writes of a transaction, if there are any.
+func (d *DB) beforeCommit(ctx context.Context, begun transaction, values []any) error {
+	if len(values) == 0 {
+		return nil
+	}
+	return d.newTx(begun).run(ctx, func(ctx context.Context, t *Tx) error { return d.options.BeforeCommit(ctx, t, values) })
+}
 
 // rowsPerInsert bounds the rows of one statement, and so the number of statements that differ only in their number of rows.
 const rowsPerInsert = 16
@@ -245,6 +257,9 @@ func (d *DB) writeOnce(ctx context.Context, operation string, fn func(ctx contex
 	}()
 	t := d.newTx(begun)
 	if err := t.run(ctx, fn); err != nil {
+		return nil, err
+	}
+	if err := d.beforeCommit(ctx, begun, t.atCommit); err != nil {
 		return nil, err
 	}
 	d.Checkpoint(Before, operation)

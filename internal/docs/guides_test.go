@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance"
+	"quittance/client/api"
+	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
 )
 
 // read returns the text of a document.

@@ -39,11 +39,22 @@ type view struct {
 // sources lists the documents in display order: file, path and summary.
 var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
 	{"docs/guide.md", "/docs/guide", "From login to four final states, step by step; every error code, every limit."},
+	{"docs/access.md", "/docs/access", "Roles and scopes: who may call which operation and see which page."},
+	{"docs/audit.md", "/docs/audit", "What leaves an entry in the audit log, and who reads it."},
 	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
 	{"docs/console.md", "/docs/console", "The web pages for people who write no code, and what their symbols mean."},
+	{"docs/import.md", "/docs/import", "Drafts from a CSV or XLSX file: the columns, the limits, and what is a fault."},
 	{"docs/sandbox.md", "/docs/sandbox", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
+	{"docs/cli.md", "/docs/cli", "Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
+	{"docs/sdk.md", "/docs/sdk", "The SDKs for Go, TypeScript and Python: one task in all three, and what they have in common."},
 	{"docs/documents.md", "/docs/documents", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
+	{"docs/providers.md", "/docs/providers", "Which providers there are adapters for, what each can do, and how to connect one."},
+	{"docs/providers/phoss-ap.md", "/docs/providers/phoss-ap", "How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},
+	{"docs/providers/e-invoice-be.md", "/docs/providers/e-invoice-be", "How invoices travel through the Peppol access point e-invoice.be, and what each of its words means."},
+	{"docs/providers/storecove.md", "/docs/providers/storecove", "How invoices travel through Storecove, and why it says so little about them."},
 	{"docs/provider-protocol.md", "/docs/provider-protocol", "How to put a gateway in front of a real provider."},
+	{"docs/operators.md", "/docs/operators", "The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
+	{"docs/install.md", "/docs/install", "Archives, packages, the container image: how to verify, install, upgrade and remove them."},
 	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, metrics, backup."},
 	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // The rules of findings, as the API names them; official identifiers are added where they exist. Advice on a draft uses the same

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Document is an invoice or a credit note.
@@ -85,6 +85,22 @@ func Check(p Profile, d Document) Findings {
 	}
 	c.totals()
 	return c.findings
+}
+
+// Needs returns what a document lacks for submission in a profile. "" is no profile: submission then needs the fields of
+// [invoice.Missing] alone. A document that is rendered for a profile has all of those too.
+func Needs(p Profile, d Document) Findings {
+	if p != "" {
+		return Check(p, d)
+	}
+	var findings Findings
+	for _, path := range invoice.Missing(d.Draft) {
+		if d.Credit != nil {
+			path = CreditedPath + path
+		}
+		findings = append(findings, Finding{Path: path, Fault: api.Fault{Rule: "required", Message: "is needed for submission"}})
+	}
+	return findings
 }
 
 // Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They differ from

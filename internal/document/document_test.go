@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // TestCompleteDocuments checks the promise of the package with random documents: what [document.Check] accepts is written

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 var update = flag.Bool("update", false, "write the golden documents anew")

@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 // The tax categories (UNCL5305) with rules of their own.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // random makes random complete documents.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 const namespace = "urn:oasis:names:specification:ubl:schema:xsd:"

@@ -11,19 +11,30 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
-// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller and
-// the reference.
-const maxDocument = 2 << 20
+// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller, the reference, and
+// the document in base64.
+const maxDocument = 16 << 20
 
 // submitted is the body of POST /v1/documents.
 type submitted struct {
 	Reference string       `json:"reference"`
 	Invoice   *api.Draft   `json:"invoice"`
 	Seller    *api.Profile `json:"seller"`
+	// CreditNote is a credit note of the invoice, nil for the invoice itself.
+	CreditNote *creditNote `json:"credit_note"`
+	// Document is the regulated document, nil for a connection without a profile.
+	Document *attached `json:"document"`
+}
+
+// creditNote is what the provider sandbox reads of a credit note.
+type creditNote struct {
+	Number      string       `json:"credit_note_number"`
+	Reason      string       `json:"reason"`
+	TotalAmount *api.Decimal `json:"total_amount"`
 }
 
 // validReference reports whether a reference can be part of a path and a header.
@@ -50,6 +61,14 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
 		return
 	}
+	if doc.Document != nil && !doc.Document.complete() {
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "document needs the media type application/xml, a body and the body's SHA-256 in hexadecimal.")
+		return
+	}
+	if n := doc.CreditNote; n != nil && (n.Number == "" || n.TotalAmount == nil) {
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "credit_note needs a credit_note_number and a total_amount.")
+		return
+	}
 	t := requestStateOf(r)
 	entry, courseChanged := s.newEntry(doc, t)
 	accepted, err := s.ledger.Accept(entry, body)
@@ -67,27 +86,42 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 // newEntry returns the ledger entry of a document, including everything that will happen to it. courseChanged reports
 // whether the misbehaviour of the request contributes to that.
 func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, courseChanged bool) {
-	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))
-	outline := defaultCourse()
-	if scenario.edit != nil {
-		scenario.edit(&outline)
+	recipient, note := value(doc.Invoice.RecipientNetworkID), creditNote{}
+	if doc.CreditNote != nil {
+		note = *doc.CreditNote
 	}
+	scenario := s.scenarioFor(s.subject(recipient, note.Reason))
+	outline := scenario.course()
 	if change := s.memory.misbehaviours[t.misbehaviour].edit; change != nil {
 		change(&outline)
 		courseChanged = true
 	}
-	if faults := validate(doc.Invoice); len(faults) > 0 {
+	document, faults := assess(doc)
+	if len(faults) > 0 {
 		arrives := outline.arrives
 		outline, courseChanged = defaultCourse(), false
 		outline.reject(0, faults...)
 		outline.arrives = arrives
 	}
 	return LedgerDocument{
-		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20],
+		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20], CreditNoteNumber: note.Number,
 		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: scenario.ID,
 		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
-		ArrivesAfter: micros(outline.arrives, s.options.Pace),
+		ArrivesAfter: micros(outline.arrives, s.options.Pace), Document: document,
 	}, courseChanged
+}
+
+// assess validates a submission: the document, if there is one, and otherwise the invoice. The attachment describes the document.
+func assess(doc submitted) (*LedgerAttachment, []Message) {
+	if doc.Document == nil {
+		return nil, validate(doc.Invoice)
+	}
+	stated := *doc.Invoice
+	if n := doc.CreditNote; n != nil {
+		stated.InvoiceNumber, stated.TotalAmount = &n.Number, n.TotalAmount
+	}
+	profile, faults := doc.Document.judge(&stated)
+	return &LedgerAttachment{MediaType: doc.Document.MediaType, SHA256: doc.Document.SHA256, Size: len(doc.Document.Body), Profile: profile}, faults
 }
 
 // getDocument implements GET /v1/documents/{reference}.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Ledger is the provider sandbox's durable memory: an append-only file of JSON lines. A request is not answered before
@@ -55,13 +55,17 @@ var (
 
 // LedgerDocument is the entry of one document in the ledger.
 type LedgerDocument struct {
-	Reference         string    `json:"reference"`
-	ProviderReference string    `json:"provider_reference"`
-	InvoiceNumber     string    `json:"invoice_number"`
-	Scenario          string    `json:"scenario"` // "" for the default course
-	SHA256            string    `json:"sha256"`   // of the request body
-	AcceptedAt        time.Time `json:"accepted_at"`
-	Plan              Plan      `json:"plan"`
+	Reference         string `json:"reference"`
+	ProviderReference string `json:"provider_reference"`
+	InvoiceNumber     string `json:"invoice_number"`
+	// CreditNoteNumber is the number of the credit note, "" for an invoice. InvoiceNumber is then that of the credited invoice.
+	CreditNoteNumber string `json:"credit_note_number,omitempty"`
+	Scenario         string `json:"scenario"` // "" for the default course
+	SHA256           string `json:"sha256"`   // of the request body
+	// Document is the regulated document, nil if the submission had none.
+	Document   *LedgerAttachment `json:"document,omitempty"`
+	AcceptedAt time.Time         `json:"accepted_at"`
+	Plan       Plan              `json:"plan"`
 	// ArrivesAfter is the time from acceptance, in microseconds, during which status queries report that there is no such
 	// document.
 	ArrivesAfter int64 `json:"arrives_after_us,omitempty"`

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"quittance/internal/files"
 )
@@ -71,7 +70,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 // recover locks the file, reads it, and makes sure that it is durable and contains only complete lines.
 func (l *Ledger) recover(dir string) (size int64, err error) {
 	// The kernel releases this lock when the process ends, however it ends.
-	if err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := files.TryLock(l.file); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrLedgerInUse, err)
 	}
 	if size, err = l.load(); err != nil {

@@ -2,6 +2,7 @@ package fakeprovider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -131,6 +132,8 @@ func (s *Server) inspect(r *http.Request) *call {
 	case r.Method == http.MethodPost && c.path == "/v1/documents":
 		c.kind = submission
 		s.inspectDocument(r, c)
+	case r.Method == http.MethodPost && c.path == "/v1/recipients/lookup":
+		c.kind = recipientLookup
 	case r.Method != http.MethodGet:
 	case isDocument:
 		c.kind, c.reference = statusQuery, reference
@@ -143,7 +146,7 @@ func (s *Server) inspect(r *http.Request) *call {
 		return c
 	}
 	if doc, found := s.ledger.Document(c.reference); found {
-		c.document, c.subject = &doc, doc.InvoiceNumber
+		c.document, c.subject = &doc, cmp.Or(doc.CreditNoteNumber, doc.InvoiceNumber)
 		if c.kind == statusQuery {
 			c.recipient = doc.Scenario
 		}
@@ -168,8 +171,13 @@ func (s *Server) inspectDocument(r *http.Request, c *call) {
 			Number    string `json:"invoice_number"`
 			Recipient string `json:"recipient_network_id"`
 		} `json:"invoice"`
+		CreditNote struct {
+			Number string `json:"credit_note_number"`
+			Reason string `json:"reason"`
+		} `json:"credit_note"`
 	}
 	if json.Unmarshal(body, &doc) == nil {
-		c.reference, c.recipient, c.subject = doc.Reference, doc.Invoice.Recipient, doc.Invoice.Number
+		c.reference, c.recipient = doc.Reference, s.subject(doc.Invoice.Recipient, doc.CreditNote.Reason)
+		c.subject = cmp.Or(doc.CreditNote.Number, doc.Invoice.Number)
 	}
 }

@@ -263,7 +263,7 @@ func play(t *testing.T, h *provider.HTTP, call rune) provider.Response {
 	case 's':
 		return h.Submit(t.Context(), providertest.Document("ref-1"))
 	case 'l':
-		return h.Status(t.Context(), "ref-1")
+		return h.Status(t.Context(), provider.Query{Reference: "ref-1"})
 	case 'p':
 		_, response := h.Purchases(t.Context(), "", 10)
 		return response
@@ -304,7 +304,7 @@ func TestEveryWrongTypeIsUnreadable(t *testing.T) {
 	bodies := map[string]bool{}
 	for range 7 {
 		s.force(fakeprovider.WrongTypes)
-		response := h.Status(t.Context(), "ref-1")
+		response := h.Status(t.Context(), provider.Query{Reference: "ref-1"})
 		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil || !json.Valid(response.Body) {
 			t.Errorf("%v %s", err, response.Body)
 		}

@@ -53,10 +53,12 @@ const (
 	statusQuery           // GET /v1/documents/{reference}
 	purchasePages
 	purchaseDocument
+	recipientLookup // POST /v1/recipients/lookup; chaos leaves it alone
 
 	documents = submission | statusQuery
-	jsonCalls = documents | purchasePages // the calls with a JSON object as the response
-	allCalls  = jsonCalls | purchaseDocument
+	jsonCalls = documents | purchasePages    // the calls with a JSON object as the response
+	allCalls  = jsonCalls | purchaseDocument // the calls that chaos affects
+	anyCall   = allCalls | recipientLookup
 )
 
 // Way is one misbehaviour as the documentation and the control list it.
@@ -110,16 +112,16 @@ func Misbehaviours() []Way {
 func refusals() []Way {
 	return []Way{
 		{Name: TooMany, Description: "429 with Retry-After: 1; nothing was done.",
-			on: allCalls, low: allCalls &^ submission, high: allCalls},
-		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: allCalls},
+			on: anyCall, low: allCalls &^ submission, high: allCalls},
+		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: anyCall},
 		{Name: UnavailableBefore, Description: "503 with Retry-After: 1; nothing was done.",
-			on: allCalls, low: allCalls &^ submission, high: allCalls},
+			on: anyCall, low: allCalls &^ submission, high: allCalls},
 		{Name: DropBefore, Description: "The connection is dropped; nothing was done.",
-			on: allCalls, low: allCalls &^ submission, high: allCalls},
-		{Name: Redirect, Description: "307 to another host; nothing was done.", on: allCalls, high: allCalls},
-		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: allCalls, high: allCalls},
-		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: allCalls, low: submission, high: submission},
-		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: allCalls, low: submission, high: submission},
+			on: anyCall, low: allCalls &^ submission, high: allCalls},
+		{Name: Redirect, Description: "307 to another host; nothing was done.", on: anyCall, high: allCalls},
+		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: anyCall, high: allCalls},
+		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: anyCall, low: submission, high: submission},
+		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: anyCall, low: submission, high: submission},
 		{Name: RefuseAfter, Description: "The answer is 422, while the document was taken and goes on in the background: processing, accepted 2 s later.",
 			on: submission, low: submission, high: submission, edit: processingFirst},
 		{Name: Arriving, Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a status query is 404 unknown_reference once.",
@@ -130,16 +132,16 @@ func refusals() []Way {
 // distortions are the ways to distort the right response.
 func distortions() []Way {
 	return []Way{
-		{Name: Silence, Description: "The right answer, after 30 s.", on: allCalls, high: allCalls},
-		{Name: Drip, Description: "The right answer, a few bytes at a time within 30 s.", on: allCalls, high: allCalls},
-		{Name: HeaderBomb, Description: "The right answer behind 1 MiB of headers.", on: allCalls, high: allCalls},
-		{Name: Huge, Description: "The right answer, padded to 300 MiB.", on: allCalls, high: jsonCalls},
-		{Name: Garbage, Description: "200 with bytes that are no JSON.", on: allCalls, low: submission, high: jsonCalls},
-		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: allCalls, low: allCalls, high: allCalls},
+		{Name: Silence, Description: "The right answer, after 30 s.", on: anyCall, high: allCalls},
+		{Name: Drip, Description: "The right answer, a few bytes at a time within 30 s.", on: anyCall, high: allCalls},
+		{Name: HeaderBomb, Description: "The right answer behind 1 MiB of headers.", on: anyCall, high: allCalls},
+		{Name: Huge, Description: "The right answer, padded to 300 MiB.", on: anyCall, high: jsonCalls},
+		{Name: Garbage, Description: "200 with bytes that are no JSON.", on: anyCall, low: submission, high: jsonCalls},
+		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: anyCall, low: allCalls, high: allCalls},
 		{Name: WrongTypes, Description: "The right answer with one member of a wrong type, another one each time.", on: jsonCalls, high: jsonCalls},
-		{Name: Echo, Description: "The right answer, with our credential in a header.", on: allCalls, high: jsonCalls},
-		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: jsonCalls, high: jsonCalls},
-		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.", on: jsonCalls, high: jsonCalls},
+		{Name: Echo, Description: "The right answer, with our credential in a header.", on: anyCall, high: jsonCalls},
+		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: jsonCalls | recipientLookup, high: jsonCalls},
+		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.", on: jsonCalls | recipientLookup, high: jsonCalls},
 	}
 }
 

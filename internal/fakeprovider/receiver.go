@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/sdk/go/api"
-	"quittance/sdk/go/client/receiver"
+	"quittance/client/api"
+	"quittance/client/receiver"
 )
 
 // The bounds of the receiver.

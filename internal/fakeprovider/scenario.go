@@ -1,8 +1,13 @@
 package fakeprovider
 
-import "quittance/internal/invoice"
+import (
+	"math"
 
-// Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID.
+	"quittance/internal/invoice"
+)
+
+// Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID, and with a credit note whose
+// reason is.
 type Scenario struct {
 	// ID is the magic recipient_network_id.
 	ID string `json:"id"`
@@ -13,6 +18,15 @@ type Scenario struct {
 	wrong Misbehaviour  // how the response to a submit call goes wrong
 	times int           // for how many submit calls with a reference, from the first
 	asked Misbehaviour  // how the response to every second status query goes wrong
+}
+
+// course is the course of a document of the scenario.
+func (s Scenario) course() course {
+	outline := defaultCourse()
+	if s.edit != nil {
+		s.edit(&outline)
+	}
+	return outline
 }
 
 // Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the default course.
@@ -34,13 +48,13 @@ func courseScenarios() []Scenario {
 			edit: func(c *course) { c.status = []statusChange{{0, invoice.Processing}, {2, invoice.Accepted}} }},
 		{ID: "sandbox-processing-rejected", Description: "202 with status processing first, rejected by the provider 2 s later.",
 			edit: func(c *course) { c.reject(2, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
-		{ID: "sandbox-receiver-not-found", Description: "Receiver discovery says not_found; receiver_state ends as undeliverable.",
+		{ID: "sandbox-receiver-not-found", Description: "Receiver discovery and a look-up of the recipient say not found; receiver_state ends as undeliverable.",
 			edit: func(c *course) {
-				c.discovery, c.moves[atReceiver] = "not_found", dimensionCourse{final: "undeliverable"}
+				c.discovery, c.moves[atReceiver] = discoveryNotFound, dimensionCourse{final: "undeliverable"}
 			}},
-		{ID: "sandbox-discovery-timed-out", Description: "Receiver discovery says timed_out; receiver_state stays waiting_for_receiver, which is not final.",
+		{ID: "sandbox-discovery-timed-out", Description: "Receiver discovery says timed_out, and a look-up of the recipient cannot say; receiver_state stays waiting_for_receiver, which is not final.",
 			edit: func(c *course) {
-				c.discovery, c.moves[atReceiver] = "timed_out", dimensionCourse{final: "waiting_for_receiver", open: true}
+				c.discovery, c.moves[atReceiver] = discoveryTimedOut, dimensionCourse{final: "waiting_for_receiver", open: true}
 			}},
 		{ID: "sandbox-reversed", Description: "The states become final in reverse order: receiver, tax authority, provider invoice, submission, 1 s apart.",
 			edit: reversed},
@@ -65,6 +79,9 @@ func silent(id string, dimension int) Scenario {
 		edit: func(c *course) { c.moves[dimension].silent = true }}
 }
 
+// LostScenario is the ID of the scenario in which no submit call is ever answered and no document is ever accepted.
+const LostScenario = "sandbox-lost"
+
 // failureScenarios are the scenarios in which a response goes wrong. The document takes the default course once it is
 // accepted.
 func failureScenarios() []Scenario {
@@ -73,6 +90,8 @@ func failureScenarios() []Scenario {
 			Description: "The document is accepted, then the connection is dropped without a response."},
 		{ID: "sandbox-drop-before-accept", wrong: DropBefore, times: 1,
 			Description: "The first submit call is read and dropped; the provider does not have it. The next one is accepted."},
+		{ID: LostScenario, wrong: DropBefore, times: math.MaxInt,
+			Description: "Every submit call is read and dropped, and the provider never has the document: the outcome stays unknown until an administrator resolves it."},
 		{ID: "sandbox-503-after-accept", wrong: UnavailableAfter, times: 1,
 			Description: "The document is accepted, then the response is 503."},
 		{ID: "sandbox-503-before-accept", wrong: UnavailableBefore, times: 1,
@@ -122,6 +141,15 @@ func failureScenarios() []Scenario {
 		{ID: "sandbox-contradicting", asked: Contradicting,
 			Description: "Every second status query gets the report before it, under its sequence, but with other values, none of them final."},
 	}
+}
+
+// subject returns what chooses the scenario of a document: the reason of a credit note if it is the ID of a scenario, so that a credit note
+// can take another course than its invoice, and otherwise the recipient.
+func (s *Server) subject(recipient, reason string) string {
+	if _, known := s.scenarios[reason]; known {
+		return reason
+	}
+	return recipient
 }
 
 // scenarioFor returns the scenario of a recipient; the zero value is the default course.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted and
@@ -127,6 +127,13 @@ var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant t
 // valueRejected is the terminal value of a dimension that refused.
 const valueRejected = "rejected"
 
+// The results of receiver discovery.
+const (
+	discoveryFound    = "found"
+	discoveryNotFound = "not_found"
+	discoveryTimedOut = "timed_out"
+)
+
 // course is the outline of a plan. Times are in units of the pace, from acceptance.
 type course struct {
 	status    []statusChange
@@ -163,7 +170,7 @@ type laterValue struct {
 func defaultCourse() course {
 	return course{
 		status:    []statusChange{{0, invoice.Accepted}},
-		discovery: "found",
+		discovery: discoveryFound,
 		moves: [...]dimensionCourse{
 			atSubmission:      {first: "validating", final: "accepted_by_provider"},
 			atProviderInvoice: {first: "processing", final: "accepted"},

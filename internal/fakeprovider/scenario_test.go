@@ -83,7 +83,7 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 		}
 	}
 	for _, scenario := range fakeprovider.Scenarios() {
-		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" {
+		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" && scenario.ID != fakeprovider.LostScenario {
 			t.Errorf("%s is not tested", scenario.ID)
 		}
 		if !strings.HasPrefix(scenario.ID, "sandbox-") || len(scenario.ID) > 64 || scenario.Description == "" {
@@ -139,7 +139,7 @@ func TestADocumentIsAFunctionOfItsPlanAndTheClock(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	var ids []string
 	for _, scenario := range fakeprovider.Scenarios() {
-		if mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" {
+		if mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" && scenario.ID != fakeprovider.LostScenario {
 			ids = append(ids, scenario.ID)
 		}
 	}
@@ -219,6 +219,27 @@ var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-repeated":      fakeprovider.Repeated,
 	"sandbox-reformatted":   fakeprovider.Reformatted,
 	"sandbox-contradicting": fakeprovider.Contradicting,
+}
+
+// TestLostDocument checks that the outcome of a lost document is never known: every submit call is ambiguous, and every status query says
+// that there is no such document.
+func TestLostDocument(t *testing.T) {
+	s := start(t, t.TempDir(), nil)
+	h := adapterTo(t, s.url, 20*time.Second)
+	doc := providertest.Document("ref-1")
+	doc.Body = []byte(strings.Replace(string(doc.Body), "1234567890", fakeprovider.LostScenario, 1))
+	for range 5 {
+		if response := h.Submit(t.Context(), doc); !unclear(0, provider.ClassProtocol)(response) {
+			t.Fatalf("a submit call returns %+v", response)
+		}
+		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Kind != provider.UnknownReference {
+			t.Fatalf("a status query returns %+v", response)
+		}
+		s.clock.advance(time.Hour)
+	}
+	if documents := s.Ledger().Documents(); len(documents) != 0 {
+		t.Errorf("the provider has %+v", documents)
+	}
 }
 
 func echoed(a provider.Response) bool { return a.Kind == provider.Complete && a.Echoed }

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 const credential = "psb_0123456789abcdef0123456789abcdef"
@@ -188,8 +188,9 @@ func TestTheHTTPAdapterConforms(t *testing.T) {
 			}
 		})
 		return adapter, providertest.Control{
-			Advance: func() { clock.advance(time.Hour) },
-			Refuse:  func(status int) { refuse.Store(int64(status)) },
+			Advance:  func() { clock.advance(time.Hour) },
+			Refusals: []int{401, 403, 429},
+			Refuse:   func(status int) { refuse.Store(int64(status)) },
 			Break: func() {
 				if err := server.AddRule(fakeprovider.Rule{Misbehaviour: fakeprovider.DropAfter, Times: 1000}); err != nil {
 					t.Fatal(err)
@@ -233,7 +234,7 @@ func TestEveryRefusalIsTheErrorEnvelope(t *testing.T) {
 		{"DELETE", "/v1/documents/ref-1", "", nil, 405, "method_not_allowed"},
 		{"POST", "/v1/purchases", doc, nil, 405, "method_not_allowed"},
 		{"POST", "/v1/documents", doc, set("Content-Type", "text/plain"), 415, "unsupported_media_type"},
-		{"POST", "/v1/documents", `{"reference":"` + strings.Repeat("x", 2<<20) + `"}`, nil, 413, "payload_too_large"},
+		{"POST", "/v1/documents", `{"reference":"` + strings.Repeat("x", 16<<20) + `"}`, nil, 413, "payload_too_large"},
 		{"POST", "/v1/documents", "{", nil, 400, "malformed_request"},
 		{"POST", "/v1/documents", doc + "{}", nil, 400, "malformed_request"},
 		{"POST", "/v1/documents", `{"reference":"a","reference":"a"}`, nil, 400, "malformed_request"},

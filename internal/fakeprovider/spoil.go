@@ -41,9 +41,10 @@ func (s *Server) respondWrongly(response *capture, w http.ResponseWriter, r *htt
 		unknownReference(w)
 	case Silence:
 		s.recordMisbehaviour(r, t.misbehaviour)
-		if s.wait(r, s.options.Silence) {
-			response.send(w, response.body.Bytes())
+		if !s.wait(r, s.options.Silence) {
+			panic(http.ErrAbortHandler) // a return would answer 200, which may still arrive
 		}
+		response.send(w, response.body.Bytes())
 	case Drip:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		s.drip(response, w, r)
@@ -169,7 +170,7 @@ func (s *Server) drip(response *capture, w http.ResponseWriter, r *http.Request)
 			return // the client has disconnected
 		}
 		if http.NewResponseController(w).Flush() != nil || !s.wait(r, pause) {
-			return
+			panic(http.ErrAbortHandler)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // validate applies the provider sandbox's regulated validation: a few rules of EN 16931. A provider refuses what the

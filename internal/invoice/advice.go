@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/sdk/go/api"
+import "quittance/client/api"
 
 // SellerPath is the prefix of those paths in [Warnings] that are about the company's profile.
 const SellerPath = "seller."

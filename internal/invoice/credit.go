@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // The rules of a credit note beyond the form of its fields, as they appear in API responses.

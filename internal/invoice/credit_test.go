@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // creditable is an invoice with two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the second.

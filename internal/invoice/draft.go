@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 // outOfScope is the tax category O, services outside the scope of tax: the only one without a rate (BR-O-05).

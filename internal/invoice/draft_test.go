@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // dec returns an optional decimal.

@@ -3,7 +3,7 @@ package invoice
 import (
 	"slices"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Change says what merging a report has changed. The zero value means that nothing has changed.
@@ -61,6 +61,7 @@ func Outcome(status Status) api.Outcome {
 		return api.OutcomeAcknowledged
 	case Rejected:
 		return api.OutcomeRejected
+	case Unsent: // it decides no outcome
 	}
 	return api.OutcomeUnknown
 }

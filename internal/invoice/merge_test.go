@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // testVocabulary returns the vocabulary of the provider protocol, with a table for one dimension.

@@ -10,8 +10,8 @@ import (
 	"io"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 // The limits of a logo.

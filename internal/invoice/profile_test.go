@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // picture returns an image of the given size; a noisy one cannot be compressed.

@@ -3,7 +3,7 @@ package invoice
 import (
 	"math/big"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Remaining is what is left of an invoice for further credit notes.

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // TestRemain: what is left of each line and of the invoice is the limit of the next credit note.

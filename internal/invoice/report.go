@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // maxText is the maximum length of a state value or a reference, in code points.
@@ -30,6 +31,8 @@ const (
 	Accepted   Status = "accepted"
 	Processing Status = "processing"
 	Rejected   Status = "rejected"
+	// Unsent says that the provider has the document and has not sent it: it sends it when it is asked to. It decides no outcome.
+	Unsent Status = "unsent"
 )
 
 // Vocabulary is the table that an adapter publishes about its provider's reports: where each part is in the body, as a JSON pointer
@@ -38,14 +41,22 @@ type Vocabulary struct {
 	// Name identifies the table and its version. A response is retained with the name of the table that it was read with, and is
 	// read again with that table. A published table never changes; a changed one gets a new name.
 	Name string
-	// Reference points at our permanent reference, the submission id.
+	// Within points at a string of the body that holds the report, as JSON; "" if the body is the report itself. The other pointers
+	// lead into the report.
+	Within jsontext.Pointer `json:",omitempty"` // so that the published form of older tables stays the same
+	// Reference points at our permanent reference, the submission id. It is optional if ProviderReference is required, because the
+	// provider does not repeat our reference.
 	Reference jsontext.Pointer
-	// ProviderReference points at the provider's own identifier of the document; optional.
+	// ProviderReference points at the provider's own identifier of the document; optional if there is a Reference.
 	ProviderReference jsontext.Pointer
-	// Status points at the status of the document.
+	// Status points at the status of the document; "" if each report of this form has Implied as its status.
 	Status jsontext.Pointer
-	// Statuses maps each text of the document status to its meaning. Any other text makes a report unreadable.
+	// Implied is the status of reports without a Status, by the provider's own description of the response.
+	Implied Status `json:",omitempty"` // as Within
+	// Statuses maps each text of the document status to its meaning. Any other text means Unlisted, or makes a report unreadable if
+	// that is "".
 	Statuses map[string]Status
+	Unlisted Status `json:",omitempty"` // as Within
 	// Sequence points at the number that orders the provider's reports on one document; optional.
 	Sequence jsontext.Pointer
 	// ReportedAt points at the time of the report (RFC 3339); optional.
@@ -58,6 +69,9 @@ type Vocabulary struct {
 type StatePointers struct {
 	// Value points at the state value.
 	Value jsontext.Pointer
+	// Values are the values of this dimension, if several dimensions share the pointer: a report with any other value does not report
+	// this dimension. If nil, every value belongs to it.
+	Values []string `json:",omitempty"` // as Within
 	// Terminal points at a boolean that says whether the value is terminal; optional.
 	Terminal jsontext.Pointer
 	// TerminalValues are the values that are terminal if the report itself does not say; optional.
@@ -70,9 +84,10 @@ type StatePointers struct {
 
 // Report is the content of one retained body.
 type Report struct {
-	// Reference is our permanent reference as the provider repeats it. The caller compares it with the one that it asked about.
+	// Reference is our permanent reference as the provider repeats it, or "" if the vocabulary has none. The caller compares it with
+	// the one that it asked about.
 	Reference string
-	// ProviderReference is the provider's own identifier, or "".
+	// ProviderReference is the provider's own identifier. It is "" only if there is a Reference.
 	ProviderReference string
 	// Status is the provider's verdict on the document.
 	Status Status
@@ -95,10 +110,13 @@ func ReadReport(evidence []byte, v Vocabulary) (Report, error) {
 	if r.err = strict(evidence); r.err != nil {
 		return Report{}, r.err
 	}
+	if v.Within != "" {
+		r.enter(v.Within)
+	}
 	report := Report{
-		Reference:         r.text(v.Reference),
+		Reference:         r.optionalText(v.Reference),
 		ProviderReference: r.optionalText(v.ProviderReference),
-		Status:            v.Statuses[r.text(v.Status)],
+		Status:            v.Implied,
 		Sequence:          r.sequence(v.Sequence),
 		ReportedAt:        r.time(v.ReportedAt),
 		States: States{
@@ -107,6 +125,15 @@ func ReadReport(evidence []byte, v Vocabulary) (Report, error) {
 			TaxAuthority:    readState[TaxAuthority](&r, v.TaxAuthority),
 			Receiver:        readState[Receiver](&r, v.Receiver),
 		},
+	}
+	switch {
+	case v.Reference != "" && report.Reference == "":
+		r.fail(v.Reference, "is missing")
+	case v.Reference == "" && report.ProviderReference == "":
+		r.fail(v.ProviderReference, "is missing")
+	}
+	if v.Status != "" {
+		report.Status = cmp.Or(v.Statuses[r.text(v.Status)], v.Unlisted)
 	}
 	if report.Status == "" {
 		r.fail(v.Status, "has no status that the adapter knows")
@@ -121,6 +148,20 @@ func ReadReport(evidence []byte, v Vocabulary) (Report, error) {
 type reader struct {
 	document jsontext.Value
 	err      error
+}
+
+// enter replaces the document by the one that a string of it holds.
+func (r *reader) enter(at jsontext.Pointer) {
+	inner, err := jsontext.AppendUnquote(nil, r.value(at))
+	switch {
+	case r.err != nil:
+	case err != nil:
+		r.fail(at, "is not a string")
+	default:
+		if r.err = strict(inner); r.err == nil {
+			r.document = inner
+		}
+	}
 }
 
 // fail records an error at a pointer.
@@ -210,6 +251,9 @@ func readState[D marker](r *reader, pointers StatePointers) State[D] {
 		return State[D]{}
 	}
 	state := State[D]{value: r.text(pointers.Value)}
+	if pointers.Values != nil && !slices.Contains(pointers.Values, state.value) {
+		return State[D]{}
+	}
 	state.meaning = r.meaning(pointers, state.value)
 	if flag := r.value(pointers.Terminal); flag != nil {
 		switch flag.Kind() {

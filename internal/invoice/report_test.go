@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 const wholeReport = `{
@@ -327,4 +328,28 @@ func FuzzReadReport(f *testing.F) {
 			t.Fatalf("merged into no states: %+v, want %+v", merged, report.States)
 		}
 	})
+}
+
+// TestReportWithinAString checks that a report in a string of the body is read like one that is the body, and as strictly, and that a value
+// of a shared pointer sets only the dimension that it belongs to.
+func TestReportWithinAString(t *testing.T) {
+	v := Vocabulary{Within: "/body", Reference: "/ref", Implied: Processing, Receiver: StatePointers{Value: "/word", Values: []string{"paid"}},
+		TaxAuthority: StatePointers{Value: "/word", Values: []string{"cleared"}, TerminalValues: []string{"cleared"}}}
+	for inner, want := range map[string]map[Dimension]StoredState{
+		`{"ref":"r","word":"paid"}`:    {DimensionReceiver: {Value: "paid"}},
+		`{"ref":"r","word":"cleared"}`: {DimensionTaxAuthority: {Value: "cleared", Terminal: true}},
+		`{"ref":"r","word":"other"}`:   {},
+		`{"ref":"r"}`:                  {},
+	} {
+		got, err := ReadReport([]byte(`{"ref":"outer","word":"paid","body":`+strconv.Quote(inner)+`}`), v)
+		if err != nil || got.Reference != "r" {
+			t.Errorf("%s: %+v, %v", inner, got, err)
+		}
+		wantEqual(t, inner, got.States, RestoreStates(want))
+	}
+	for _, body := range []string{`{"ref":"r"}`, `{"body":null}`, `{"body":{"ref":"r"}}`, `{"body":""}`, `{"body":"{"}`, `{"body":"{\"ref\":\"r\",\"ref\":\"r\"}"}`, `{"body":"{\"ref\":\"r\",\"word\":7}"}`} {
+		if got, err := ReadReport([]byte(body), v); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%s: %+v, %v", body, got, err)
+		}
+	}
 }

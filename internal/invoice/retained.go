@@ -6,14 +6,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // retainedReport is the form in which a report is retained with the body that it was read from.
 type retainedReport struct {
 	// Vocabulary names the published table that the body was read with.
 	Vocabulary        string                      `json:"vocabulary"`
-	Reference         string                      `json:"reference"`
+	Reference         string                      `json:"reference,omitempty"`
 	ProviderReference string                      `json:"provider_reference,omitempty"`
 	Status            Status                      `json:"status"`
 	Sequence          int64                       `json:"sequence"`
@@ -45,11 +45,15 @@ func (r Report) Retained(vocabulary string) string {
 
 // ReadRetained is the reverse of [Report.Retained].
 func ReadRetained(text string) (report Report, vocabulary string, err error) {
-	report, err = ReadReport([]byte(text), retainedVocabulary())
+	r := reader{document: jsontext.Value(text)}
+	v := retainedVocabulary()
+	if r.value(v.Reference) == nil {
+		v.Reference = "" // of a provider that does not repeat our reference
+	}
+	report, err = ReadReport([]byte(text), v)
 	if err != nil {
 		return Report{}, "", err
 	}
-	r := reader{document: jsontext.Value(text)}
 	vocabulary = r.optionalText("/vocabulary")
 	if r.err != nil || report.Retained(vocabulary) != text {
 		return Report{}, "", errors.Join(ErrUnreadable, r.err)
@@ -65,7 +69,7 @@ func retainedVocabulary() Vocabulary {
 	}
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference", Status: "/status",
-		Statuses: map[string]Status{string(Accepted): Accepted, string(Processing): Processing, string(Rejected): Rejected},
+		Statuses: map[string]Status{string(Accepted): Accepted, string(Processing): Processing, string(Rejected): Rejected, string(Unsent): Unsent},
 		Sequence: "/sequence", Submission: pointers(DimensionSubmission), ProviderInvoice: pointers(DimensionProviderInvoice),
 		TaxAuthority: pointers(DimensionTaxAuthority), Receiver: pointers(DimensionReceiver),
 	}

@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/sdk/go/api"
+import "quittance/client/api"
 
 // emiratiScheme is the electronic address scheme of UAE tax identification numbers.
 const emiratiScheme = "0235"

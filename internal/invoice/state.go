@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/sdk/go/api"
+import "quittance/client/api"
 
 // Dimension names one of the four independent state dimensions by its JSON field.
 type Dimension string

@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 // Amount is an exact amount of money. Unlike [api.Decimal] it is unbounded, because a thousand lines of 18-digit quantities and

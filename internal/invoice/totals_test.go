@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // show formats totals as net/tax/total, with - for a total that was not computed.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
-	"quittance/sdk/go/api"
 )
 
 // unitedArabEmirates is the country whose subdivisions PINT-AE lists.

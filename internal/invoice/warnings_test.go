@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // TestWarnings: each edit of a complete draft causes exactly one warning, with its path, our own rule name and the official

@@ -10,48 +10,56 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
-// callSpec describes one request of the protocol.
+// callSpec describes one request.
 type callSpec struct {
-	method        string
-	path          string // escaped, below the base URL
-	query         string
-	reference     string // Idempotency-Key of a submission
-	body          []byte // nil for a GET
-	maxRetained   int64  // bytes of the response body that are retained
-	maxRead       int64  // bytes that are read for the digest; at least maxRetained
+	method      string
+	path        string // escaped, below the base URL
+	query       string
+	contentType string // of the body
+	key         string // Idempotency-Key; "" for none
+	body        []byte // nil for a GET
+	maxRetained int64  // bytes of the response body that are retained
+	maxRead     int64  // bytes that are read for the digest; at least maxRetained
+	// acceptsStatus reports whether a status makes a response [Complete].
 	acceptsStatus func(status int) bool
+	// refuses reports whether the provider's own description says that it sends this response only before it takes a document; nil
+	// means that it says so of no status but those of [client].refusesUnread.
+	refuses func(status int, body []byte) bool
+	// saysUnknown reports whether a response says that the provider has no such document; nil means that none does.
+	saysUnknown func(status int, body []byte) bool
 }
 
 // maxAttempts limits how often a call is tried on a connection that turns out to be dead before a byte is written.
 const maxAttempts = 3
 
 // do makes one call within the adapter's time-out.
-func (h *HTTP) do(ctx context.Context, c callSpec) Response {
-	started := h.clock()
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+func (c *client) do(ctx context.Context, call callSpec) Response {
+	started := c.clock()
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	response := h.roundTrip(ctx, c)
-	response.Duration = max(h.clock().Sub(started), 0)
+	response := c.roundTrip(ctx, call)
+	response.Duration = max(c.clock().Sub(started), 0)
 	return response
 }
 
 // roundTrip sends the request and reads the response. It tries again only if certainly nothing was sent because an idle
 // connection was dead.
-func (h *HTTP) roundTrip(ctx context.Context, c callSpec) Response {
+func (c *client) roundTrip(ctx context.Context, call callSpec) Response {
 	for attempt := 1; ; attempt++ {
 		tracker := &connTracker{}
-		request, err := h.newRequest(httptrace.WithClientTrace(ctx, tracker.trace()), c)
+		request, err := c.newRequest(httptrace.WithClientTrace(ctx, tracker.trace()), call)
 		if err != nil {
 			return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 		}
-		received, err := h.transport.RoundTrip(request)
+		received, err := c.transport.RoundTrip(request)
 		if err == nil {
-			return h.readResponse(ctx, c, received)
+			return c.readResponse(ctx, call, received)
 		}
 		if tracker.closeAndReport() {
 			return Response{Kind: Ambiguous, ErrorClass: classifyError(ctx, err)}
@@ -94,49 +102,51 @@ func (t *connTracker) closeAndReport() bool {
 	return begun
 }
 
-func (h *HTTP) newRequest(ctx context.Context, c callSpec) (*http.Request, error) {
-	url := h.base + c.path
-	if c.query != "" {
-		url += "?" + c.query
+func (c *client) newRequest(ctx context.Context, call callSpec) (*http.Request, error) {
+	url := c.base + call.path
+	if call.query != "" {
+		url += "?" + call.query
 	}
 	var body io.Reader
-	if c.body != nil {
-		body = bytes.NewReader(c.body)
+	if call.body != nil {
+		body = bytes.NewReader(call.body)
 	}
-	request, err := http.NewRequestWithContext(ctx, c.method, url, body)
+	request, err := http.NewRequestWithContext(ctx, call.method, url, body)
 	if err != nil {
 		return nil, err
 	}
 	// Without GetBody, net/http cannot send a body a second time. Otherwise it would, because of the Idempotency-Key.
 	request.GetBody = nil
-	request.Header.Set("Authorization", "Bearer "+h.credential.Reveal())
+	request.Header.Set(c.credentialHeader, c.credentialPrefix+c.credential.Reveal())
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "Quittance/1")
-	if c.body != nil {
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Idempotency-Key", c.reference)
+	if call.body != nil {
+		request.Header.Set("Content-Type", call.contentType)
+	}
+	if call.key != "" {
+		request.Header.Set("Idempotency-Key", call.key)
 	}
 	return request, nil
 }
 
 // readResponse reads an HTTP response and closes it.
-func (h *HTTP) readResponse(ctx context.Context, c callSpec, received *http.Response) Response {
+func (c *client) readResponse(ctx context.Context, call callSpec, received *http.Response) Response {
 	response := Response{
 		HTTPStatus: received.StatusCode,
 		MediaType:  mediaType(received.Header.Get("Content-Type")),
-		RetryAfter: api.ParseRetryAfter(received.Header.Get("Retry-After"), h.clock(), MaxRetryAfter),
+		RetryAfter: api.ParseRetryAfter(received.Header.Get("Retry-After"), c.clock(), MaxRetryAfter),
 	}
 	var failure error
 	if received.StatusCode == http.StatusSwitchingProtocols {
 		failure = io.ErrUnexpectedEOF // no switch was requested: what follows is not HTTP and is not read
 		response.Truncated = true
 	} else {
-		failure = readBody(&response, received.Body, c)
+		failure = readBody(&response, received.Body, call)
 	}
 	// The needed part of the body was read, so an error from Close changes nothing.
 	_ = received.Body.Close()
-	response.Echoed = h.detectEcho([]byte(statusAndHeaders(received)), response.Truncated) || h.detectEcho(response.Body, response.Truncated)
-	response.Kind, response.ErrorClass = classifyResponse(c, received, response)
+	response.Echoed = c.detectEcho([]byte(statusAndHeaders(received)), response.Truncated) || c.detectEcho(response.Body, response.Truncated)
+	response.Kind, response.ErrorClass = c.classifyResponse(call, received, response)
 	if failure != nil {
 		response.ErrorClass = classifyError(ctx, failure)
 		if response.Kind != Refused {
@@ -147,22 +157,24 @@ func (h *HTTP) readResponse(ctx context.Context, c callSpec, received *http.Resp
 }
 
 // classifyResponse returns what the protocol says about a response whose body was read.
-func classifyResponse(c callSpec, received *http.Response, response Response) (Kind, ErrorClass) {
+func (c *client) classifyResponse(call callSpec, received *http.Response, response Response) (Kind, ErrorClass) {
 	status := received.StatusCode
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
+	case slices.Contains(c.refusesUnread, status):
+		return Refused, ClassNone
+	case call.refuses != nil && !response.Truncated && call.refuses(status, response.Body):
 		return Refused, ClassNone
 	case status >= 300 && status < 400:
 		return Ambiguous, ClassRedirect
-	case c.acceptsStatus(status) && isCompressed(received):
+	case call.acceptsStatus(status) && isCompressed(received):
 		return Ambiguous, ClassProtocol
-	case c.acceptsStatus(status) && !response.Truncated:
+	case call.acceptsStatus(status) && !response.Truncated:
 		return Complete, ClassNone
-	case c.acceptsStatus(status) && c.maxRead > c.maxRetained:
+	case call.acceptsStatus(status) && call.maxRead > call.maxRetained:
 		return Complete, ClassTooLarge
 	case response.Truncated:
 		return Ambiguous, ClassTooLarge
-	case status == http.StatusNotFound && c.body == nil && errorCode(response.Body) == codeUnknownReference:
+	case call.saysUnknown != nil && call.saysUnknown(status, response.Body):
 		return UnknownReference, ClassNone
 	default:
 		return Ambiguous, ClassNone
@@ -175,22 +187,22 @@ func isCompressed(received *http.Response) bool {
 	return encoding != "" && !strings.EqualFold(encoding, "identity")
 }
 
-// readBody reads the body into the response, as far as c allows. The error is the connection's.
-func readBody(response *Response, body io.Reader, c callSpec) error {
+// readBody reads the body into the response, as far as call allows. The error is the connection's.
+func readBody(response *Response, body io.Reader, call callSpec) error {
 	digest := sha256.New()
-	retained, err := io.ReadAll(io.TeeReader(io.LimitReader(body, c.maxRetained), digest))
+	retained, err := io.ReadAll(io.TeeReader(io.LimitReader(body, call.maxRetained), digest))
 	response.Body, response.Size = retained, int64(len(retained))
 	if err != nil {
 		response.Truncated = true
 		return err
 	}
-	rest, ended, err := digestRest(digest, body, max(c.maxRead-c.maxRetained, 0), response.Size == c.maxRetained)
+	rest, ended, err := digestRest(digest, body, max(call.maxRead-call.maxRetained, 0), response.Size == call.maxRetained)
 	response.Size += rest
 	response.Truncated = rest > 0 || !ended
 	if ended {
 		response.SHA256 = hex.EncodeToString(digest.Sum(nil))
 	}
-	if response.Truncated && c.maxRead > c.maxRetained {
+	if response.Truncated && call.maxRead > call.maxRetained {
 		response.Body = nil
 	}
 	return err

@@ -1,5 +1,6 @@
-// Package provider defines the interface to the regulated e-invoicing provider, [Adapter], and its two implementations: [HTTP],
-// which speaks the provider protocol (docs/provider-protocol.md), and [Simulator], the legacy transport simulator for local research.
+// Package provider defines the interface to the regulated e-invoicing provider, [Adapter], and its implementations: [HTTP], which
+// speaks the provider protocol (docs/provider-protocol.md), [PhossAP], [EInvoiceBE] and [Storecove], which speak to Peppol access
+// points (docs/providers), and [Simulator], the legacy transport simulator for local research.
 //
 // Invariant: an adapter transports bytes and reports only what the protocol itself says about a call. It never makes a state.
 // The values of the four state dimensions are read from [Response].Body by invoice.ReadReport with the [Profile]'s

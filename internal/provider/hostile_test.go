@@ -172,7 +172,7 @@ func TestHostileProvidersAreAmbiguous(t *testing.T) {
 			server := rawServe(t, c.handle)
 			h := adapter(t, server.url(), func(config *provider.Config) {
 				if config.Timeout = 10 * time.Second; c.class == provider.ClassTimeout {
-					config.Timeout = 100 * time.Millisecond
+					config.Timeout = 2 * time.Second
 				}
 			})
 			response := h.Submit(t.Context(), providertest.Document("ref-1"))
@@ -272,7 +272,7 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 					end(conn)
 				})
 				h := adapter(t, server.url(), nil)
-				if response := h.Status(t.Context(), "ref-1"); response.Kind != provider.Complete {
+				if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Kind != provider.Complete {
 					t.Fatalf("%+v", response)
 				}
 				response := h.Submit(t.Context(), providertest.Document("ref-1"))
@@ -299,7 +299,7 @@ func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 		hang(conn)
 	})
 	h := adapter(t, server.url(), nil)
-	h.Status(t.Context(), "ref-1")
+	h.Status(t.Context(), provider.Query{Reference: "ref-1"})
 	reset(<-idle)
 	// The adapter notices the reset at some moment; until then a call may find the connection dead.
 	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
@@ -366,7 +366,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/v1/other", http.StatusFound)
 	})
 	h := adapter(t, server.URL, nil)
-	for _, response := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
+	for _, response := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), provider.Query{Reference: "ref-1"})} {
 		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassRedirect || response.HTTPStatus != http.StatusFound {
 			t.Errorf("%+v", response)
 		}
@@ -381,7 +381,7 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	h := adapter(t, unresolvable, nil)
-	if response := h.Status(t.Context(), "ref-1"); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassDNS {
+	if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassDNS {
 		t.Errorf("%+v", response)
 	}
 }

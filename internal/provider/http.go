@@ -2,164 +2,29 @@ package provider
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
-	"time"
 
-	"quittance/internal/secret"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/internal/document"
 )
 
-// Config is what an [HTTP] adapter needs.
-type Config struct {
-	// BaseURL is the provider's address, optionally with a path prefix: see [ParseBaseURL].
-	BaseURL string
-	// Credential is the bearer credential: visible ASCII without spaces.
-	Credential secret.Text
-	// Timeout limits a whole call, from waiting for a connection to the last byte of the response; 20 s if 0.
-	Timeout time.Duration
-	// MaxConns limits the open connections; 16 if 0. Further calls wait, within their time-out. A connection stays open for
-	// half a minute after its last call.
-	MaxConns int
-	// RootCAs are the trusted certificate authorities; the system's if nil.
-	RootCAs *x509.CertPool
-	// Clock returns the current time.
-	Clock func() time.Time
-	// Dial opens a connection; nil means a zero [net.Dialer].
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
-
-// HTTP speaks the provider protocol. It follows no redirects, uses no proxy and requests no compression. It speaks HTTP/1.1,
-// where a connection carries one request at a time and therefore knows whether that request was begun. Each provider connection
-// has its own adapter, so that a failing connection slows no other company.
-type HTTP struct {
-	base       string // without a trailing slash
-	credential secret.Text
-	timeout    time.Duration
-	clock      func() time.Time
-	transport  *http.Transport
-	detectEcho func(text []byte, truncated bool) bool
-}
+// HTTP speaks the provider protocol.
+type HTTP struct{ *client }
 
 var _ Adapter = (*HTTP)(nil)
 
-// The errors of a configuration. They contain nothing of the invalid value.
-var (
-	// ErrBaseURL says that an address does not meet the rules of [ParseBaseURL].
-	ErrBaseURL = errors.New("provider: the base URL must be https (http for a loopback address only), with a host, and without user info, query and fragment")
-	// ErrCredential says that a credential cannot be sent in a header.
-	ErrCredential = errors.New("provider: the credential must be visible ASCII without spaces, from 1 to 4096 characters")
-	// ErrConfig says that a time-out or a number of connections is negative, or that there is no clock.
-	ErrConfig = errors.New("provider: the configuration has no clock, or a negative bound")
-)
-
-const (
-	defaultTimeout  = 20 * time.Second
-	defaultMaxConns = 16
-	// idleTimeout is shorter than that of most servers, so that a request seldom uses a connection that the server is just
-	// closing. That would make its outcome unknown.
-	idleTimeout    = 30 * time.Second
-	maxHeaderBytes = 64 << 10
-)
-
-// ParseBaseURL checks the address of a provider: https with a host, or http for localhost or a literal loopback address, because
-// a credential must not cross a network unencrypted. The caller decides which environment may use which address. ParseBaseURL
-// returns [ErrBaseURL].
-func ParseBaseURL(raw string) (*url.URL, error) {
-	base, err := url.Parse(raw)
-	if err != nil || base.Hostname() == "" || base.User != nil || base.Opaque != "" || strings.ContainsAny(raw, "?#") {
-		return nil, ErrBaseURL
-	}
-	if port := base.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, ErrBaseURL
-		}
-	}
-	if base.Scheme == "https" || base.Scheme == "http" && isLoopback(base.Hostname()) {
-		return base, nil
-	}
-	return nil, ErrBaseURL
-}
-
-// isLoopback reports whether a host name always means this machine.
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
-}
-
 // NewHTTP returns an adapter and opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
 func NewHTTP(config Config) (*HTTP, error) {
-	base, err := ParseBaseURL(config.BaseURL)
+	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckCredential(config.Credential); err != nil {
-		return nil, err
-	}
-	if config.Clock == nil || config.Timeout < 0 || config.MaxConns < 0 {
-		return nil, ErrConfig
-	}
-	timeout, conns := config.Timeout, config.MaxConns
-	if timeout == 0 {
-		timeout = defaultTimeout
-	}
-	if conns == 0 {
-		conns = defaultMaxConns
-	}
-	if config.Dial == nil {
-		config.Dial = new(net.Dialer).DialContext
-	}
-	dial := dialer{dial: config.Dial, timeout: timeout, tls: &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		RootCAs:    config.RootCAs,
-		ServerName: base.Hostname(),
-		NextProtos: []string{"http/1.1"},
-		// New connections resume the TLS session. There is one host, so a few tickets suffice.
-		ClientSessionCache: tls.NewLRUClientSessionCache(8),
-	}}
-	return &HTTP{
-		base:       strings.TrimRight(base.String(), "/"),
-		credential: config.Credential,
-		timeout:    timeout,
-		clock:      config.Clock,
-		detectEcho: secret.NewEcho(config.Credential),
-		transport: &http.Transport{
-			DialContext:            dial.dialPlain,
-			DialTLSContext:         dial.dialTLS,
-			DisableCompression:     true,
-			MaxConnsPerHost:        conns,
-			MaxIdleConnsPerHost:    conns,
-			IdleConnTimeout:        idleTimeout,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-		},
-	}, nil
+	return &HTTP{client: c}, nil
 }
-
-// CheckCredential returns [ErrCredential] if a credential cannot be sent as a bearer token.
-func CheckCredential(credential secret.Text) error {
-	if !isHeaderToken(credential.Reveal()) {
-		return ErrCredential
-	}
-	return nil
-}
-
-// isHeaderToken reports whether a text can be sent in a header as one token.
-func isHeaderToken(text string) bool {
-	forbidden := func(r rune) bool { return r <= ' ' || r > '~' }
-	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, forbidden)
-}
-
-// Close closes the idle connections. Calls in progress finish.
-func (h *HTTP) Close() { h.transport.CloseIdleConnections() }
 
 // Profile returns the profile of the provider protocol, whose references are idempotent.
 func (h *HTTP) Profile() Profile {
@@ -172,23 +37,23 @@ func (h *HTTP) Submit(ctx context.Context, doc Document) Response {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
 	return h.do(ctx, callSpec{
-		method: http.MethodPost, path: "/v1/documents", reference: doc.Reference, body: doc.Body,
+		method: http.MethodPost, path: "/v1/documents", contentType: mediaTypeJSON, key: doc.Reference, body: doc.Body,
 		maxRetained: MaxResponse, maxRead: MaxResponse,
 		acceptsStatus: func(status int) bool { return status == http.StatusOK || status == http.StatusAccepted },
 	})
 }
 
 // Status implements [Adapter] by GET /v1/documents/{reference}.
-func (h *HTTP) Status(ctx context.Context, reference string) Response {
-	if reference == "" {
+func (h *HTTP) Status(ctx context.Context, query Query) Response {
+	if query.Reference == "" {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
-	return h.do(ctx, getCall("/v1/documents/"+escapeSegment(reference)))
+	return h.do(ctx, protocolGet("/v1/documents/"+escapeSegment(query.Reference)))
 }
 
 // Purchases implements [Adapter] by GET /v1/purchases.
 func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response) {
-	c := getCall("/v1/purchases")
+	c := protocolGet("/v1/purchases")
 	query := url.Values{"limit": {strconv.Itoa(min(max(limit, 1), MaxPurchasePage))}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
@@ -213,54 +78,86 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 	return page, response
 }
 
-// containsCredential reports whether a text contains the credential.
-func (h *HTTP) containsCredential(text string) bool { return h.detectEcho([]byte(text), false) }
-
-// withhold removes everything that could be shown from an entry that contains the credential.
-func (h *HTTP) withhold(p *Purchase) {
-	if !h.containsCredential(string(p.Raw)) {
-		return
-	}
-	kept := Purchase{Raw: p.Raw, Unreadable: true, Echoed: true}
-	if !h.containsCredential(p.ID) {
-		kept.ID = p.ID
-	}
-	*p = kept
-}
-
 // PurchaseDocument implements [Adapter] by GET /v1/purchases/{id}/document.
 func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Response {
 	if id == "" {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
-	c := getCall("/v1/purchases/" + escapeSegment(id) + "/document")
+	c := protocolGet("/v1/purchases/" + escapeSegment(id) + "/document")
 	c.maxRetained, c.maxRead = MaxPurchaseDocument, MaxPurchaseScan
 	return h.do(ctx, c)
 }
 
-// getCall returns the specification of a GET request.
-func getCall(path string) callSpec {
-	return callSpec{
-		method: http.MethodGet, path: path, maxRetained: MaxResponse, maxRead: MaxResponse,
+// protocolGet returns the specification of a GET request of the protocol, where a 404 with the code unknown_reference says that the
+// provider has no such document.
+func protocolGet(path string) callSpec {
+	call := getCall(path)
+	call.saysUnknown = func(status int, body []byte) bool {
+		return status == http.StatusNotFound && errorCode(body) == codeUnknownReference
+	}
+	return call
+}
+
+// Recipient implements [Adapter] by POST /v1/recipients/lookup. A provider without that operation cannot say.
+func (h *HTTP) Recipient(ctx context.Context, participant Participant) (Recipient, Response) {
+	body, err := json.Marshal(recipientRequest(participant))
+	if err != nil {
+		return Recipient{}, Response{Kind: NotSent, ErrorClass: ClassProtocol}
+	}
+	response := h.do(ctx, callSpec{
+		method: http.MethodPost, path: "/v1/recipients/lookup", contentType: mediaTypeJSON, body: body,
+		maxRetained: MaxResponse, maxRead: MaxResponse,
 		acceptsStatus: func(status int) bool { return status == http.StatusOK },
+	})
+	if response.Kind != Complete {
+		return Recipient{}, response
 	}
+	recipient, err := readRecipient(response.Body)
+	if err != nil {
+		response.Kind, response.ErrorClass = Ambiguous, ClassProtocol
+		return Recipient{}, response
+	}
+	return recipient, response
 }
 
-// escapeSegment escapes one path segment. It also escapes "." and "..", which would lead up the path: the identifier of a purchase
-// document is the provider's text.
-func escapeSegment(text string) string {
-	if text == "." || text == ".." {
-		return strings.ReplaceAll(text, ".", "%2E")
-	}
-	return url.PathEscape(text)
+// recipientRequest is the body of POST /v1/recipients/lookup.
+type recipientRequest struct {
+	Scheme string `json:"scheme"`
+	ID     string `json:"id"`
 }
 
-// statusAndHeaders returns the status line and the headers of a response as one text.
-func statusAndHeaders(response *http.Response) string {
-	var text strings.Builder
-	text.WriteString(response.Status)
-	for name, values := range response.Header {
-		text.WriteString("\n" + name + ": " + strings.Join(values, "\n"))
+// readRecipient reads the response to POST /v1/recipients/lookup.
+func readRecipient(body []byte) (Recipient, error) {
+	object, unique, err := readObject(body)
+	if err != nil || !unique {
+		return Recipient{}, errNotPage
 	}
-	return text.String()
+	var recipient Recipient
+	switch found := object["found"]; found.Kind() {
+	case jsontext.KindTrue, jsontext.KindFalse:
+		recipient.Found = new(found.Kind() == jsontext.KindTrue)
+	case jsontext.KindNull:
+	default:
+		return Recipient{}, errNotPage
+	}
+	profiles, err := readArray(object["profiles"])
+	if err != nil {
+		return Recipient{}, err
+	}
+	for _, profile := range profiles {
+		name, ok := readString(profile)
+		if !ok {
+			return Recipient{}, errNotPage
+		}
+		if _, known := document.ParseProfile(name); known {
+			recipient.Profiles = append(recipient.Profiles, name)
+		}
+	}
+	return recipient, nil
+}
+
+// Check implements [Adapter] by requesting one purchase document's metadata, which changes nothing.
+func (h *HTTP) Check(ctx context.Context) Response {
+	_, response := h.Purchases(ctx, "", 1)
+	return response
 }

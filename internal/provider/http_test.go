@@ -61,7 +61,7 @@ func TestEveryCallSpeaksTheProtocol(t *testing.T) {
 	})
 	h := adapter(t, server.URL+"/tenant/7/", nil)
 	h.Submit(t.Context(), provider.Document{Reference: "ref-1", Body: []byte("{}")})
-	h.Status(t.Context(), "a/b?c")
+	h.Status(t.Context(), provider.Query{Reference: "a/b?c"})
 	h.Purchases(t.Context(), "x&y", 500)
 	h.PurchaseDocument(t.Context(), "..")
 	want := []string{
@@ -121,7 +121,7 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		h := adapter(t, server.URL, nil)
 		_, page := h.Purchases(t.Context(), "", 1)
 		for i, response := range []provider.Response{
-			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1"), page, h.PurchaseDocument(t.Context(), "p"),
+			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), provider.Query{Reference: "ref-1"}), page, h.PurchaseDocument(t.Context(), "p"),
 		} {
 			if c.calls&(1<<i) == 0 {
 				continue
@@ -147,7 +147,7 @@ func TestRetryAfterIsReadAndCapped(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
 		h := adapter(t, server.URL, func(c *provider.Config) { c.Clock = func() time.Time { return now } })
-		if response := h.Status(t.Context(), "ref-1"); response.RetryAfter != want || response.Kind != provider.Refused {
+		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.RetryAfter != want || response.Kind != provider.Refused {
 			t.Errorf("%q: want %s, got %+v", value, want, response)
 		}
 	}
@@ -284,19 +284,19 @@ func TestAnEchoOfTheCredentialIsSeenInEveryForm(t *testing.T) {
 		after := rapid.StringMatching(`[a-zA-Z{" ]{0,8}`).Draw(t, "after")
 		form := rapid.SampledFrom(echoForms).Draw(t, "form")
 		reply = before + form(before, credential, after) + after
-		if response := h.Status(t.Context(), "ref-1"); !response.Echoed {
+		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); !response.Echoed {
 			t.Fatalf("not seen in %q", reply)
 		}
 	})
 	reply = "nothing"
 	for _, innocent := range []string{"", "psk_live", strings.Repeat("ab", 4000), "%zz\\u12", "\\", "%", "&"} {
 		reply = innocent
-		if response := h.Status(t.Context(), "ref-1"); response.Echoed {
+		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Echoed {
 			t.Errorf("seen in %q", innocent)
 		}
 	}
 	header.Set("X-Debug", "Bearer "+credential)
-	if response := h.Status(t.Context(), "ref-1"); !response.Echoed {
+	if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); !response.Echoed {
 		t.Error("not seen in a header")
 	}
 }
@@ -307,7 +307,7 @@ func TestATruncatedEchoIsSeen(t *testing.T) {
 			// The adapter disconnects if the response is too large.
 			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxResponse-kept)+credential+"tail")
 		})
-		if response := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !response.Echoed || !response.Truncated || len(response.Body) != provider.MaxResponse {
+		if response := adapter(t, server.URL, nil).Status(t.Context(), provider.Query{Reference: "ref-1"}); !response.Echoed || !response.Truncated || len(response.Body) != provider.MaxResponse {
 			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, response.Echoed, response.Truncated, len(response.Body))
 		}
 	}

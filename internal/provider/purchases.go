@@ -45,8 +45,12 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	return page, nil
 }
 
-// ReadPurchase reads one entry of a page as far as possible. The caller determines whether the entry echoes the credential.
+// ReadPurchase reads one entry of a page as far as possible, or an event that announces a received document. The caller determines whether
+// the entry echoes the credential.
 func ReadPurchase(entry jsontext.Value) Purchase {
+	if event, _ := readStorecoveEvent(entry); event.Document != nil {
+		return *event.Document
+	}
 	p := Purchase{Raw: bytes.Clone(entry)}
 	fields, unique, err := readObject(entry)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 // It is deterministic: a response depends on the reference, the time of the first submission and the clock. It accepts every
 // well-formed document, completes one dimension per step, and has no purchase documents.
 type Simulator struct {
+	sendOnly
 	clock func() time.Time
 	step  time.Duration
 
@@ -62,33 +61,30 @@ func (s *Simulator) Submit(ctx context.Context, doc Document) Response {
 }
 
 // Status implements [Adapter].
-func (s *Simulator) Status(ctx context.Context, reference string) Response {
+func (s *Simulator) Status(ctx context.Context, query Query) Response {
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
 	s.mu.Lock()
-	at, known := s.submittedAt[reference]
+	at, known := s.submittedAt[query.Reference]
 	s.mu.Unlock()
 	if !known {
 		return unknownReference()
 	}
-	return s.report(reference, at, s.clock())
+	return s.report(query.Reference, at, s.clock())
 }
 
-// Purchases implements [Adapter]: there are none.
-func (s *Simulator) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
-	if ctx.Err() != nil {
-		return PurchasePage{}, cancelled(ctx)
-	}
-	return PurchasePage{NextCursor: cursor}, okResponse([]byte(`{"purchases":[]}`))
+// Recipient implements [Adapter]: the simulator cannot say.
+func (s *Simulator) Recipient(ctx context.Context, _ Participant) (Recipient, Response) {
+	return Recipient{}, s.Check(ctx)
 }
 
-// PurchaseDocument implements [Adapter]: there are none.
-func (s *Simulator) PurchaseDocument(ctx context.Context, _ string) Response {
+// Check implements [Adapter].
+func (s *Simulator) Check(ctx context.Context) Response {
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
-	return unknownReference()
+	return okResponse([]byte(`{}`))
 }
 
 // The simulator's own document.
@@ -139,29 +135,4 @@ func (s *Simulator) report(reference string, at, now time.Time) Response {
 		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
 	return okResponse(body)
-}
-
-// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because without a
-// status it would not count as a response.
-func okResponse(body []byte) Response {
-	digest := sha256.Sum256(body)
-	return Response{
-		Kind: Complete, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
-		Size: int64(len(body)), SHA256: hex.EncodeToString(digest[:]),
-	}
-}
-
-// unknownReference returns the response about a document that was never submitted.
-func unknownReference() Response {
-	response := okResponse([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
-	response.Kind, response.HTTPStatus = UnknownReference, http.StatusNotFound
-	return response
-}
-
-// cancelled returns the response to a call that its caller had cancelled before it began.
-func cancelled(ctx context.Context) Response {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Response{Kind: NotSent, ErrorClass: ClassTimeout}
-	}
-	return Response{Kind: NotSent, ErrorClass: ClassCanceled}
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
-	"quittance/sdk/go/api"
 )
 
 // handClock is a clock that a test advances.
@@ -33,7 +33,7 @@ func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 	simulator := provider.NewSimulator(clock.now, time.Second)
 	simulator.Submit(t.Context(), providertest.Document("ref-1"))
 	for round := range 5 {
-		response := simulator.Status(t.Context(), "ref-1")
+		response := simulator.Status(t.Context(), provider.Query{Reference: "ref-1"})
 		report, err := invoice.ReadReport(response.Body, simulator.Profile().Vocabulary)
 		if err != nil {
 			t.Fatal(err)

@@ -3,8 +3,8 @@ package provider
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // ProtocolVocabulary returns the vocabulary of the provider protocol's reports. Each state in a report says whether it is
@@ -70,21 +70,17 @@ func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointer
 }
 
 // PublishedVocabulary returns a table that one of our adapters publishes, or has published, by its name. A retained response is read
-// again with the table that it was first read with.
+// again with the table that it was first read with. A published table never changes: a change is a new table with a new name, and the
+// old one stays in the adapter's [Description].
 func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
-	for _, table := range publishedVocabularies() {
-		if table.Name == name {
-			return table, true
+	for _, adapter := range Descriptions() {
+		for _, table := range adapter.Vocabularies() {
+			if table.Name == name {
+				return table, true
+			}
 		}
 	}
 	return invoice.Vocabulary{}, false
-}
-
-// publishedVocabularies returns every table that an adapter has published. A published table never changes: a change is a new table
-// with a new name, and the old one stays here.
-func publishedVocabularies() []invoice.Vocabulary {
-	protocol, simulator := ProtocolVocabulary(), simulatorVocabulary()
-	return []invoice.Vocabulary{protocol, withoutMeanings(protocol, "http/1"), simulator, withoutMeanings(simulator, "simulator/1")}
 }
 
 // withoutMeanings returns the first version of a table, which did not say what state values mean.

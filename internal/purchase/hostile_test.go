@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // shown formats the values of a revision that come from the metadata.

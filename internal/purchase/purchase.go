@@ -37,7 +37,37 @@
 //	200 pages (maxPagesPerRun) were       The run ends. The next one continues      A provider must not occupy a worker
 //	read, or the cursors form a loop.     from the cursor.                          forever.
 //
-// Start reading at [Service.Sync], then syncRun in run.go. read.go says how an entry is read.
+// A provider may report by a queue of events instead: it hands out one event, and the next one after it was told to delete that. Then a
+// sync run takes events, those about submissions too. Its invariants:
+//
+//   - Retain, then delete. An event is deleted only after everything that follows from it was committed, in one transaction with the
+//     record that it is retained. A crash between the two hands it out again; it is recognized and changes nothing.
+//   - An event is about a submission of the connection's company to the provider, or announces a document for the company. Any other is
+//     unrouted, and nothing of it reaches another company.
+//   - No event blocks those behind it for long. The exceptions cannot be deleted: an event without a readable identifier, and one that is
+//     too large to be retained.
+//
+// These are the rules of such a run; its constants are in events.go.
+//
+//	Situation                             What happens                              Reason
+//
+//	The queue is empty.                   The next run is after Interval.           Events should arrive soon.
+//	There is no usable event, or the      The next run is after a backoff, as       The provider is failing.
+//	deletion fails.                       above.
+//	An event is unrouted.                 The run ends. An hour (unroutedWait)      Another company may use the same
+//	                                      later, if it is still handed out, it is   account, and takes its event within a
+//	                                      retained for the operator and deleted.    minute.
+//	A document cannot be fetched.         It is requested again after the           It may be available later, but the
+//	                                      backoff, in 5 runs (maxFailures) if it    events behind it must not wait for
+//	                                      is refused for good, in 20                more than some four hours.
+//	                                      (maxEventFailures) otherwise. Then it
+//	                                      is retained as unreadable.
+//	An event is handed out again after    The run ends with a backoff.              The deletion does not work.
+//	its deletion.
+//	500 events (maxEventsPerRun) were     The run ends. The next one continues.     As with pages.
+//	taken.
+//
+// Start reading at [Service.Sync], then syncRun in run.go and eventRun in events.go. read.go says how an entry is read.
 package purchase
 
 import (
@@ -58,6 +88,9 @@ type Config struct {
 	Release string
 	// Adapter opens the adapter of a connection.
 	Adapter func(store.Connection) (provider.Adapter, error)
+	// DecideEvent returns what follows from an event about a submission, and began is when the event was requested. It is
+	// submission.Service.DecideEvent.
+	DecideEvent func(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error)
 	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
 	// Interval is the time from the end of a complete run to the next, 1 min by default.
@@ -104,6 +137,9 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 		return r.endWithoutPage(ctx, 0)
 	}
 	r.adapter = adapter
+	if queue, isQueue := adapter.(provider.EventQueue); isQueue {
+		return (&eventRun{syncRun: r, queue: queue, handled: map[string]bool{}}).takeEvents(ctx)
+	}
 	return r.readPages(ctx)
 }
 

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/provider"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 func hashed(text string) string {

@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quittance/client/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // The longest values that are shown, in characters. They are the same as in the payload that creates an invoice.

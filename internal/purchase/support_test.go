@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"quittance/client/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
@@ -21,7 +22,6 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/purchase"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // failing responds to requests for the documents in status with that status, times times for each, and to all others with

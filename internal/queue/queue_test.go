@@ -12,11 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"quittance/client/api"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,7 +76,7 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
 		must(t, err)
 		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: never,
-			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		must(t, err)
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
 			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")},

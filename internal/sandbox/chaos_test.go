@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/sandbox"
-	"quittance/sdk/go/api"
 )
 
 // eventually waits until done returns true, for a limited time.

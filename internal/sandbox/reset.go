@@ -33,7 +33,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 		return ResetResult{}, fmt.Errorf("--receiver: %w", err)
 	}
 	if account == nil {
-		accounts, err := db.Accounts(ctx)
+		accounts, err := db.Accounts(ctx, 2)
 		if err != nil {
 			return ResetResult{}, err
 		}

@@ -12,10 +12,8 @@ package sandbox
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,7 +32,6 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // Config configures a sandbox.
@@ -48,6 +45,8 @@ type Config struct {
 	Data string
 	// Empty leaves a fresh sandbox without synthetic data.
 	Empty bool
+	// Example adds a second company to a fresh sandbox; see [Example].
+	Example bool
 	// Chaos is how often the provider misbehaves at random: off, low or high; off when empty. ChaosSeed seeds the
 	// random numbers: the same calls go wrong in the same way. Synthetic data is made without chaos.
 	Chaos     string
@@ -61,8 +60,10 @@ type Config struct {
 
 // Info is what users need to know about a running sandbox.
 type Info struct {
-	BaseURL            string `json:"base_url"`
-	ConsoleURL         string `json:"console_url"`
+	BaseURL    string `json:"base_url"`
+	ConsoleURL string `json:"console_url"`
+	// OperatorURL is the address of the pages of operators, if they are served.
+	OperatorURL        string `json:"operator_url,omitempty"`
 	ProviderURL        string `json:"provider_url"`
 	ProviderCredential string `json:"provider_credential"`
 	ReceiverURL        string `json:"receiver_url"`
@@ -70,10 +71,13 @@ type Info struct {
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`
 	Email              string `json:"email"`
-	// Password is set by the first start only.
+	// Password is set by the first start only, and so is LoginURL, which logs in to the console once.
 	Password string `json:"password"`
-	DataDir  string `json:"data_dir"`
-	PID      int    `json:"pid"`
+	LoginURL string `json:"login_url,omitempty"`
+	// Example is nil if the sandbox has no example company.
+	Example *Example `json:"example,omitempty"`
+	DataDir string   `json:"data_dir"`
+	PID     int      `json:"pid"`
 }
 
 // Sandbox is a started sandbox.
@@ -89,6 +93,8 @@ type Sandbox struct {
 	layout    Layout
 	temporary bool
 	seed      bool // synthetic data must still be made
+	links     *account.LoginLinks
+	example   *fakeprovider.Server // of the example company; nil if there is none
 	service   *service.Service
 	servers   []*http.Server
 	listeners []net.Listener
@@ -102,7 +108,7 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{config: config}
+	s := &Sandbox{config: config, links: &account.LoginLinks{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -125,7 +131,7 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 		return nil, err
 	}
 	if fresh {
-		if s.Info.Password, err = s.makeAccount(ctx, saved); err != nil {
+		if err := s.makeAccounts(ctx, saved); err != nil {
 			return nil, err
 		}
 		s.seed = !config.Empty
@@ -136,11 +142,13 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 		}
 	}
 	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.listeners[0].Addr().String(), s.listeners[1].Addr().String()
+	if saved.Example != nil {
+		saved.Example.ProviderListen = s.listeners[2].Addr().String()
+	}
 	if err := s.layout.save(*saved); err != nil {
 		return nil, err
 	}
-	s.describe(saved)
-	return s, nil
+	return s, s.describe(saved)
 }
 
 // prepareDirectory creates the data directory, or removes the access of others to an existing one. It makes the path
@@ -175,20 +183,6 @@ func (s *Sandbox) prepareDirectory() error {
 	return err
 }
 
-// firstState returns the state of a fresh sandbox.
-func (s *Sandbox) firstState() (*state, error) {
-	credential, err := secret.NewPassword(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	var tag [4]byte
-	if _, err := rand.Read(tag[:]); err != nil {
-		return nil, fmt.Errorf("randomness: %w", err)
-	}
-	return &state{Database: s.config.Service.Database, ReceiverListen: "127.0.0.1:0",
-		ProviderCredential: credential.Reveal(), Company: "Sandbox Trading LLC", Email: "owner-" + hex.EncodeToString(tag[:]) + "@sandbox.example"}, nil
-}
-
 // open opens the provider, the receiver and the service.
 func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if s.Provider, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
@@ -209,7 +203,16 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if err := s.serve(ctx, saved.ReceiverListen, s.Receiver, &identity.Certificate); err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
+	if err := s.openExample(ctx, saved.Example); err != nil {
+		return fmt.Errorf("provider of the example company: %w", err)
+	}
+	return s.openService(ctx, saved, identity)
+}
+
+// openService opens the service, which trusts and may reach the receiver.
+func (s *Sandbox) openService(ctx context.Context, saved *state, identity fakeprovider.Identity) (err error) {
 	config := s.config.Service
+	config.LoginLinks = s.links
 	config.Environment, config.API, config.Workers, config.Trial = service.Sandbox, true, true, true
 	config.Listen = chooseAddress(config.Listen, saved.Listen, "127.0.0.1:8080")
 	if config.Database == "" {
@@ -234,6 +237,9 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 		return err
 	}
 	s.Provider.SetServiceAddress("http://" + s.service.Address())
+	if s.example != nil {
+		s.example.SetServiceAddress("http://" + s.service.Address())
+	}
 	return nil
 }
 
@@ -279,53 +285,6 @@ func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handle
 	}
 	s.servers, s.listeners = append(s.servers, server), append(s.listeners, listener)
 	return nil
-}
-
-// makeAccount creates the account of a fresh sandbox, with a profile and an active connection to its provider. It
-// returns the password, which is not stored anywhere.
-func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password string, err error) {
-	text, err := secret.NewPassword(rand.Reader)
-	if err != nil {
-		return "", err
-	}
-	hash, err := account.DefaultCost().Hash(text.Reveal())
-	if err != nil {
-		return "", err
-	}
-	db := s.service.DB()
-	made, err := db.CreateAccount(ctx, saved.Company, store.NewUser{Email: saved.Email, Name: "Sandbox Owner", PasswordHash: hash})
-	if err != nil {
-		return "", err
-	}
-	saved.AccountID = made.ID.String()
-	if err := db.SetProfile(ctx, made.ID, syntheticProfile(saved.Company)); err != nil {
-		return "", err
-	}
-	connection, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: service.Sandbox,
-		BaseURL: "http://" + s.listeners[0].Addr().String(), Credential: secret.New(saved.ProviderCredential)})
-	if err != nil {
-		return "", err
-	}
-	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
-		return "", err
-	}
-	return text.Reveal(), nil
-}
-
-// syntheticProfile returns a fictitious seller.
-func syntheticProfile(company string) api.Profile {
-	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
-		LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("SANDBOX")}
-}
-
-func (s *Sandbox) describe(saved *state) {
-	base := "http://" + s.service.Address()
-	s.Info.BaseURL, s.Info.ConsoleURL = base, base+"/"
-	s.Info.ProviderURL, s.Info.ProviderCredential = "http://"+saved.ProviderListen, saved.ProviderCredential
-	s.Info.ReceiverURL = receiverURL(saved.ReceiverListen)
-	s.Info.AccountID, s.Info.Company, s.Info.Email = saved.AccountID, saved.Company, saved.Email
-	s.Info.DataDir, s.Info.PID = string(s.layout), os.Getpid()
 }
 
 // DB returns the sandbox's store.
@@ -420,6 +379,9 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if err := Seed(ctx, tenant, s.Info.ReceiverURL, s.config.Now(), s.Receiver.Trust); err != nil {
 		return err
 	}
+	if err := s.seedExample(ctx); err != nil {
+		return fmt.Errorf("example company: %w", err)
+	}
 	if err := awaitDeliveries(ctx, tenant, seedTimeout); err != nil {
 		return err
 	}
@@ -440,8 +402,10 @@ func (s *Sandbox) close() error {
 	if s.service != nil {
 		errs = append(errs, s.service.Close())
 	}
-	if s.Provider != nil {
-		errs = append(errs, s.Provider.Close())
+	for _, provider := range []*fakeprovider.Server{s.Provider, s.example} {
+		if provider != nil {
+			errs = append(errs, provider.Close())
+		}
 	}
 	if s.temporary {
 		errs = append(errs, os.RemoveAll(string(s.layout)))

@@ -17,11 +17,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quittance/client/api"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // run starts a sandbox on a data directory and returns it with a function that ends it.
@@ -32,7 +32,7 @@ func run(t *testing.T, data string, edits ...func(*sandbox.Config)) (*sandbox.Sa
 	config := sandbox.Config{Data: data, ProviderListen: "127.0.0.1:0", Pace: 10 * time.Millisecond, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, LoginRate: 10,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Minute,
-			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: time.Minute, Version: "test", Log: log}}
+			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log}}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -202,11 +202,11 @@ func TestRestartKeeps(t *testing.T) {
 	stop()
 	second, _ := run(t, data)
 	after := second.Info
-	if after.Password != "" {
-		t.Error("the second start shows a password")
+	if after.Password != "" || after.LoginURL != "" {
+		t.Error("the second start shows a password or a login link")
 	}
 	password := before.Password
-	before.Password = ""
+	before.Password, before.LoginURL = "", ""
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("the sandbox after a restart (-before +after):\n%s", d)
 	}
@@ -248,7 +248,7 @@ func TestResetBesideARunningServer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	made, err := sandbox.Reset(t.Context(), db, account, receiver, time.Now(), 10*time.Second)
+	made, err := sandbox.Reset(t.Context(), db, account, receiver, time.Now(), 2*time.Minute)
 	if err != nil || made.Pending != 0 {
 		t.Fatalf("%+v, %v", made, err)
 	}

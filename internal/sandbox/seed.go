@@ -1,22 +1,19 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"text/template"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 // The content of a sandbox after a reset.
@@ -117,39 +114,21 @@ func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
 	return append(out, revised), err
 }
 
-// incomingXML is the template of a purchase document: an invoice in UBL.
-//
-//go:embed incoming.xml
-var incomingXML string
-
-// incomingDocument returns a revision of the n-th purchase document, with metadata as in the provider protocol. It bills hours at
-// 100.00 with 5 % tax. The first document has an attachment.
+// incomingDocument returns a revision of the n-th purchase document, with metadata as in the provider protocol.
 func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error) {
-	layout, err := template.New("incoming").Parse(incomingXML)
+	purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("SYN-IN-%03d", n+1), Number: fmt.Sprintf("SUP-%03d", n+1), Revision: revision,
+		Hours: 5 * (n + revision), Issued: now.AddDate(0, 0, -n-3)}.Render()
+	if err != nil {
+		return store.NewIncoming{}, err
+	}
+	purchase.ReceivedAt = now.UTC().Truncate(time.Microsecond)
+	metadata, err := json.Marshal(purchase)
 	if err != nil {
 		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
 	}
-	id, number, hours := fmt.Sprintf("SYN-IN-%03d", n+1), fmt.Sprintf("SUP-%03d", n+1), 5*(n+revision)
-	total := api.MustDecimal(cents(10500 * hours))
-	issued, due, received := now.AddDate(0, 0, -n-3).Format(time.DateOnly), now.AddDate(0, 0, 27-n).Format(time.DateOnly), now.UTC().Truncate(time.Microsecond)
-	sheet := ""
-	if n == 0 {
-		sheet = base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "Consultant,Hours\nSynthetic person,%d\n", hours))
-	}
-	var body bytes.Buffer
-	if err := layout.Execute(&body, map[string]any{"Number": number, "UUID": fmt.Sprintf("00000000-0000-4000-8000-%012d", n+1), "Issued": issued, "Due": due, "Revision": revision,
-		"Hours": hours, "Net": cents(10000 * hours), "Tax": cents(500 * hours), "Total": total, "Attachment": sheet}); err != nil {
-		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
-	}
-	metadata, err := json.Marshal(map[string]any{"id": id, "document_type": "380", "invoice_number": number, "supplier_name": "Synthetic Supplies LLC",
-		"supplier_network_id": "1000000900", "issue_date": issued, "due_date": due, "currency": "AED", "total_amount": total,
-		"media_type": "application/xml", "received_at": received.Format(time.RFC3339Nano)})
-	if err != nil {
-		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
-	}
-	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number, SupplierName: new("Synthetic Supplies LLC"),
-		SupplierNetworkID: new("1000000900"), IssueDate: &issued, DueDate: &due, Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received,
-		MediaType: "application/xml", Metadata: metadata, Body: body.Bytes(), Retained: true}, nil
+	return store.NewIncoming{ProviderDocumentID: purchase.ID, DocumentType: &purchase.DocumentType, InvoiceNumber: &purchase.InvoiceNumber, SupplierName: &purchase.SupplierName,
+		SupplierNetworkID: &purchase.SupplierNetworkID, IssueDate: &purchase.IssueDate, DueDate: &purchase.DueDate, Currency: &purchase.Currency,
+		TotalAmount: purchase.TotalAmount, ReceivedAt: &purchase.ReceivedAt, ClaimedSHA256: &purchase.SHA256, MediaType: purchase.MediaType, Metadata: metadata, Body: document, Retained: true}, nil
 }
 
 // awaitDeliveries waits until the tenant's deliveries have ended, or for the time-out; pending deliveries then

@@ -20,8 +20,9 @@ func (l Layout) KeyFile() string { return filepath.Join(string(l), "key.json") }
 // DefaultDatabase is the embedded database, which a sandbox uses unless another one is specified.
 func (l Layout) DefaultDatabase() string { return "sqlite:" + filepath.Join(string(l), "quittance.db") }
 
-func (l Layout) provider() string { return filepath.Join(string(l), "provider") }
-func (l Layout) state() string    { return filepath.Join(string(l), "sandbox.json") }
+func (l Layout) provider() string        { return filepath.Join(string(l), "provider") }
+func (l Layout) exampleProvider() string { return filepath.Join(string(l), "example-provider") }
+func (l Layout) state() string           { return filepath.Join(string(l), "sandbox.json") }
 
 // state is what a sandbox keeps between two starts. It contains the provider's credential, which the provider needs;
 // the file is private to its owner.
@@ -30,6 +31,20 @@ type state struct {
 	Listen             string `json:"listen"`
 	ProviderListen     string `json:"provider_listen"`
 	ReceiverListen     string `json:"receiver_listen"`
+	ProviderCredential string `json:"provider_credential"`
+	AccountID          string `json:"account_id"`
+	Company            string `json:"company"`
+	Email              string `json:"email"`
+	// APIKey is the key that the commands of developers use, and APIKeyID its identifier; empty before it is first needed.
+	APIKey   string `json:"api_key,omitempty"`
+	APIKeyID string `json:"api_key_id,omitempty"`
+	// Example is nil if the sandbox has no example company.
+	Example *exampleState `json:"example,omitempty"`
+}
+
+// exampleState is the part of the state that belongs to the example company.
+type exampleState struct {
+	ProviderListen     string `json:"provider_listen"`
 	ProviderCredential string `json:"provider_credential"`
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`

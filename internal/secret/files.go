@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"quittance/internal/files"
 )
 
 // ErrPrivateKeyMode means that others can read a file with a private key, or that its group can write it.
@@ -16,7 +18,7 @@ func CheckPrivateKey(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.Mode().Perm()&0o027 != 0 {
+	if files.Grants(info, 0o027) {
 		return fmt.Errorf("%s: %w", path, ErrPrivateKeyMode)
 	}
 	return nil

@@ -30,10 +30,10 @@ const (
 )
 
 // ReadKeyFile reads a keyring from a key file. It returns [ErrKeyFileMode] if the group or others can read or
-// write the file, and [ErrKeys] if the file holds anything but a keyset of this package. No error shows content of the file.
+// write the file, unless it is a credential of a systemd service, which its group can read, and [ErrKeys] if the file holds anything but a keyset of this package. No error shows content of the file.
 func ReadKeyFile(path string) (*Keyring, error) {
 	// Check before opening the file, because opening a named pipe would wait for a writer.
-	if err := checkMode(os.Stat(path)); err != nil {
+	if err := checkMode(path, func() (fs.FileInfo, error) { return os.Stat(path) }); err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
 	file, err := os.Open(path)
@@ -42,7 +42,7 @@ func ReadKeyFile(path string) (*Keyring, error) {
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
 	// Check again, because the path may lead to another file by now.
-	if err := checkMode(file.Stat()); err != nil {
+	if err := checkMode(path, file.Stat); err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
@@ -62,12 +62,19 @@ func ReadKeyFile(path string) (*Keyring, error) {
 	return ring, nil
 }
 
-// checkMode takes the result of a stat call and rejects everything but a private regular file.
-func checkMode(info fs.FileInfo, err error) error {
+// checkMode rejects everything but a private regular file. The group may read a credential of a systemd service: systemd grants the
+// service's user access by an ACL, whose mask shows as the permissions of the group, and only this user can enter the directory
+// (https://systemd.io/CREDENTIALS).
+func checkMode(path string, stat func() (fs.FileInfo, error)) error {
+	info, err := stat()
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+	forbidden := fs.FileMode(0o077)
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && filepath.Dir(path) == filepath.Clean(dir) {
+		forbidden = 0o037
+	}
+	if !info.Mode().IsRegular() || files.Grants(info, forbidden) {
 		return ErrKeyFileMode
 	}
 	return nil

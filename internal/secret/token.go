@@ -15,6 +15,18 @@ const TokenPrefix = "qt_"
 // SessionPrefix begins the secret of a browser's session. It differs from [TokenPrefix], so that people see which is which.
 const SessionPrefix = "qs_"
 
+// InvitationPrefix begins the secret of an invitation.
+const InvitationPrefix = "qi_"
+
+// LoginPrefix begins the secret that binds a pending login to a browser.
+const LoginPrefix = "ql_"
+
+// The prefixes of the secrets of operators: that of an enrolment link, and that of a session.
+const (
+	EnrolmentPrefix       = "qe_"
+	OperatorSessionPrefix = "qo_"
+)
+
 // tokenBytes is the entropy of an access token: 256 bits.
 const tokenBytes = 32
 
@@ -25,6 +37,23 @@ func NewToken(random io.Reader) (Text, error) { return newToken(TokenPrefix, ran
 // NewSession returns the secret of a new session of a browser: [SessionPrefix] and as much random as a token has. It fails
 // only if random does.
 func NewSession(random io.Reader) (Text, error) { return newToken(SessionPrefix, random) }
+
+// NewInvitation returns the secret of a new invitation: [InvitationPrefix] and as much random as a token has. It fails only if random
+// does.
+func NewInvitation(random io.Reader) (Text, error) { return newToken(InvitationPrefix, random) }
+
+// NewLogin returns the secret of a pending login: [LoginPrefix] and as much random as a token has. It fails only if random does.
+func NewLogin(random io.Reader) (Text, error) { return newToken(LoginPrefix, random) }
+
+// NewEnrolment returns the secret of the link with which an operator enrols: [EnrolmentPrefix] and as much random as a token has. It
+// fails only if random does.
+func NewEnrolment(random io.Reader) (Text, error) { return newToken(EnrolmentPrefix, random) }
+
+// NewOperatorSession returns the secret of a new session of an operator: [OperatorSessionPrefix] and as much random as a token has. It
+// fails only if random does.
+func NewOperatorSession(random io.Reader) (Text, error) {
+	return newToken(OperatorSessionPrefix, random)
+}
 
 func newToken(prefix string, random io.Reader) (Text, error) {
 	var raw [tokenBytes]byte
@@ -46,6 +75,26 @@ func Digest(t Text) [sha256.Size]byte { return sha256.Sum256([]byte(t.Reveal()))
 // bearer token as a session.
 func SessionDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/session/v1\x00" + t.Reveal()))
+}
+
+// InvitationDigest is the [Digest] of the secret of an invitation, kept apart from the others by its label.
+func InvitationDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/invitation/v1\x00" + t.Reveal()))
+}
+
+// LoginDigest is the [Digest] of the secret of a pending login, kept apart from the others by its label: it is no session.
+func LoginDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/login/v1\x00" + t.Reveal()))
+}
+
+// EnrolmentDigest is the [Digest] of the secret of an enrolment link, kept apart from the others by its label.
+func EnrolmentDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/enrolment/v1\x00" + t.Reveal()))
+}
+
+// OperatorSessionDigest is the [Digest] of a session of an operator, kept apart from the others by its label.
+func OperatorSessionDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/operator session/v1\x00" + t.Reveal()))
 }
 
 // The form of a generated password: seven groups of four characters out of 31, which is 138 bits.

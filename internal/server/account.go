@@ -6,16 +6,20 @@ import (
 	"net/http"
 	"strconv"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[api.Login], error) {
 	var out api.Data[api.Login]
-	login, limit, err := c.Accounts.Login(ctx, c.source(c.request), *body.Email, *body.Password)
+	given := account.Credentials{Email: *body.Email, Password: *body.Password, UserAgent: c.request.UserAgent()}
+	if body.OTP != nil {
+		given.OTP = *body.OTP
+	}
+	login, limit, err := c.Accounts.Login(ctx, c.source(c.request), given)
 	c.setLimitHeaders(limit)
 	if err != nil {
 		return 0, out, err
@@ -81,7 +85,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	a := c.session.Account
-	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, Profile: a.Profile, CreatedAt: a.CreatedAt}
+	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy), Profile: a.Profile, CreatedAt: a.CreatedAt}
 	if out.Data.Profile.Logo, err = c.session.Tenant.Logo(ctx); err != nil {
 		return 0, out, err
 	}
@@ -95,6 +99,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	out.Data.Quotas = api.Quotas{StoredBytes: quotas[store.QuotaStoredBytes], Drafts: quotas[store.QuotaDrafts], Tokens: quotas[store.QuotaTokens],
-		Subscriptions: quotas[store.QuotaSubscriptions], SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated]}
+		Subscriptions: quotas[store.QuotaSubscriptions], SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated],
+		Customers: quotas[store.QuotaCustomers], Items: quotas[store.QuotaItems], APIKeys: quotas[store.QuotaAPIKeys]}
 	return http.StatusOK, out, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"net/netip"
 	"time"
 
@@ -71,10 +72,23 @@ func newAdmission(config *Config, connections connlimit.Config) *admission {
 	}
 }
 
-// credential is the digest of the token or session that a request presents, if it presents one.
+// credential is what a request presents to prove who sends it: a token, a session or an API key.
 type credential struct {
+	// digest is that of the token, session or key, if presented.
 	digest    [32]byte
 	presented bool
+	// environment is that of an API key; "" for a token or session. mistyped says that the credential begins like an API key, but is none.
+	environment string
+	mistyped    bool
+}
+
+// recognizedBy returns the key under which the cache remembers that the credential was accepted. A key may be accepted from some networks
+// only, so it is remembered for each source: whoever has stolen it counts as anonymous.
+func (c credential) recognizedBy(from source.Source) [32]byte {
+	if c.environment == "" {
+		return c.digest
+	}
+	return sha256.Sum256(append(c.digest[:], from.String()...))
 }
 
 // admit runs before any other work for a request. It bounds the requests in flight, and how many requests a minute a source
@@ -86,7 +100,7 @@ func (a *admission) admit(from source.Source, presented credential, console bool
 		t.tenantPool = a.console
 	}
 	if presented.presented {
-		if company, known := a.credentials.company(presented.digest); known {
+		if company, known := a.credentials.company(presented.recognizedBy(from)); known {
 			t.pool, t.holder = t.tenantPool, holder{company: company}
 			return t, t.trackInFlight(company)
 		}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/service"
-	"quittance/sdk/go/api"
 )
 
 // few returns a configuration so small that a company may have eight active requests if no other company has any.
@@ -217,7 +217,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 func begun(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	const wanted = "HTTP/1.1 200"
-	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	head := make([]byte, len(wanted))

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/server"
-	"quittance/sdk/go/api"
 )
 
 // TestRequestID checks that every response has a request id: the caller's if it is safe for a log line, otherwise a new
@@ -102,7 +102,8 @@ func TestPathsAreNotNormalized(t *testing.T) {
 	})
 }
 
-// TestHead checks that HEAD gets the same response as GET, without the body.
+// TestHead checks that HEAD gets the same response as GET, without the body. Lists may grow between the two calls, because
+// events and audit entries of earlier calls are recorded meanwhile, so calls whose responses differ are repeated.
 func TestHead(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
@@ -116,17 +117,36 @@ func TestHead(t *testing.T) {
 			if op.ids != nil {
 				path = fill(path, op.ids(t, c))
 			}
-			if strings.HasSuffix(path, "/events") {
-				path += "?limit=1" // there may be more of them at the second call
+			if path == sessions {
+				path += "?page=2&per_page=100" // each call begins a session
 			}
-			get := c.get(t, path)
-			head := c.send(t, request{method: http.MethodHead, path: path, token: c.token(t)})
-			if head.status != get.status || head.header.Get("Content-Length") != strconv.Itoa(len(get.text)) || head.header.Get("ETag") != get.header.Get("ETag") {
-				t.Errorf("%s: HEAD %d %v\nGET %d %v", path, head.status, head.header, get.status, get.header)
+			difference := ""
+			for range 5 {
+				if difference = c.compareHead(t, path); difference == "" {
+					break
+				}
+			}
+			if difference != "" {
+				t.Error(difference)
 			}
 		}
 		c.send(t, request{method: http.MethodHead, path: invoices}).want(t, http.StatusUnauthorized, "")
 	})
+}
+
+// compareHead calls GET and HEAD and describes how the responses differ. It returns "" if they agree.
+func (c *company) compareHead(t *testing.T, path string) string {
+	t.Helper()
+	get := c.get(t, path)
+	head := c.send(t, request{method: http.MethodHead, path: path, token: c.token(t)})
+	length := strconv.Itoa(len(get.text))
+	if strings.HasSuffix(path, "/export") {
+		length = get.header.Get("Content-Length") // a file is sent while its rows are read: only a short one has a length
+	}
+	if head.status != get.status || head.header.Get("Content-Length") != length || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("ETag") != get.header.Get("ETag") {
+		return fmt.Sprintf("%s: HEAD %d %v\nGET %d %v", path, head.status, head.header, get.status, get.header)
+	}
+	return ""
 }
 
 // TestErrorMessagesAreUnique checks that every code has an error status and a message of its own, which is a sentence.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/service"
-	"quittance/sdk/go/api"
 )
 
 const passwordAPI = "/api/v1/client/auth/password"

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 const (
@@ -27,7 +27,7 @@ var accountOperations = []operation{
 		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/id", fmt.Sprintf("%q", c.id))
 			wantRaw(t, a, "/data/status", `"active"`)
-			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","failing_since":null}`)
+			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","profile":null,"failing_since":null}`)
 			wantRaw(t, a, "/data/profile/legal_name", "null")
 		}},
 		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
@@ -96,6 +96,7 @@ var invoiceOperations = []operation{
 			}},
 	}, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "GET /api/v1/client/invoices/{invoice_id}/document", ids: anInvoice, rows: documentRows},
+	{route: "GET /api/v1/client/invoices/{invoice_id}/document.pdf", ids: anInvoice, rows: pdfRows},
 	{route: "PATCH /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: patchRows,
 		body: func(*testing.T, *company) string { return `{"buyer_city":"Sharjah"}` }},
 	{route: "DELETE /api/v1/client/invoices/{invoice_id}", ids: anInvoice, alone: true, rows: deleteRows},
@@ -249,6 +250,17 @@ func stillThere(t *testing.T, c *company, a response) {
 }
 
 var patchCreditRows = []row{
+	{name: "a submitted credit note", status: http.StatusConflict, code: api.CodeCreditNoteNotEditable,
+		prepare: func(t *testing.T, c *company, r *request) { r.path = submittedCreditNote(t, c, "") }},
+	{name: "a rejected credit note", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		r.path = submittedCreditNote(t, c, "sandbox-rejected-validation")
+	}, check: func(t *testing.T, c *company, a response) {
+		wantRaw(t, a, "/data/submitted", "false")
+		wantRaw(t, a, "/data/submission", "null")
+		wantRaw(t, a, "/data/submission_state", "null")
+		c.post(t, a.request.path+"/submit", "").want(t, http.StatusOK, "")
+		wantRaw(t, c.get(t, a.request.path+"/submissions"), "/pagination/total", "2")
+	}},
 	{name: "every field that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/issue_date", `"2026-03-16"`)
 		wantRaw(t, a, "/data/reason", `"Goods\treturned"`)
@@ -324,6 +336,7 @@ var creditNoteOperations = []operation{
 		}},
 	}},
 	{route: "GET /api/v1/client/credit-notes/{credit_note_id}/document", ids: aCreditNote, rows: documentRows},
+	{route: "GET /api/v1/client/credit-notes/{credit_note_id}/document.pdf", ids: aCreditNote, rows: pdfRows},
 	{route: "PATCH /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: patchCreditRows,
 		body: func(*testing.T, *company) string {
 			return `{"issue_date":"2026-03-16","reason":"Goods\treturned","reason_code":"DL8.61.1.D"}`
@@ -337,9 +350,35 @@ var creditNoteOperations = []operation{
 			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 			c.post(t, creditNotes, credit(invoice)).want(t, http.StatusCreated, "")
 		}},
+		{name: "a submitted credit note", status: http.StatusConflict, code: api.CodeCreditNoteNotEditable,
+			prepare: func(t *testing.T, c *company, r *request) { r.path = submittedCreditNote(t, c, "") + "/void" }},
+		{name: "a rejected credit note", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+			r.path = submittedCreditNote(t, c, "sandbox-rejected-validation") + "/void"
+		}, check: func(t *testing.T, c *company, a response) {
+			wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
+			c.post(t, creditNotes, credit(a.textAt(t, "/data/invoice_id"))).want(t, http.StatusCreated, "")
+		}},
 	}},
-	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/submit", ids: aCreditNote, refused: api.CodeCreditNoteSubmissionDisabled, rows: []row{
-		{name: "is disabled", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled},
+	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/submit", ids: aSubmittableCreditNote, rows: submitCreditRows},
+	{route: "GET /api/v1/client/credit-notes/{credit_note_id}/submissions", ids: aCreditNote, rows: []row{
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a submitted credit note", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submittedCreditNote(t, c, "") + "/submissions" },
+			check: func(t *testing.T, _ *company, a response) {
+				wantRaw(t, a, "/data/0/current", "true")
+				wantRaw(t, a, "/data/0/outcome", `"acknowledged"`)
+				wantRaw(t, a, "/data/0/credit_note_number", `"CN-1"`)
+				wantRaw(t, a, "/pagination/total", "1")
+			}},
+		badPage("page=0"),
+	}},
+	{route: "GET /api/v1/client/credit-notes/{credit_note_id}/evidence", ids: aCreditNote, rows: []row{
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a submitted credit note", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submittedCreditNote(t, c, "") + "/evidence" },
+			check: func(t *testing.T, _ *company, a response) {
+				wantRaw(t, a, "/data/0/call", `"submit"`)
+				wantRaw(t, a, "/data/0/ordinal", "1")
+			}},
+		badPage("per_page=0"),
 	}},
 }
 

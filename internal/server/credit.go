@@ -8,11 +8,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest, faults api.Faults) (int, api.Data[api.CreditNote], error) {
@@ -48,13 +48,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 	if err != nil {
 		return 0, out, err
 	}
-	var filter view.CreditNoteFilter
-	known := true
-	if query := c.request.URL.Query(); query.Has("invoice_id") {
-		id, err := store.ParseID(query.Get("invoice_id"))
-		known = err == nil && !id.IsZero() // no credit note credits an invoice that cannot exist
-		filter.Invoice = &id
-	}
+	filter, known := c.creditNoteFilter()
 	var found view.Page[store.CreditNoteRow]
 	if known {
 		if found, err = view.Of(c.session.Tenant).CreditNotes(ctx, filter, page, perPage); err != nil {
@@ -74,12 +68,29 @@ func (c *call) voidCreditNote(ctx context.Context) (int, api.Data[api.CreditNote
 	return c.creditNote(ctx, (*store.Tenant).VoidCreditNote)
 }
 
-// submitCreditNote always fails: regulated submission of credit notes is disabled.
-func (c *call) submitCreditNote(ctx context.Context) (int, noBody, error) {
-	if err := c.checkExists(ctx); err != nil {
-		return 0, noBody{}, err
+func (c *call) submitCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
+	id, err := c.id("credit_note_id")
+	if err != nil {
+		return 0, api.Data[api.CreditNote]{}, err
 	}
-	return 0, noBody{}, newAPIError(api.CodeCreditNoteSubmissionDisabled)
+	submitted, err := c.Submissions.SubmitCreditNote(ctx, c.session.Tenant, id)
+	if err != nil {
+		return 0, api.Data[api.CreditNote]{}, err
+	}
+	return submitStatus(submitted.Submission), c.creditNoteData(submitted), nil
+}
+
+// creditNoteHistory returns the history of the credit note that the path names, and the page of it that the query names.
+func (c *call) creditNoteHistory() (history view.History, page, perPage int, err error) {
+	return c.history("credit_note_id", view.OfCreditNote)
+}
+
+func (c *call) listCreditNoteSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
+	return c.submissionList(ctx, c.creditNoteHistory)
+}
+
+func (c *call) listCreditNoteEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
+	return c.evidenceList(ctx, c.creditNoteHistory)
 }
 
 // creditNote calls do for the credit note that the path names, and responds with the result.

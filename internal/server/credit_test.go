@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/service"
-	"quittance/sdk/go/api"
 )
 
 // part returns the body of a partial credit note of an invoice.

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // TestNumbersKeepTheirDigits checks that every way of reading an invoice returns a decimal with the digits and the

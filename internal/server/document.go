@@ -2,26 +2,24 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/store"
-	"quittance/internal/submission"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
-// documentLineBytes is an upper bound of the memory that writing one line of a document takes, besides its texts.
-const documentLineBytes = 16 << 10
+// documentLineBytes is about how much memory writing one line of a document takes, besides its texts. A thousand lines must fit into
+// the share of one company.
+const documentLineBytes = 8 << 10
 
-// profile returns the document format that the query names, "" if it names none.
+// profile returns the document format that the query names; that of the company's connection if it names none, and "" if that has
+// none either.
 func (c *call) profile() (document.Profile, error) {
 	query := c.request.URL.Query()
 	if !query.Has("profile") {
-		return "", nil
+		return document.Profile(c.session.Account.Format), nil
 	}
 	profile, ok := document.ParseProfile(query.Get("profile"))
 	if !ok {
@@ -30,95 +28,95 @@ func (c *call) profile() (document.Profile, error) {
 	return profile, nil
 }
 
-// prepareDocument returns the format that a document needs, after it has checked that the invoice exists and reserved the memory.
-func (c *call) prepareDocument(ctx context.Context, profile document.Profile, invoice store.ID) error {
+// reserveDocument checks that an invoice exists and reserves the memory that its document takes, and each of its lines.
+func (c *call) reserveDocument(ctx context.Context, invoice store.ID, lineBytes int) error {
 	extent, err := c.session.Tenant.InvoiceExtent(ctx, invoice)
 	if err != nil {
 		return err
 	}
-	if profile == "" {
-		faults := api.Faults{}
-		faults.Add("profile", "required", "name the document format in the query parameter profile: pint-ae or bis3")
-		return faultsError(api.CodeValidationFailed, faults)
-	}
-	return c.reserveResponse(2*decodedFactor*extent.Bytes + extent.Lines*documentLineBytes)
+	return c.reserveResponse(2*decodedFactor*extent.Bytes + extent.Lines*lineBytes)
 }
 
-// invoiceDocument writes an invoice in a document format. An invoice that was submitted is written from the bytes of its submission,
-// which do not change.
-func (c *call) invoiceDocument(ctx context.Context) (int, fileResponse, error) {
+// errNoProfile returns the error of a request for a document without a format.
+func errNoProfile() error {
+	faults := api.Faults{}
+	faults.Add("profile", "required", "name the document format in the query parameter profile: pint-ae or bis3")
+	return faultsError(api.CodeValidationFailed, faults)
+}
+
+// outgoingInvoice returns the invoice that the path names, in the document format of the request.
+func (c *call) outgoingInvoice(ctx context.Context, lineBytes int) (view.Outgoing, error) {
 	profile, err := c.profile()
 	if err != nil {
-		return 0, fileResponse{}, err
+		return view.Outgoing{}, err
 	}
 	id, err := c.id("invoice_id")
 	if err != nil {
-		return 0, fileResponse{}, err
+		return view.Outgoing{}, err
 	}
-	if err := c.prepareDocument(ctx, profile, id); err != nil {
-		return 0, fileResponse{}, err
+	if err := c.reserveDocument(ctx, id, lineBytes); err != nil {
+		return view.Outgoing{}, err
 	}
-	found, err := c.session.Tenant.Invoice(ctx, id)
-	if err != nil {
-		return 0, fileResponse{}, err
-	}
-	d := document.Document{ID: id.String(), Draft: &found.Draft, Seller: &c.session.Account.Profile}
-	if found.Submission != nil {
-		text, err := c.session.Tenant.SubmittedDocument(ctx, found.Submission.ID)
-		if err != nil {
-			return 0, fileResponse{}, err
-		}
-		draft, seller, err := submission.Sent(text)
-		if err != nil {
-			return 0, fileResponse{}, fmt.Errorf("submission %s: %w", found.Submission.ID, err)
-		}
-		d.Draft, d.Seller = &draft, &seller
-	}
-	return writeDocument(profile, d, *d.Draft.InvoiceNumber)
+	return view.OutgoingInvoice(ctx, &c.session, id, profile, c.request.URL.Query().Has("profile"))
 }
 
-// creditNoteDocument writes a credit note in a document format. Its invoice cannot change while it exists.
-func (c *call) creditNoteDocument(ctx context.Context) (int, fileResponse, error) {
+// outgoingCreditNote is outgoingInvoice for a credit note.
+func (c *call) outgoingCreditNote(ctx context.Context, lineBytes int) (view.Outgoing, error) {
 	profile, err := c.profile()
 	if err != nil {
-		return 0, fileResponse{}, err
+		return view.Outgoing{}, err
 	}
 	id, err := c.id("credit_note_id")
 	if err != nil {
-		return 0, fileResponse{}, err
+		return view.Outgoing{}, err
 	}
 	note, err := c.session.Tenant.CreditNote(ctx, id)
 	if err != nil {
-		return 0, fileResponse{}, err
+		return view.Outgoing{}, err
 	}
-	if err := c.prepareDocument(ctx, profile, note.Invoice); err != nil {
-		return 0, fileResponse{}, err
+	if err := c.reserveDocument(ctx, note.Invoice, lineBytes); err != nil {
+		return view.Outgoing{}, err
 	}
-	credited, err := c.session.Tenant.Invoice(ctx, note.Invoice)
+	return view.OutgoingCreditNote(ctx, &c.session, &note, profile, c.request.URL.Query().Has("profile"))
+}
+
+// invoiceDocument returns an invoice as an XML document.
+func (c *call) invoiceDocument(ctx context.Context) (int, fileResponse, error) {
+	return xmlDocument(c.outgoingInvoice(ctx, documentLineBytes))
+}
+
+// creditNoteDocument returns a credit note as an XML document.
+func (c *call) creditNoteDocument(ctx context.Context) (int, fileResponse, error) {
+	return xmlDocument(c.outgoingCreditNote(ctx, documentLineBytes))
+}
+
+// xmlDocument returns the document as a file that is named after its number.
+func xmlDocument(o view.Outgoing, err error) (int, fileResponse, error) {
 	if err != nil {
 		return 0, fileResponse{}, err
 	}
-	credit := view.CreditNote(note)
-	return writeDocument(profile, document.Document{ID: id.String(), Draft: &credited.Draft, Seller: &c.session.Account.Profile, Credit: &credit}, credit.CreditNoteNumber)
+	if o.XML == nil {
+		return 0, fileResponse{}, errNoProfile()
+	}
+	return http.StatusOK, fileResponse{view.XMLFile(o.Number(), o.XML)}, nil
 }
 
-// writeDocument returns the document as a file that is named after its number.
-func writeDocument(profile document.Profile, d document.Document, number string) (int, fileResponse, error) {
-	text, err := document.Write(profile, d)
-	if incomplete, ok := errors.AsType[*document.IncompleteError](err); ok {
-		return 0, fileResponse{}, faultsError(api.CodeInvoiceIncomplete, incomplete.Findings.Faults())
+// invoicePDF returns an invoice as pages for people.
+func (c *call) invoicePDF(ctx context.Context) (int, fileResponse, error) {
+	o, err := c.outgoingInvoice(ctx, view.PrintedLineBytes)
+	if err != nil {
+		return 0, fileResponse{}, err
 	}
-	return http.StatusOK, fileResponse{view.XMLFile(number, text)}, err
+	file, err := c.Printer.Outgoing(ctx, &c.session, &o)
+	return http.StatusOK, fileResponse{file}, err
 }
 
-// addProfile adds what a document format needs to the result of a preflight, and the totals of the document. Its findings replace advice
-// of the same rule, which names the rules of several formats.
-func (c *call) addProfile(out *api.Preflight, profile document.Profile, draft *api.Draft) {
-	d := document.Document{Draft: draft, Seller: &c.session.Account.Profile}
-	findings := document.Check(profile, d)
-	out.Complete, out.Missing, out.Computed = len(findings) == 0, findings.Paths(), document.Totals(profile, d)
-	for _, finding := range findings {
-		others := slices.DeleteFunc(out.Warnings[finding.Path], func(known api.Fault) bool { return known.Rule == finding.Rule })
-		out.Warnings[finding.Path] = append(others, finding.Fault)
+// creditNotePDF returns a credit note as pages for people.
+func (c *call) creditNotePDF(ctx context.Context) (int, fileResponse, error) {
+	o, err := c.outgoingCreditNote(ctx, view.PrintedLineBytes)
+	if err != nil {
+		return 0, fileResponse{}, err
 	}
+	file, err := c.Printer.Outgoing(ctx, &c.session, &o)
+	return http.StatusOK, fileResponse{file}, err
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
+	"quittance/internal/secret"
+	"quittance/internal/service"
+	"quittance/internal/store"
 )
 
 // documentRows are the cases of both documents; the company's profile is empty in the table of operations.
@@ -39,7 +42,7 @@ func withProfile(name string) func(*testing.T, *company, *request) {
 // withReason gives a credit note the reason that the UAE ask for.
 func withReason(t *testing.T, c *company, r *request) {
 	t.Helper()
-	note, isNote := strings.CutSuffix(r.path, "/document")
+	note, isNote := strings.CutSuffix(strings.TrimSuffix(r.path, ".pdf"), "/document")
 	if isNote && strings.HasPrefix(note, creditNotes) {
 		c.send(t, request{method: http.MethodPatch, path: note, body: `{"reason_code":"DL8.61.1.D"}`, token: c.token(t)}).want(t, http.StatusOK, "")
 	}
@@ -117,5 +120,72 @@ func TestPreflightForProfile(t *testing.T) {
 		c.send(t, keyed).want(t, http.StatusOK, "")
 		keyed.path = path + "?profile=bis3"
 		c.send(t, keyed).want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
+	})
+}
+
+// TestConnectionWithProfile checks that over a connection with a document format a draft needs what the format needs, in the invoice, in lists, in
+// preflight and on submission; and that the document that was sent is returned as it was sent, whatever changes afterwards.
+func TestConnectionWithProfile(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		c := s.company(t)
+		connection := c.connectIn(t, "pint-ae")
+		wantRaw(t, c.get(t, "/api/v1/client/account"), "/data/connection/profile", `"pint-ae"`)
+		path := invoices + "/" + c.draft(t, c.numbered(""))
+		for _, a := range []response{c.get(t, path), c.post(t, invoices+"/preflight", c.numbered(""))} {
+			wantRaw(t, a, "/data/complete", "false")
+			wantRaw(t, a, "/data/warnings/seller.legal_name/0/rule_id", `"ibr-006"`)
+		}
+		list := c.get(t, invoices)
+		wantRaw(t, list, "/data/0/complete", "false")
+		if count, whole := list.raw(t, "/data/0/missing"), c.get(t, path).raw(t, "/data/missing"); count != whole {
+			t.Errorf("missing is %s in the list, and %s in the invoice", count, whole)
+		}
+		refused := c.post(t, path+"/submit", "")
+		refused.want(t, http.StatusUnprocessableEntity, api.CodeInvoiceIncomplete)
+		wantRaw(t, refused, "/error/details/seller.tax_registration_number/0/rule_id", `"ibr-134-ae"`)
+
+		c.setProfile(t, emiratiProfile())
+		wantRaw(t, c.get(t, path), "/data/complete", "true")
+		wantRaw(t, c.get(t, invoices), "/data/0/complete", "true")
+		before := c.get(t, path+"/document")
+		before.want(t, http.StatusOK, "")
+		c.post(t, path+"/submit", "").want(t, http.StatusOK, "")
+		moved := emiratiProfile()
+		moved.Street = new("Elsewhere 2")
+		c.setProfile(t, moved)
+		if _, err := c.db.DisableConnection(t.Context(), connection); err != nil {
+			t.Fatal(err)
+		}
+		c.connectIn(t, "bis3")
+		for _, query := range []string{"", "?profile=pint-ae"} {
+			if after := c.get(t, path+"/document"+query); after.text != before.text {
+				t.Errorf("%q: the document has changed from %s to %s", query, before.text, after.text)
+			}
+		}
+		wantRaw(t, c.get(t, path), "/data/complete", "true") // it was complete when it was sent
+	})
+}
+
+// TestUnsupportedDraft checks that a draft that the adapter of the connection cannot send is incomplete wherever it is shown, for the reason for
+// which its submission is refused.
+func TestUnsupportedDraft(t *testing.T) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
+		c := s.company(t)
+		c.activate(t, store.NewConnection{Kind: "e-invoice-be", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL, Format: "bis3", Credential: secret.New("key")})
+		profile := emiratiProfile()
+		profile.TaxRegistrationNumber, profile.BuyerReference = new("AE135790246801003"), new("PO-7")
+		c.setProfile(t, profile)
+		body := c.numbered("")
+		path := invoices + "/" + c.draft(t, body)
+		for _, a := range []response{c.get(t, path), c.post(t, invoices+"/preflight", body)} {
+			wantRaw(t, a, "/data/complete", "false")
+			wantRaw(t, a, "/data/missing", `["currency"]`)
+			wantRaw(t, a, "/data/warnings/currency/0/rule", `"not_supported"`)
+		}
+		wantRaw(t, c.get(t, invoices), "/data/0/missing", `["currency"]`)
+		wantRaw(t, c.post(t, invoices+"/preflight?profile=pint-ae", body), "/data/warnings/currency", "")
+		a := c.post(t, path+"/submit", "")
+		a.want(t, http.StatusUnprocessableEntity, api.CodeInvoiceIncomplete)
+		wantRaw(t, a, "/error/details/currency/0/rule", `"not_supported"`)
 	})
 }

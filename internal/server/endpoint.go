@@ -13,11 +13,12 @@ import (
 	"strconv"
 	"strings"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/fairlimit"
-	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
+	"quittance/internal/tabular"
 )
 
 // call is one request to the API.
@@ -65,6 +66,18 @@ func (c *call) checkExists(ctx context.Context) error {
 			_, err = c.session.Tenant.Subscription(ctx, id)
 		case "delivery_id":
 			_, err = c.session.Tenant.Delivery(ctx, id)
+		case "api_key_id":
+			_, err = c.session.Tenant.APIKey(ctx, id)
+		case "user_id":
+			_, err = c.session.Tenant.User(ctx, id)
+		case "session_id":
+			_, err = c.session.Tenant.SessionRecord(ctx, c.session, id)
+		case "customer_id":
+			_, err = c.session.Tenant.Customers().Entry(ctx, id)
+		case "item_id":
+			_, err = c.session.Tenant.Items().Entry(ctx, id)
+		case "invitation_id":
+			_, err = c.session.Tenant.Invitation(ctx, id)
 		}
 		if err != nil {
 			return err
@@ -136,9 +149,9 @@ func withPatch[Target, Out any](handle func(c *call, ctx context.Context) (statu
 }
 
 // run checks a request and calls the handler of its route. The errors come in this order, which clients rely on: 401,
-// 429, 415, 413, 400, then 404, 422 and 409 from the handler.
+// 429, 403, 415, 413, 400, then 404, 422 and 409 from the handler.
 func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body any, err error) {
-	if rt.public {
+	if rt.needs == access.Public {
 		err = c.ticket.acquire(ctx)
 	} else {
 		c.session, err = s.authenticate(ctx, c)
@@ -146,17 +159,24 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	if err != nil {
 		return 0, nil, err
 	}
-	if !rt.public {
+	ctx = store.WithActor(ctx, c.session.Actor(store.MeansAPI, s.source(c.request), c.header.Get(api.HeaderRequestID)))
+	if rt.needs != access.Public {
 		limit, err := s.calls.Spend(c.session.Digest)
 		c.setLimitHeaders(limit)
 		if err != nil {
 			return 0, nil, err
+		}
+		if !c.session.Permissions.Has(rt.needs) {
+			return 0, nil, newAPIError(api.CodeForbidden)
 		}
 	}
 	if rt.takesBody() {
 		if err := c.readBody(ctx, rt); err != nil {
 			return 0, nil, err
 		}
+	}
+	if err := c.refuseMisplacedKey(); err != nil {
+		return 0, nil, err
 	}
 	if err := checkQuery(c.request, rt.query); err != nil {
 		return 0, nil, err
@@ -174,50 +194,28 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	return c.serveIdempotent(ctx, rt, key)
 }
 
-// authenticate returns the session of the caller.
-func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, error) {
-	presented := bearer(c.request)
-	if !presented.presented {
-		return store.Session{}, newAPIError(api.CodeUnauthenticated)
-	}
-	session, err := c.ticket.authenticate(ctx, presented.digest, s.DB.Authenticate)
-	if errors.Is(err, store.ErrNotFound) {
-		return store.Session{}, newAPIError(api.CodeUnauthenticated)
-	}
-	return session, err
-}
-
-// bearer returns the token that a request presents (RFC 6750, section 2.1).
-func bearer(r *http.Request) credential {
-	values := r.Header.Values("Authorization")
-	if len(values) != 1 {
-		return credential{}
-	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return credential{}
-	}
-	return credential{digest: secret.Digest(secret.New(token)), presented: true}
-}
-
 // readBody reads and parses the body: 415, 413, 400.
 func (c *call) readBody(ctx context.Context, rt *route) error {
 	needsBody := rt.operation.in != reflect.TypeFor[noBody]()
-	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
+	most := c.MaxBody
+	if rt.takesFile() {
+		most = tabular.MaxBytes
+	}
+	body := http.MaxBytesReader(nil, c.request.Body, most)
 	var first [1]byte
 	c.ticket.release()
 	n, err := io.ReadFull(body, first[:])
 	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
-		if needsBody {
+		if needsBody && !rt.takesFile() {
 			_, err := strictjson.Parse(nil)
 			return malformedBody(err)
 		}
 		return c.ticket.acquire(ctx)
 	}
-	if !jsonMediaType(c.request.Header, rt.mediaTypes) {
+	if !hasMediaType(c.request.Header, rt.bodyTypes()) {
 		return newAPIError(api.CodeUnsupportedMediaType)
 	}
-	if c.request.ContentLength > c.MaxBody {
+	if c.request.ContentLength > most {
 		return newAPIError(api.CodePayloadTooLarge)
 	}
 	raw, restErr := c.ticket.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
@@ -233,7 +231,9 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 	if err := c.ticket.acquire(ctx); err != nil {
 		return err
 	}
-	c.raw = raw
+	if c.raw = raw; rt.takesFile() {
+		return nil
+	}
 	if c.body, err = strictjson.Parse(c.raw); err != nil {
 		return malformedBody(err)
 	}
@@ -241,8 +241,8 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 	return nil
 }
 
-// jsonMediaType reports whether the Content-Type is JSON in UTF-8 or one of the other accepted types.
-func jsonMediaType(header http.Header, accepted []string) bool {
+// hasMediaType reports whether the Content-Type is one of the accepted types, without an encoding and, for a text, in UTF-8.
+func hasMediaType(header http.Header, accepted []string) bool {
 	values := header.Values("Content-Type")
 	if len(values) != 1 || header.Get("Content-Encoding") != "" && !strings.EqualFold(header.Get("Content-Encoding"), "identity") {
 		return false
@@ -254,7 +254,7 @@ func jsonMediaType(header http.Header, accepted []string) bool {
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return false
 	}
-	return mediaType == "application/json" || slices.Contains(accepted, mediaType)
+	return slices.Contains(accepted, mediaType)
 }
 
 // checkQuery rejects a query that cannot be parsed, and a parameter that is repeated or unknown: a misspelled filter must not

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // healthStatus is the response of the health checks.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -15,10 +14,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/secret"
 	"quittance/internal/source"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // ServeHTTP responds to one request and writes its line into the log.
@@ -75,6 +76,9 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		written = s.write(w, r, status, text)
 	}
 	s.logRequest(r, rt, c, status, code, written, s.Now().Sub(started), err)
+	if isStreamed && code == "" && err != nil {
+		panic(http.ErrAbortHandler) // ends the connection, because the response looks complete otherwise
+	}
 }
 
 // errorResponse returns the response for an error and sets its header fields.
@@ -159,7 +163,7 @@ func (c *call) overLimit(err error) error {
 	switch {
 	case unknown != nil:
 		return unknown
-	case !rt.public && !bearer(c.request).presented:
+	case rt.needs != access.Public && !bearer(c.request).presented:
 		return newAPIError(api.CodeUnauthenticated)
 	}
 	c.setLimitHeaders(limited.Limit)
@@ -211,7 +215,10 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		slog.Int("status", status), slog.Int("bytes", written), slog.Int64("duration_us", duration.Microseconds()),
 		slog.String("source", s.source(r)),
 	}
-	if !c.session.User.IsZero() {
+	switch {
+	case c.session.Key != nil:
+		attributes = append(attributes, slog.Any("account", c.session.Account.ID), slog.Any("key", c.session.Key.ID))
+	case !c.session.User.IsZero():
 		attributes = append(attributes, slog.Any("account", c.session.Account.ID), slog.Any("user", c.session.User))
 	}
 	if code != "" {
@@ -224,10 +231,10 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 	s.Log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// requestID returns the caller's own id if it is fit for logs, and otherwise a new one.
+// requestID returns the caller's own id if it is fit for logs, and otherwise a new one. An API key would be logged with it.
 func (s *Server) requestID(r *http.Request) string {
 	if given := r.Header.Get(api.HeaderRequestID); 1 <= len(given) && len(given) <= 128 && strings.Trim(given,
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" {
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !secret.ContainsAPIKey([]byte(given)) {
 		return given
 	}
 	return s.newRequestID()
@@ -243,28 +250,4 @@ func (s *Server) newRequestID() string {
 
 // source returns the address of the client: that of the peer, or the last untrusted one of X-Forwarded-For if the peer is a
 // trusted proxy. Some proxies write ports after the addresses.
-func (s *Server) source(r *http.Request) string {
-	host, known := source.ParseAddr(r.RemoteAddr)
-	if !known {
-		return r.RemoteAddr
-	}
-	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for n := len(forwarded) - 1; n >= 0 && trusted(s.TrustedProxies, host); n-- {
-		next, ok := source.ParseAddr(strings.TrimSpace(forwarded[n]))
-		if !ok {
-			break
-		}
-		host = next
-	}
-	return host.String()
-}
-
-// trusted reports whether an address belongs to a trusted proxy.
-func trusted(proxies []netip.Prefix, address netip.Addr) bool {
-	for _, prefix := range proxies {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Server) source(r *http.Request) string { return source.OfRequest(r, s.TrustedProxies) }

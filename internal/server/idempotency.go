@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // The headers of an idempotent call (IETF draft-ietf-httpapi-idempotency-key-header).
@@ -108,11 +108,18 @@ func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context,
 	return status, out, nil
 }
 
-// storable returns a response without values that are shown only once: signing secrets are not stored in clear text, so a
-// repeat has none.
+// storable returns a response without values that are shown only once: signing secrets, API keys and the links of invitations are not
+// stored in clear text, so a repeat has none.
 func storable(body any) any {
-	if created, ok := body.(api.Data[api.NewSubscription]); ok {
+	switch created := body.(type) {
+	case api.Data[api.NewSubscription]:
 		created.Data.Secret = ""
+		return created
+	case api.Data[api.NewAPIKey]:
+		created.Data.Key = ""
+		return created
+	case api.Data[api.NewInvitation]:
+		created.Data.URL = ""
 		return created
 	}
 	return body

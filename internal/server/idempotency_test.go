@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestIdempotencyKeysDoNotBlock checks that, while a write of another company is in progress, calls with an idempotency

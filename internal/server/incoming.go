@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvoice], error) {
@@ -41,6 +41,9 @@ func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvo
 		return 0, out, err
 	}
 	out.Data.Parsed, out.Data.ParseError, err = view.ReadDocument(ctx, c.session.Tenant, &found.Revision)
+	if found.Size != nil { // the document itself is not in memory any more
+		c.ticket.releaseBytes(min(int(*found.Size), c.ticket.bytes))
+	}
 	return http.StatusOK, out, err
 }
 
@@ -101,5 +104,35 @@ func (c *call) readAttachment(ctx context.Context) (int, fileResponse, error) {
 		return 0, fileResponse{}, err
 	}
 	file, err := view.ReadAttachment(ctx, c.session.Tenant, &r, c.path["attachment"])
+	return http.StatusOK, fileResponse{file}, err
+}
+
+// incomingPDF returns the latest revision of an incoming e-invoice as pages for people.
+func (c *call) incomingPDF(ctx context.Context) (int, fileResponse, error) {
+	id, err := c.id("incoming_invoice_id")
+	if err != nil {
+		return 0, fileResponse{}, err
+	}
+	found, err := c.session.Tenant.IncomingInvoice(ctx, id)
+	if err != nil {
+		return 0, fileResponse{}, err
+	}
+	return c.printRevision(ctx, &found.Revision)
+}
+
+// revisionPDF is incomingPDF for the revision that the path names.
+func (c *call) revisionPDF(ctx context.Context) (int, fileResponse, error) {
+	r, _, err := c.revision(ctx)
+	if err != nil {
+		return 0, fileResponse{}, err
+	}
+	return c.printRevision(ctx, &r)
+}
+
+func (c *call) printRevision(ctx context.Context, r *store.Revision) (int, fileResponse, error) {
+	if err := c.reserveResponse(view.DocumentBytes(r)); err != nil {
+		return 0, fileResponse{}, err
+	}
+	file, err := c.Printer.Received(ctx, &c.session, r)
 	return http.StatusOK, fileResponse{file}, err
 }

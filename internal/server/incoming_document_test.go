@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // ublInvoice returns a UBL invoice with some content.

@@ -4,12 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
-	"quittance/sdk/go/api"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *system) offerPurchase(t *testing.T) {
 	}
 }
 
-// anIncoming waits for the incoming e-invoice of a company, and returns its id and its only revision.
+// anIncoming waits for the incoming e-invoice of a company, its first, and returns its id and its only revision.
 func anIncoming(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	ids := map[string]string{"revision": "1"}
@@ -41,7 +42,9 @@ func anIncoming(t *testing.T, c *company) map[string]string {
 		if a.raw(t, "/data/0") == "" {
 			return false
 		}
-		ids["incoming_invoice_id"] = a.textAt(t, "/data/0/id")
+		for n := 0; a.raw(t, fmt.Sprintf("/data/%d", n)) != ""; n++ {
+			ids["incoming_invoice_id"] = a.textAt(t, fmt.Sprintf("/data/%d/id", n))
+		}
 		return true
 	})
 	return ids
@@ -78,6 +81,7 @@ var incomingOperations = []operation{
 			wantRaw(t, a, "/data/parse_error", "null")
 		}},
 	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/document.pdf", ids: incomingID, rows: receivedPDFRows},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions", ids: incomingID, rows: []row{
 		{name: "the only one", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/pagination/total", "1")
@@ -91,6 +95,7 @@ var incomingOperations = []operation{
 			wantRetained(t, a)
 		}},
 	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document.pdf", ids: anIncoming, rows: receivedPDFRows},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/attachments/{attachment}", ids: anAttachment, rows: []row{
 		{name: "the file", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			if a.text != "hours\n" || a.header.Get("Content-Type") != "text/csv" || a.header.Get("Content-Disposition") != "attachment; filename=sheet.csv" ||

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // controlPurchase adds a purchase document to the provider sandbox over its HTTP API, as a user of the sandbox does.

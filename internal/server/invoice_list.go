@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // invoiceQuery are the query parameters of the list of invoices, in addition to those for paging.
@@ -39,12 +39,30 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	if err != nil {
 		return 0, out, err
 	}
+	seller := c.seller()
+	if err := view.Of(c.session.Tenant).AddNeeds(ctx, found.Entries, seller, c.reserveLargest()); err != nil {
+		return 0, out, err
+	}
 	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
 	for n := range found.Entries {
-		out.Data = append(out.Data, view.InvoiceSummary(found.Entries[n], &c.session.Account.Profile))
+		out.Data = append(out.Data, view.InvoiceSummary(found.Entries[n], seller))
 	}
 	return http.StatusOK, out, nil
+}
+
+// reserveLargest returns a function that reserves the memory to parse a document of the given size in bytes. Documents are parsed one
+// after the other, so only the largest counts.
+func (c *call) reserveLargest() func(bytes int) error {
+	reserved := 0
+	return func(bytes int) error {
+		if bytes <= reserved {
+			return nil
+		}
+		more := bytes - reserved
+		reserved = bytes
+		return c.reserveResponse(decodedFactor * more)
+	}
 }
 
 // invoiceFilter reads the filters and the order of the list of invoices.

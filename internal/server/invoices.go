@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/internal/submission"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Invoice], error) {
@@ -44,13 +46,19 @@ func (c *call) preflight(ctx context.Context, draft api.Draft, faults api.Faults
 	if !holder.IsZero() {
 		invoice.WarnNumber(warnings, holder.String())
 	}
-	missing, totals := invoice.Missing(&draft), invoice.Compute(&draft)
-	out := api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
-		Warnings: warnings,
-		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}
-	if profile != "" {
-		c.addProfile(&out.Data, profile, &draft)
+	d := document.Document{Draft: &draft, Seller: &c.session.Account.Profile}
+	out := api.Data[api.Preflight]{Data: api.Preflight{Warnings: warnings}}
+	seller := c.seller()
+	if profile != seller.Format {
+		seller = view.Seller{Profile: d.Seller, Format: profile}
 	}
+	if out.Data.Missing = seller.Needs(d.Draft, warnings); profile != "" {
+		out.Data.Computed = document.Totals(profile, d)
+	} else {
+		totals := invoice.Compute(&draft)
+		out.Data.Computed = api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}
+	}
+	out.Data.Complete = len(out.Data.Missing) == 0
 	// A preflight has no effect: with an idempotency key, only the response is stored.
 	return perform(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
 		return http.StatusOK, out, nil
@@ -64,6 +72,11 @@ func amount(a *invoice.Amount) *api.Amount {
 	return new(api.Amount(a.String()))
 }
 
+// seller returns what the company's drafts need for submission.
+func (c *call) seller() view.Seller {
+	return view.SellerOf(&c.session.Account, submission.Unsupported(&c.session.Account))
+}
+
 // checkDraft returns an error with all faults of a draft: those that decoding found, and those that only the domain knows.
 func checkDraft(draft *api.Draft, faults api.Faults) error {
 	return faultsError(api.CodeValidationFailed, faults.With(invoice.Faults(draft)))
@@ -72,7 +85,7 @@ func checkDraft(draft *api.Draft, faults api.Faults) error {
 // invoice returns the response for an invoice and sets its entity tag.
 func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
 	c.header.Set("ETag", entityTag(i.Version))
-	return api.Data[api.Invoice]{Data: view.Invoice(i, &c.session.Account.Profile)}
+	return api.Data[api.Invoice]{Data: view.Invoice(i, c.seller())}
 }
 
 // entityTag returns the entity tag of a version.
@@ -99,11 +112,15 @@ func (c *call) submit(ctx context.Context) (int, api.Data[api.Invoice], error) {
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	status := http.StatusOK
-	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
-		status = http.StatusAccepted // the outcome is not known
+	return submitStatus(submitted.Submission), c.invoice(submitted), nil
+}
+
+// submitStatus returns the status of the response to a submit with this result.
+func submitStatus(s *store.Submission) int {
+	if s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
+		return http.StatusAccepted // the outcome is not known
 	}
-	return status, c.invoice(submitted), nil
+	return http.StatusOK
 }
 
 // draftDecoder applies merge patches to drafts.
@@ -173,25 +190,38 @@ func (c *call) matches(version int64) bool {
 	return false
 }
 
-// historyPerPage is the default page size of the history of one invoice: most have one page.
+// historyPerPage is the default page size of the history of one invoice or credit note: most have one page.
 const historyPerPage = maxPerPage
 
-// history returns the invoice and the page of a request for its history.
-func (c *call) history() (id store.ID, page, perPage int, err error) {
+// history returns the history of what the path parameter names, and the page of it that the query names.
+func (c *call) history(parameter string, of func(store.ID) view.History) (history view.History, page, perPage int, err error) {
 	if page, perPage, err = c.page(historyPerPage); err != nil {
-		return id, 0, 0, err
+		return history, 0, 0, err
 	}
-	id, err = c.id("invoice_id")
-	return id, page, perPage, err
+	id, err := c.id(parameter)
+	return of(id), page, perPage, err
+}
+
+func (c *call) invoiceHistory() (history view.History, page, perPage int, err error) {
+	return c.history("invoice_id", view.OfInvoice)
 }
 
 func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
+	return c.submissionList(ctx, c.invoiceHistory)
+}
+
+func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
+	return c.evidenceList(ctx, c.invoiceHistory)
+}
+
+// submissionList returns a page of the submissions in a history.
+func (c *call) submissionList(ctx context.Context, of func() (view.History, int, int, error)) (int, api.List[api.SubmissionRecord], error) {
 	var out api.List[api.SubmissionRecord]
-	id, page, perPage, err := c.history()
+	history, page, perPage, err := of()
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := view.Of(c.session.Tenant).SubmissionHistory(ctx, id, page, perPage)
+	found, err := view.Of(c.session.Tenant).SubmissionHistory(ctx, history, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -200,13 +230,14 @@ func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.Submissio
 	return http.StatusOK, out, nil
 }
 
-func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
+// evidenceList returns a page of the evidence in a history.
+func (c *call) evidenceList(ctx context.Context, of func() (view.History, int, int, error)) (int, api.List[api.Evidence], error) {
 	var out api.List[api.Evidence]
-	id, page, perPage, err := c.history()
+	history, page, perPage, err := of()
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := view.Of(c.session.Tenant).EvidenceHistory(ctx, id, page, perPage)
+	found, err := view.Of(c.session.Tenant).EvidenceHistory(ctx, history, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/server"
-	"quittance/sdk/go/api"
 )
 
 // complete is a draft that has no missing fields and no warnings.
@@ -129,7 +129,8 @@ var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", 
 func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
-	isFile := a.status == http.StatusOK && (strings.Contains(a.request.path, "/attachments/") || strings.Contains(a.request.path, "/document?profile="))
+	isDocument := strings.Contains(a.request.path, "/document") && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json")
+	isFile := a.status == http.StatusOK && (strings.Contains(a.request.path, "/attachments/") || strings.Contains(a.request.path, "/export") || isDocument)
 	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 	if isFile {
 		headers["Content-Type"], headers["Content-Security-Policy"] = a.header.Get("Content-Type"), "default-src 'none'; sandbox"
@@ -187,7 +188,7 @@ func checkRefusal(t testing.TB, a response) {
 	}
 	for path, detail := range body.Error.Details {
 		switch {
-		case path == "invoice_id", *body.Error.Code == api.CodeLimitReached && (path == "quota" || path == "limit"):
+		case path == "invoice_id", path == "credit_note_id", *body.Error.Code == api.CodeLimitReached && (path == "quota" || path == "limit"):
 		case *body.Error.Code == api.CodeMalformedRequest && (path == "line" || path == "column"):
 			if !wholeSeconds.Match(detail) {
 				t.Errorf("%.200s: the %s of a malformed body is %s", name, path, detail)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/connlimit"
+	"quittance/internal/source"
 )
 
 // connectionsPerRequest is the ratio of open connections to concurrent requests.
@@ -58,7 +59,7 @@ func connectionLimits(config *Config) connlimit.Config {
 		perSource = max(leastSource, total/sourcePart)
 	}
 	return connlimit.Config{Total: total, PerSource: perSource, Closed: config.ConnectionClosed,
-		Exempt: func(address netip.Addr) bool { return trusted(config.TrustedProxies, address) }}
+		Exempt: func(address netip.Addr) bool { return source.Within(address, config.TrustedProxies) }}
 }
 
 // Connections is how many connections are open.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // wantSummary fails the test unless row is the list entry of whole: all its fields except the items, and their number.

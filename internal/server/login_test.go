@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/service"
-	"quittance/sdk/go/api"
 )
 
 // login tries to log in through proxies.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quittance/client/api"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 // malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule, and what

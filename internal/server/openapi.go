@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,13 +11,19 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/document"
-	"quittance/sdk/go/api"
+	"quittance/internal/tabular"
 )
+
+// OpenAPI returns the API document of a version of the service without starting one, for programs that generate code from it.
+func OpenAPI(version string) ([]byte, error) { return openAPIDocument(routes(), version) }
 
 // openAPIDocument generates the OpenAPI 3.1 document from the route table and the types of package api.
 func openAPIDocument(routes []route, version string) ([]byte, error) {
@@ -28,13 +35,17 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}},
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 		Components: &huma.Components{Schemas: components.all(), SecuritySchemes: map[string]*huma.SecurityScheme{
-			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login."}}},
+			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login, or an API key."}}},
 		Tags: []*huma.Tag{
 			{Name: "Authentication", Description: "Logging in and out, passwords, and the account."},
+			{Name: "API keys", Description: "The credentials of machines."},
+			{Name: "Users", Description: "The people of the company, their roles, and invitations."},
 			{Name: "Invoices", Description: "Drafts, their one submission, its four states, and the evidence of what the provider said."},
 			{Name: "Credit notes", Description: "Internal drafts that credit an invoice."},
 			{Name: "Incoming e-invoices", Description: "Purchase documents retained from the provider, with their revisions."},
+			{Name: "Customers and items", Description: "The customer book and the item catalogue, from which drafts are filled."},
 			{Name: "Webhooks", Description: "Signed callbacks: subscriptions, events, deliveries and their attempts."},
+			{Name: "Audit log", Description: "Who changed what, and when."},
 		},
 	}
 	for n := range routes {
@@ -62,7 +73,7 @@ func (rt *route) document(components schemas) *huma.Operation {
 	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
 		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}}
 	operation.Security = []map[string][]string{} // explicit: no authentication is required
-	if !rt.public {
+	if rt.needs != access.Public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
 	}
 	for _, found := range parameterName.FindAllStringSubmatch(rt.path, -1) {
@@ -94,8 +105,16 @@ func (rt *route) document(components schemas) *huma.Operation {
 }
 
 // idempotencyText describes the header Idempotency-Key.
-const idempotencyText = "Makes a repeat safe: the response to a successful request is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret. " +
+const idempotencyText = "Makes a repeat safe: the response to a successful request is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret or an API key. " +
 	"The same key with another request is refused with `idempotency_key_reused`."
+
+// words returns the values of an enumeration.
+func words[T ~string](list []T) (values []any) {
+	for _, word := range list {
+		values = append(values, string(word))
+	}
+	return values
+}
 
 // queryParameter describes a query parameter of the API; an unknown name gets a general description.
 func queryParameter(name string) *huma.Param {
@@ -117,8 +136,8 @@ func queryParameter(name string) *huma.Param {
 		return number("Entries a page, from 1; more than 100 is served as 100.", defaultPerPage)
 	case "limit":
 		return number("Most events to return, from 1; more than 100 is served as 100.", defaultPerPage)
-	case "after":
-		return text("The `next_cursor` of the previous call; absent for the beginning.")
+	case "dry_run":
+		return oneOf("`true` reads the file and stores nothing.", "true", "false")
 	case "submitted":
 		return oneOf("Only submitted invoices, or only drafts.", "true", "false")
 	case "attention":
@@ -128,12 +147,17 @@ func queryParameter(name string) *huma.Param {
 		param := text("Only invoices whose recipient's name holds this text, whatever the case of its letters.")
 		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxRecipientName)
 		return param
+	case "name":
+		param := text("Only entries that have this text, whatever the case of its letters, in the name, in recipient_name or recipient_network_id of a customer, or in item_code of an item.")
+		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxBookName)
+		return param
 	case "issue_date_from", "issue_date_to":
 		param := text("Only invoices issued on this date or " + map[string]string{"issue_date_from": "later.", "issue_date_to": "earlier."}[name])
 		param.Schema.Format = "date"
 		return param
-	case "updated_since":
-		param := text("Only invoices that changed at this time or later (RFC 3339; encode a plus sign as %2B).")
+	case "updated_since", "from", "to":
+		param := text(map[string]string{"updated_since": "Only invoices that changed at this time or later", "from": "Only acts at this time or later",
+			"to": "Only acts before this time"}[name] + " (RFC 3339; encode a plus sign as %2B).")
 		param.Schema.Format = "date-time"
 		return param
 	case "sort":
@@ -145,26 +169,36 @@ func queryParameter(name string) *huma.Param {
 		param.Schema.Default = "-created_at"
 		return param
 	case "profile":
-		var names []any
-		for _, profile := range document.Profiles {
-			names = append(names, string(profile))
-		}
-		return oneOf("Document format: `pint-ae` is Peppol PINT for the United Arab Emirates, `bis3` is Peppol BIS Billing 3.0.", names...)
+		return oneOf("Document format: `pint-ae` is Peppol PINT for the United Arab Emirates, `bis3` is Peppol BIS Billing 3.0. The default is that of the company's connection, if it has one.",
+			words(document.Profiles[:])...)
+	case "format":
+		return oneOf("File format: CSV (RFC 4180, UTF-8 with a byte order mark), which is the default, or XLSX.", string(tabular.CSV), string(tabular.XLSX))
+	case "rows":
+		return oneOf("What a row is: an invoice, which is the default, or one of its items with the fields of the invoice repeated, in the columns of an import.", rowsOfInvoices, rowsOfItems)
 	case "event":
-		kinds := make([]any, len(api.EventKinds))
-		for n, kind := range api.EventKinds {
-			kinds[n] = string(kind)
-		}
-		return oneOf("Only deliveries of this event kind.", kinds...)
+		return oneOf("Only deliveries of this event kind.", words(api.EventKinds[:])...)
 	case "state":
 		return oneOf("Only deliveries in this state.", string(api.DeliveryPending), string(api.DeliveryDelivered), string(api.DeliveryFailed), string(api.DeliveryBlocked))
 	default:
-		return text("Only entries with exactly this value.")
+		return text(cmp.Or(map[string]string{
+			"after":      "The `next_cursor` of the previous call; absent for the beginning.",
+			"sheet":      "Name of the worksheet of an XLSX file; the first one if absent.",
+			"actor":      "Only acts of this user (e-mail address) or API key (identifier), or of `administrator` or `system`.",
+			"act":        "Only this act, such as `draft.create`, or this family of acts, such as `draft`.",
+			"subject_id": "Only acts on what has this identifier, such as an invoice.",
+		}[name], "Only entries with exactly this value."))
 	}
 }
 
 // requestContent describes the body of a request.
 func (rt *route) requestContent(components schemas) map[string]*huma.MediaType {
+	if rt.takesFile() {
+		content := map[string]*huma.MediaType{}
+		for _, mediaType := range rt.mediaTypes {
+			content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}
+		}
+		return content
+	}
 	if !rt.operation.patch {
 		return jsonContent(components.request(rt.operation.in))
 	}
@@ -207,7 +241,11 @@ func (rt *route) responseContent(components schemas) map[string]*huma.MediaType 
 	if !rt.sendsFile() {
 		return jsonContent(components.response(rt.operation.out))
 	}
-	return map[string]*huma.MediaType{rt.fileMediaType(): {Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}}
+	content := map[string]*huma.MediaType{}
+	for mediaType := range strings.SplitSeq(rt.fileMediaType(), ", ") {
+		content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}
+	}
+	return content
 }
 
 // responseHeaders describes the header fields of the route's responses with a status.
@@ -231,7 +269,8 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 		headers["WWW-Authenticate"] = text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750).")
 	}
 	success, out := status < http.StatusMultipleChoices, rt.operation.out
-	if success && (out == reflect.TypeFor[api.Data[api.Invoice]]() || out == reflect.TypeFor[api.Data[api.CreditNote]]()) {
+	versioned := []reflect.Type{reflect.TypeFor[api.Data[api.Invoice]](), reflect.TypeFor[api.Data[api.CreditNote]](), reflect.TypeFor[api.Data[api.Customer]](), reflect.TypeFor[api.Data[api.CatalogueItem]]()}
+	if success && slices.Contains(versioned, out) {
 		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
 	}
 	if success && rt.sendsFile() {
@@ -250,8 +289,8 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 // commonCodes returns the errors that follow from the properties of a route.
 func (rt *route) commonCodes() []api.Code {
 	codes := []api.Code{api.CodeMalformedRequest}
-	if !rt.public {
-		codes = append(codes, api.CodeUnauthenticated, api.CodeRateLimited)
+	if rt.needs != access.Public {
+		codes = append(codes, api.CodeUnauthenticated, api.CodeRateLimited, api.CodeForbidden)
 	}
 	if parameterName.MatchString(rt.path) {
 		codes = append(codes, api.CodeNotFound)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // eventTexts describes each event.

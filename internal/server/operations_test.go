@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/service"
-	"quittance/sdk/go/api"
+	"quittance/internal/store"
 )
 
 // operation is what [TestEveryOperation] needs to know about an operation in addition to its route: how to make it succeed,
@@ -24,9 +25,7 @@ type operation struct {
 	body func(t *testing.T, c *company) string
 	// alone reports that each row needs its own company, because a success affects the other rows.
 	alone bool
-	// refused is the error code of an operation that never succeeds.
-	refused api.Code
-	rows    []row
+	rows  []row
 }
 
 // row is one case of an operation.
@@ -44,6 +43,7 @@ type row struct {
 func walkConfig(c *service.Config) {
 	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
 	c.Quotas.StoredBytes = maxStoredBytes
+	c.ExportRows = exportedRows
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
@@ -54,7 +54,7 @@ const (
 
 // operations has every operation of the service. [TestEveryOperation] requires every route, and every status and code that
 // the API document promises.
-var operations = slices.Concat(coreOperations, accountOperations, invoiceOperations, creditNoteOperations, incomingOperations, webhookOperations)
+var operations = slices.Concat(coreOperations, accountOperations, sessionOperations, secondFactorOperations, apiKeyOperations, userOperations, invoiceOperations, importOperations, recipientOperations, creditNoteOperations, incomingOperations, bookOperations, webhookOperations, auditOperations, exportOperations)
 
 // coreOperations are the operations that every integration needs, and those for operators.
 var coreOperations = []operation{
@@ -123,11 +123,36 @@ var loginRows = []row{
 	{name: "an unknown e-mail address", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = credentials("nobody@example.com", password)
 	}},
+	{name: "the right password without the second factor", status: http.StatusUnauthorized, code: api.CodeOTPRequired, prepare: func(t *testing.T, c *company, r *request) {
+		other := c.system.company(t)
+		other.enrolled(t)
+		r.body = fmt.Sprintf(`{"email":%q,"password":%q}`, other.email, password)
+	}},
 	{name: "the right password of a suspended account", status: http.StatusForbidden, code: api.CodeAccountSuspended, prepare: func(t *testing.T, c *company, _ *request) {
 		c.suspend(t)
 	}},
 	{name: "a wrong password of a suspended account", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
 		c.suspend(t)
+		r.body = credentials(c.email, "wrong")
+	}},
+	{name: "the right password where single sign-on is required", status: http.StatusForbidden, code: api.CodeSingleSignOnRequired, prepare: func(t *testing.T, c *company, _ *request) {
+		c.requireSignOn(t)
+	}},
+	{name: "the right password without a required second factor", status: http.StatusForbidden, code: api.CodeSecondFactorRequired, prepare: func(t *testing.T, c *company, _ *request) {
+		c.requireFactor(t)
+	}},
+	{name: "both factors where a second one is required", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		other := c.system.company(t)
+		app := other.enrolled(t)
+		other.requireFactor(t)
+		r.body = fmt.Sprintf(`{"email":%q,"password":%q,"otp":%q}`, other.email, password, app.code(t, 1))
+	}},
+	{name: "a wrong password where a second factor is required", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
+		c.requireFactor(t)
+		r.body = credentials(c.email, "wrong")
+	}},
+	{name: "a wrong password where single sign-on is required", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
+		c.requireSignOn(t)
 		r.body = credentials(c.email, "wrong")
 	}},
 	{name: "one login too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
@@ -137,6 +162,20 @@ var loginRows = []row{
 			c.send(t, wrong).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 		}
 	}},
+}
+
+func (c *company) requireSignOn(t *testing.T) {
+	t.Helper()
+	if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginSingleSignOn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *company) requireFactor(t *testing.T) {
+	t.Helper()
+	if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginSecondFactor); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (c *company) suspend(t *testing.T) {
@@ -329,6 +368,7 @@ func submitInProgress(t *testing.T, c *company, r *request) {
 	}))
 	c.disconnect(t)
 	c.connect(t, provider.URL, service.Sandbox)
+	c.confirmCreditNotes(t)
 	first, ended := *r, make(chan error, 1)
 	first.token = c.token(t)
 	ctx := t.Context()

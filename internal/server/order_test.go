@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
+	"quittance/internal/access"
 )
 
 // TestOrderOfErrors checks that of two errors in a request, the response reports the one that comes first in this
-// order: unknown route 404, 405, 401, 429, 415, 413, 400, unknown identifier 404, 422, 409. Each request here has
+// order: unknown route 404, 405, 401, 429, 403, 415, 413, 400, unknown identifier 404, 422, 409. Each request here has
 // two adjacent errors of that order.
 func TestOrderOfErrors(t *testing.T) {
 	const unknown = "/00000000-0000-7000-8000-00000000000f/submit"
@@ -38,6 +39,18 @@ func TestOrderOfErrors(t *testing.T) {
 				token := c.token(t)
 				c.exhaust(t, token)
 				return request{method: http.MethodPost, path: invoices, token: token, body: least, header: text}
+			}},
+			{"limit before role", 429, api.CodeRateLimited, func(t *testing.T, c *company) request {
+				viewer := c.colleague(t, access.Viewer)
+				token := viewer.token(t)
+				viewer.exhaust(t, token)
+				return request{method: http.MethodPost, path: invoices, token: token, body: least}
+			}},
+			{"role before media type", 403, api.CodeForbidden, func(t *testing.T, c *company) request {
+				return request{method: http.MethodPost, path: invoices, token: c.colleague(t, access.Viewer).token(t), body: tooLarge, header: text}
+			}},
+			{"role before identifier", 403, api.CodeForbidden, func(t *testing.T, c *company) request {
+				return request{method: http.MethodPost, path: invoices + unknown, token: c.colleague(t, access.Viewer).token(t)}
 			}},
 			{"media type before size", 415, api.CodeUnsupportedMediaType, func(t *testing.T, c *company) request {
 				return request{method: http.MethodPost, path: invoices, token: c.token(t), body: tooLarge, header: text}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quittance/internal/access"
 )
 
 // newPacedServer starts a server with a minimum rate and additional routes. The channel receives the status of each request
@@ -86,8 +88,9 @@ func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
 // TestHandlersHaveNoMinimumRate checks that the minimum rate applies to bodies and responses only: a handler may take
 // longer, and its context is not canceled.
 func TestHandlersHaveNoMinimumRate(t *testing.T) {
-	const grace = 500 * time.Millisecond
-	address, _ := newPacedServer(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
+	t.Parallel()
+	const grace = 2 * time.Second
+	address, _ := newPacedServer(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", needs: access.Public, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
 			select {
 			case <-ctx.Done():
@@ -110,7 +113,7 @@ func TestHandlersHaveNoMinimumRate(t *testing.T) {
 // TestSlowReaderIsDisconnected checks that a client that does not read its response loses the connection.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	large := strings.Repeat("x", 64<<20)
-	address, ended := newPacedServer(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
+	address, ended := newPacedServer(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", needs: access.Public, operation: operation{
 		serve: func(context.Context, *call) (int, any, error) { return http.StatusOK, large, nil }}})
 	conn := dial(t, address)
 	if _, err := io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -129,7 +132,7 @@ func TestUnexpectedBodiesAreNotRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	address, ended := newPacedServer(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
+	address, ended := newPacedServer(t, defaultPace, route{method: http.MethodDelete, path: "/thing", needs: access.Public, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil
 	})})
 	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing", "GET /api/v1/client/account", "DELETE /api/v1/client/account"} {

@@ -1,6 +1,6 @@
 package server
 
-import "quittance/sdk/go/api"
+import "quittance/client/api"
 
 // The bounds of a page.
 const (

@@ -34,7 +34,7 @@ type PageAdmission struct{ c *call }
 
 // Authenticate returns the session of a digest and takes a slot for its company; [store.ErrNotFound] if there is none.
 func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
-	return p.c.ticket.authenticate(ctx, digest, p.c.DB.Authenticate)
+	return p.c.ticket.authenticate(ctx, credential{digest: digest, presented: true}, p.c.DB.Authenticate)
 }
 
 // Acquire takes a slot for the request, unless it holds one.
@@ -59,7 +59,7 @@ func (p PageAdmission) Remember(digest [32]byte, company store.ID) {
 	p.c.admission.credentials.add(digest, company)
 }
 
-// credentialOf returns the credential of a request: a session of the console or a token of the API.
+// credentialOf returns the credential of a request: a session of the console, or a token or key of the API.
 func (s *Server) credentialOf(r *http.Request) (presented credential, console bool) {
 	path := r.URL.EscapedPath()
 	if s.Console == nil || isAPIPath(path) || s.isDocsPath(path) {
@@ -79,6 +79,9 @@ func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (re
 	}
 	c.session.User, c.session.Account.ID = served.User, served.Account
 	s.logRequest(c.request, &route{path: served.Route}, c, w.status, "", w.written, s.Now().Sub(started), served.Err)
+	if served.Broken {
+		panic(http.ErrAbortHandler) // ends the connection
+	}
 	return true
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"quittance"
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // documentation replaces the handler of the documentation. It responds with the path, and with 404 below /docs/none.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestQuotas checks that a company sees its quotas and their use, and that a call beyond a quota fails with the name of

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // The limit of a list page in bytes. Pages by number have rows of bounded length, and a hundred of them stay below the limit, so
@@ -49,8 +49,8 @@ func (c *call) reserveResponse(n int) error {
 type streamedResponse interface {
 	// bytes returns how much memory writing it takes, in addition to what is already reserved.
 	bytes() int
-	// write sends the response and returns the number of bytes that were written. After an error the response is shorter than its
-	// Content-Length, so that the client notices.
+	// write sends the response and returns the number of bytes that were written. After an error the connection ends, so that the client
+	// notices that the response is not complete.
 	write(ctx context.Context, w http.ResponseWriter, status int) (int, error)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // schemas are the component schemas of the API document. Requests and responses have separate schemas, although they share
@@ -36,7 +36,7 @@ func newSchemas(routes []route) schemas {
 	s.responses.Schema(reflect.TypeFor[api.Event[api.IncomingPayload]](), true, "")
 	for n := range routes {
 		if operation := routes[n].operation; !routes[n].hidden {
-			if operation.in != reflect.TypeFor[noBody]() {
+			if operation.in != reflect.TypeFor[noBody]() && operation.in != reflect.TypeFor[fileBody]() {
 				s.requests.Schema(operation.in, true, "")
 			}
 			if operation.out != reflect.TypeFor[noBody]() && !routes[n].sendsFile() {
@@ -101,6 +101,17 @@ func (s schemas) shape(schema *huma.Schema, t reflect.Type, request bool) {
 		}
 	}
 	slices.Sort(schema.Required)
+	if only, ok := resourceTypes()[t]; ok {
+		schema.Properties["resource_type"].Enum = []any{only}
+	}
+}
+
+// resourceTypes returns the resource type of the events that have one kind of payload, so that generated code can distinguish them by it.
+func resourceTypes() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[api.Event[api.SubmissionPayload]](): api.ResourceSubmission,
+		reflect.TypeFor[api.Event[api.IncomingPayload]]():   api.ResourceIncomingInvoice,
+	}
 }
 
 // decimalInput returns the schema of a decimal in a request: the number, or a string with its text. The bounds of the number also

@@ -19,9 +19,11 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/connlimit"
+	"quittance/internal/export"
 	"quittance/internal/router"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
 
@@ -52,6 +54,8 @@ type Config struct {
 	AnonymousRate int64
 	// Trial means that the server is a sandbox on a developer's machine, which is not tuned for many connections.
 	Trial bool
+	// PublicURL is the address at which people reach the service; "" for the host that a request names.
+	PublicURL account.PublicURL
 	// Secure means that clients speak TLS to this server, or to a proxy in front of it.
 	Secure bool
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
@@ -64,6 +68,12 @@ type Config struct {
 	Log *slog.Logger
 	// Observe is called for every request, for metrics, with its route ("" if there is none), status and duration.
 	Observe func(route, method string, status int, duration time.Duration)
+	// Printer makes PDF files. It is shared with the console, so that its limits are those of the process.
+	Printer *view.Printer
+	// Importer reads files with drafts. It is shared with the console, as Printer.
+	Importer *view.Importer
+	// Exporter makes files of lists. It is shared with the console, like Printer.
+	Exporter *export.Exporter
 	// Version is shown in the API document.
 	Version string
 	// Docs serves GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
@@ -84,6 +94,8 @@ type Served struct {
 	Account, User store.ID
 	// Err is the cause of an internal error; nil otherwise.
 	Err error
+	// Broken means that the response is not whole, so that the connection has to end.
+	Broken bool
 }
 
 // Server serves the API. It is safe for concurrent use.

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // onEngines runs a test against a system on each engine, or only on the first one with -short.
@@ -71,7 +71,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
 		PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}
@@ -151,14 +151,27 @@ func (s *system) connected(t testing.TB) *company {
 // connect activates a connection to a provider.
 func (c *company) connect(t testing.TB, url, environment string) {
 	t.Helper()
-	made, err := c.db.AddConnection(t.Context(), c.id, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url,
+	c.activate(t, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+}
+
+// connectIn activates a connection to the sandbox's provider with a document format.
+func (c *company) connectIn(t testing.TB, format string) store.ID {
+	t.Helper()
+	return c.activate(t, store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL, Format: format,
 		Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+}
+
+// activate adds a connection and activates it.
+func (c *company) activate(t testing.TB, add store.NewConnection) store.ID {
+	t.Helper()
+	made, err := c.db.AddConnection(t.Context(), c.id, add)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.db.ActivateConnection(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
+	return made.ID
 }
 
 // token creates a token, like a login but without hashing a password.
@@ -174,7 +187,7 @@ func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.db.CreateToken(t.Context(), c.user, secret.Digest(token), time.Now().Add(ttl)); err != nil {
+	if _, err := c.db.CreateToken(t.Context(), c.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(ttl), Means: store.LoginBySingleSignOn}); err != nil {
 		t.Fatal(err)
 	}
 	return token.Reveal()

@@ -148,14 +148,16 @@ func (t *ticket) charge(n int64) error {
 }
 
 // authenticate looks up the session of a credential. Meanwhile the ticket holds a slot: of the tenant if the credential was
-// accepted here before, otherwise an anonymous one. The error is [store.ErrNotFound] if the credential is not accepted.
-func (t *ticket) authenticate(ctx context.Context, digest [32]byte, lookUp func(context.Context, [32]byte) (store.Session, error)) (store.Session, error) {
+// accepted here before, otherwise an anonymous one. The error is [store.ErrNotFound] if the credential is not accepted, and a
+// [*store.SourceNetworkError] if it is not accepted from this source.
+func (t *ticket) authenticate(ctx context.Context, presented credential, lookUp func(context.Context, [32]byte) (store.Session, error)) (store.Session, error) {
 	if err := t.acquire(ctx); err != nil {
 		return store.Session{}, err
 	}
-	session, err := lookUp(ctx, digest)
-	if errors.Is(err, store.ErrNotFound) {
-		t.admission.credentials.remove(digest)
+	known := presented.recognizedBy(t.source)
+	session, err := lookUp(ctx, presented.digest)
+	if _, elsewhere := errors.AsType[*store.SourceNetworkError](err); elsewhere || errors.Is(err, store.ErrNotFound) {
+		t.admission.credentials.remove(known)
 		if limited := t.clearTenant(); limited != nil {
 			return store.Session{}, limited
 		}
@@ -164,7 +166,7 @@ func (t *ticket) authenticate(ctx context.Context, digest [32]byte, lookUp func(
 	if err != nil {
 		return store.Session{}, err
 	}
-	t.admission.credentials.add(digest, session.Account.ID)
+	t.admission.credentials.add(known, session.Account.ID)
 	return session, t.setTenant(ctx, session.Account.ID)
 }
 
@@ -172,7 +174,7 @@ func (t *ticket) authenticate(ctx context.Context, digest [32]byte, lookUp func(
 // the body arrives, so that a client that announces much and sends little reserves little. An anonymous request begins with a
 // small buffer.
 func (t *ticket) read(body io.Reader, announced int64) ([]byte, error) {
-	const smallBuffer, usualBuffer = 512, 64 << 10
+	const smallBuffer, usualBuffer, growth = 512, 64 << 10, 1 << 20 // the buffer of a large file is not doubled
 	first := smallBuffer
 	if !t.anonymous() {
 		first = int(max(min(announced+1, usualBuffer), smallBuffer)) // one more byte, so that the end is seen without growing
@@ -180,7 +182,7 @@ func (t *ticket) read(body io.Reader, announced int64) ([]byte, error) {
 	raw := []byte{}
 	for {
 		if len(raw) == cap(raw) {
-			more := max(first, cap(raw))
+			more := max(first, min(cap(raw), growth))
 			if err := t.reserveBytes(more); err != nil {
 				return nil, err
 			}

@@ -96,7 +96,7 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		s.ServeHTTP(w, r)
 		return w.Code
 	}
-	if _, err := db.CreateToken(t.Context(), user, secret.Digest(secret.New("known")), db.Now().Add(time.Hour)); err != nil {
+	if _, err := db.CreateToken(t.Context(), user, store.NewToken{Digest: secret.Digest(secret.New("known")), ExpiresAt: db.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusOK {

@@ -17,11 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
-	"quittance/sdk/go/api"
 )
 
 // inside is a text that may appear only in the log.
@@ -70,7 +71,7 @@ func TestInternalErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{serve: test.serve}})
+			running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public, operation: operation{serve: test.serve}})
 			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code)
 			if !strings.Contains(log.String(), `"my-id"`) {
 				t.Errorf("the log does not have the request id: %s", log.String())
@@ -110,7 +111,7 @@ func failsInside() { panic(inside) }
 func TestPanicInTransaction(t *testing.T) {
 	var log bytes.Buffer
 	var tenant *store.Tenant
-	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{
+	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
 			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 				failsInside()

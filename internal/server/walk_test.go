@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/server"
+	"quittance/internal/store/audittest"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // TestEveryOperation checks every operation with every documented response, over real HTTP. It fails for a route
@@ -21,7 +23,7 @@ import (
 func TestEveryOperation(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
-		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t), own: s.connected(t), other: s.connected(t)}
+		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t), audit: audittest.Read(t), own: s.connected(t), other: s.connected(t)}
 		table := map[string]*operation{}
 		for n := range operations {
 			table[operations[n].route] = &operations[n]
@@ -36,6 +38,7 @@ func TestEveryOperation(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) { w.walk(t, route, op) })
 		}
+		w.audit.WantDecisions(t, changing(), func(operation string) bool { return strings.Contains(operation, " /api/") })
 		for name := range table {
 			t.Errorf("operations has %s, but there is no such route", name)
 		}
@@ -46,13 +49,14 @@ func TestEveryOperation(t *testing.T) {
 type world struct {
 	*system
 	document *document
+	audit    audittest.Table
 	// border says to test also the responses that do not depend on the store, and so not on the engine.
 	border     bool
 	own, other *company
 }
 
 func (w *world) walk(t *testing.T, route server.Route, op *operation) {
-	shown := map[string]bool{}
+	shown, left := map[string]bool{}, map[string]bool{}
 	show := func(a response) {
 		if a.status == http.StatusMethodNotAllowed {
 			return // this response is not from the operation
@@ -65,8 +69,19 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	}
 	for _, one := range op.rows {
 		t.Run(one.name, func(t *testing.T) {
-			show(w.step(t, w.connected(t), route, op, one))
+			a := w.step(t, w.connected(t), route, op, one)
+			show(a)
+			w.wantAudited(t, route, a, left)
 		})
+	}
+	documented := w.audit.Acts[route.Method+" "+route.Path]
+	for act := range left {
+		if !slices.Contains(documented, act) {
+			t.Errorf("it leaves the entry %s in the audit log, and docs/audit.md says %v", act, documented)
+		}
+	}
+	if len(left) == 0 && len(documented) > 0 {
+		t.Errorf("it leaves no entry in the audit log, and docs/audit.md says %v", documented)
 	}
 	common := *op
 	if op.ids != nil && !op.alone {
@@ -85,10 +100,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	if route.Hidden || !w.border {
 		return
 	}
-	promised := map[string]bool{}
-	if op.refused == "" {
-		promised[fmt.Sprint(route.Status)] = true
-	}
+	promised := map[string]bool{fmt.Sprint(route.Status): true}
 	for _, status := range route.Also {
 		promised[fmt.Sprint(status)] = true
 	}
@@ -98,6 +110,29 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 		}
 	}
 	wantEqual(t, "responses", shown, promised)
+}
+
+// changing returns the operations that may change something.
+func changing() (out []string) {
+	for _, route := range server.Routes() {
+		if route.Method != http.MethodGet {
+			out = append(out, route.Method+" "+route.Path)
+		}
+	}
+	return out
+}
+
+// wantAudited checks that a call that failed left no entry in the audit log, except a submission that the provider refused, and adds the
+// acts of the others to left.
+func (w *world) wantAudited(t *testing.T, route server.Route, a response, left map[string]bool) {
+	t.Helper()
+	acts := w.entriesOf(t, a)
+	if len(acts) > 1 && !route.FileBody || len(acts) > 0 && a.status >= http.StatusBadRequest && a.status != http.StatusBadGateway {
+		t.Errorf("%d %s left the entries %v in the audit log", a.status, route.Path, acts)
+	}
+	for _, act := range acts {
+		left[act] = true
+	}
 }
 
 // step tests one row.
@@ -126,6 +161,9 @@ func (w *world) request(t *testing.T, c *company, route server.Route, op *operat
 	if op.body != nil {
 		r.body = op.body(t, c)
 	}
+	if route.FileBody {
+		r.header.Set("Content-Type", route.BodyTypes[0])
+	}
 	if !route.Public {
 		r.token = c.token(t)
 	}
@@ -149,11 +187,21 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 	if !route.Public {
 		rows = append(rows, tokenRows...)
 	}
+	if !access.Viewer.Permissions().Has(route.Needs) && !route.Public {
+		rows = append(rows, forbiddenRow)
+	}
+	if !route.Public {
+		rows = append(rows, foreignKeyRow)
+	}
 	if w.border {
 		rows = slices.Concat(rows, queryRows(route), methodRows(route))
 	}
 	if w.border && route.Method != http.MethodGet {
-		rows = append(rows, bodyRows(route, op)...)
+		if route.FileBody {
+			rows = append(rows, fileRows...)
+		} else {
+			rows = append(rows, bodyRows(route, op)...)
+		}
 	}
 	if route.Idempotent {
 		rows = append(rows, keyRows(route)...)
@@ -231,6 +279,16 @@ func authorization(values func(token string) []string) func(t *testing.T, c *com
 	}
 }
 
+// forbiddenRow is for a user whose role does not allow the operation.
+var forbiddenRow = row{name: "a viewer", status: http.StatusForbidden, code: api.CodeForbidden,
+	prepare: func(t *testing.T, c *company, r *request) { r.token = c.colleague(t, access.Viewer).token(t) }}
+
+// foreignKeyRow is for an API key that is not accepted from the source of the request.
+var foreignKeyRow = row{name: "an API key from elsewhere", status: http.StatusForbidden, code: api.CodeForbidden,
+	prepare: func(t *testing.T, c *company, r *request) {
+		r.token, _ = c.key(t, `,"networks":["192.0.2.0/24"]`, access.Scopes...)
+	}}
+
 // exhaust makes all calls that a token may make in a minute.
 func (c *company) exhaust(t *testing.T, token string) {
 	t.Helper()
@@ -250,12 +308,10 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 			rows = append(rows, numberRows(route, own, name)...)
 			continue
 		}
-		unknown := strings.Map(func(r rune) rune {
-			if r == '0' {
-				return '1'
-			}
-			return r
-		}, id)
+		unknown := id[:len(id)-1] + "0"
+		if unknown == id {
+			unknown = id[:len(id)-1] + "1"
+		}
 		for what, instead := range map[string]string{"unknown": unknown, "foreign": foreign[name], "word": "x", "capitals": strings.ToUpper(id), "longer": id + "0",
 			"without dashes": strings.ReplaceAll(id, "-", ""), "braces": "%7B" + id + "%7D", "zero": "00000000-0000-0000-0000-000000000000",
 			"space": id + "%20", "NUL": id + "%00", "invalid UTF-8": "%ff", "slash": id + "%2F", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 4000)} {

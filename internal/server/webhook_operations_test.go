@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 const deliveries = "/api/v1/webhooks/deliveries"

@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func (c *call) createSubscription(ctx context.Context, body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {

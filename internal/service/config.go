@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	"quittance/internal/account"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
+	"quittance/internal/sso"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
 )
@@ -40,6 +42,13 @@ type Config struct {
 	TLSCert, TLSKey string
 	BehindProxy     bool
 	TrustedProxies  []netip.Prefix
+	// PublicURL is the address at which people reach the service, for links; "" for the host that a request names.
+	PublicURL account.PublicURL
+	// SignOn is the OpenID provider that logs people in; an empty Issuer means none. The process sets all but Issuer, ClientID, ClientSecret
+	// and RootCAs.
+	SignOn sso.Config
+	// OperatorListen is the address of the pages of operators; "" for none. It must be a loopback address, except with TLS or behind a proxy.
+	OperatorListen string
 	// MetricsListen is the address of the Prometheus metrics; "" disables them.
 	MetricsListen string
 	// MaxBody is the largest request body in bytes.
@@ -74,6 +83,10 @@ type Config struct {
 	RetryFirst     time.Duration
 	RetryAttempts  int
 	AttemptTimeout time.Duration
+	// PrintTimeout bounds the making of one PDF file.
+	PrintTimeout time.Duration
+	// ExportRows is how many rows a file with a list may have; 0 for 100,000, the most there are.
+	ExportRows int
 	// Quotas bound what one company may store; the zero value means no bounds.
 	Quotas store.Quotas
 	// Retention is how long history is kept; the zero value means without end.
@@ -91,6 +104,8 @@ type Config struct {
 	// approval covers it.
 	Version string
 	Log     *slog.Logger
+	// LoginLinks are links to the console that each log in once; nil means none.
+	LoginLinks *account.LoginLinks
 	// Trial says that the service is part of a sandbox on a developer's machine.
 	Trial bool
 }
@@ -115,11 +130,34 @@ func (c *Config) check() error {
 	if err := c.checkNumbers(); err != nil {
 		return err
 	}
+	if err := c.checkSignOn(); err != nil {
+		return err
+	}
 	if c.BehindProxy && len(c.TrustedProxies) == 0 {
 		return errors.New("--behind-proxy needs --trusted-proxy: without it all clients share the limits of the proxy's address")
 	}
 	if c.API && c.TLSCert == "" && !c.BehindProxy {
-		return requireLoopback(c.Listen)
+		if err := requireLoopback("--listen", c.Listen); err != nil {
+			return err
+		}
+	}
+	if c.OperatorListen != "" && c.TLSCert == "" && !c.BehindProxy {
+		return requireLoopback("--operator-listen", c.OperatorListen)
+	}
+	return nil
+}
+
+// checkSignOn returns an error if the settings of single sign-on do not fit together.
+func (c *Config) checkSignOn() error {
+	given := c.SignOn.Issuer != ""
+	if given != (c.SignOn.ClientID != "") || given == c.SignOn.ClientSecret.IsZero() {
+		return errors.New("--oidc-issuer, --oidc-client-id and --oidc-client-secret-file go together")
+	}
+	if given && c.PublicURL == "" {
+		return errors.New("--oidc-issuer needs --public-url: the provider sends people back to that address")
+	}
+	if given && c.Environment == Production && !strings.HasPrefix(string(c.PublicURL), "https://") {
+		return errors.New("--oidc-issuer needs an https address as --public-url in production")
 	}
 	return nil
 }
@@ -130,7 +168,7 @@ func (c *Config) checkNumbers() error {
 		flag  string
 		value time.Duration
 	}{{"--token-ttl", c.TokenTTL}, {"--idempotency-ttl", c.IdempotencyTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout}, {"--purchase-interval", c.PurchaseInterval},
-		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--shutdown-grace", c.Grace}} {
+		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--print-timeout", c.PrintTimeout}, {"--shutdown-grace", c.Grace}} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be positive", positive.flag)
 		}
@@ -169,13 +207,13 @@ func (c *Config) warn(ctx context.Context) {
 	}
 }
 
-// requireLoopback returns an error for an address that bearer tokens would reach unencrypted over a network.
-func requireLoopback(listen string) error {
+// requireLoopback returns an error for an address of a flag that tokens or passwords would reach unencrypted over a network.
+func requireLoopback(flag, listen string) error {
 	if _, _, err := net.SplitHostPort(listen); err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	if !isLoopback(listen) {
-		return fmt.Errorf("--listen %s is not a loopback address: give --tls-cert and --tls-key, or --behind-proxy if a proxy terminates TLS", listen)
+		return fmt.Errorf("%s %s is not a loopback address: give --tls-cert and --tls-key, or --behind-proxy if a proxy terminates TLS", flag, listen)
 	}
 	return nil
 }

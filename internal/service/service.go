@@ -27,12 +27,16 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/console"
 	"quittance/internal/docs"
+	"quittance/internal/export"
+	"quittance/internal/operator"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/server"
+	"quittance/internal/sso"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
 
@@ -47,11 +51,15 @@ type Service struct {
 	purchases       *purchase.Service
 	metrics         *metrics
 	keys            *keyKeeper
+	signOn          *sso.Client // nil without an OpenID provider
 	readiness       *readiness
 	api             *server.Server
 	listener        net.Listener
 	metricsListener net.Listener
-	stopping        atomic.Bool // set when the process begins to stop
+	// operators and operatorListener are nil unless operators have a listener.
+	operators        *operator.Pages
+	operatorListener net.Listener
+	stopping         atomic.Bool // set when the process begins to stop
 }
 
 // Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
@@ -87,6 +95,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.keys, err = s.newKeyKeeper(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.createSignOn(); err != nil {
+		return nil, err
+	}
 	s.createServices()
 	serving := s.serverConfig()
 	if serving.Docs, err = docs.New(quittance.Documents()); err != nil {
@@ -95,12 +106,28 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if serving.Console, err = s.console(serving); err != nil {
 		return nil, err
 	}
+	if s.operators, err = s.operatorPages(serving); err != nil {
+		return nil, err
+	}
 	s.api = server.New(serving)
 	s.metrics.observeServer(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// createSignOn creates the client of the OpenID provider, if there is one. It does not call the provider, which may be down.
+func (s *Service) createSignOn() (err error) {
+	config := s.config.SignOn
+	if config.Issuer == "" {
+		return nil
+	}
+	config.BaseURL, config.AllowLoopback, config.Now, config.Log = string(s.config.PublicURL), s.config.Environment != Production, s.db.Now, s.config.Log
+	if s.signOn, err = sso.New(config); err != nil {
+		return fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	return nil
 }
 
 // refuseSimulators returns an error if an active connection is a legacy transport simulator outside the environment
@@ -157,6 +184,7 @@ func (s *Service) createServices() {
 		Environment: c.Environment,
 		Release:     c.Version,
 		Adapter:     adapters.For,
+		DecideEvent: s.submissions.DecideEvent,
 		CallTimeout: c.ProviderTimeout,
 		Interval:    c.PurchaseInterval,
 		PageSize:    c.PurchasePageSize,
@@ -172,29 +200,27 @@ func (s *Service) createServices() {
 
 // adapter creates the provider adapter of a connection.
 func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-	switch c.Kind {
-	case "http":
-		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: s.config.ProviderTimeout,
-			MaxConns: providerConns, Clock: time.Now})
-	case "simulator":
-		if s.config.Environment != Local {
-			return nil, errors.New("only the environment local allows the transport simulator")
-		}
-		return provider.NewSimulator(time.Now, time.Second), nil
+	kind, known := provider.Describe(c.Kind)
+	if !known {
+		return nil, fmt.Errorf("unknown connection kind %q", c.Kind)
 	}
-	return nil, fmt.Errorf("unknown connection kind %q", c.Kind)
+	if kind.LocalOnly && s.config.Environment != Local {
+		return nil, errors.New("only the environment local allows the transport simulator")
+	}
+	return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: s.config.ProviderTimeout,
+		MaxConns: providerConns, Clock: time.Now})
 }
 
 func (s *Service) serverConfig() server.Config {
 	c := s.config
 	return server.Config{
 		DB: s.db,
-		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
+		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor remains for other work
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
-		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
+		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
-		AnonymousRate: c.AnonymousRate, Trial: c.Trial, Secure: c.TLSCert != "" || c.BehindProxy,
+		AnonymousRate: c.AnonymousRate, Trial: c.Trial, Secure: c.TLSCert != "" || c.BehindProxy, PublicURL: c.PublicURL,
 	}
 }
 
@@ -203,9 +229,19 @@ func (s *Service) console(serving server.Config) (server.Console, error) {
 	c := s.config
 	pages, err := console.New(console.Config{
 		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now,
-		Environment: c.Environment, Secure: serving.Secure, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
+		Printer: serving.Printer, Importer: serving.Importer, Exporter: serving.Exporter, Links: c.LoginLinks, SignOn: s.signOn, Environment: c.Environment, PublicURL: c.PublicURL, Secure: serving.Secure, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
 	})
 	return consoleAdapter{pages}, err
+}
+
+// operatorPages creates the pages of operators, or nil if they have no listener.
+func (s *Service) operatorPages(serving server.Config) (*operator.Pages, error) {
+	c := s.config
+	if c.OperatorListen == "" {
+		return nil, nil
+	}
+	return operator.New(operator.Config{DB: s.db, Accounts: serving.Accounts, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, Version: c.Version,
+		Secure: serving.Secure, TrustedProxies: c.TrustedProxies, Log: c.Log})
 }
 
 // consoleAdapter adapts a console to [server.Console].
@@ -241,6 +277,14 @@ func (s *Service) listen(ctx context.Context) (err error) {
 		return err
 	}
 	s.listener = s.api.Listener(s.listener, certificate)
+	if s.operators != nil {
+		if s.operatorListener, err = listening.Listen(ctx, "tcp", s.config.OperatorListen); err != nil {
+			return fmt.Errorf("listen for operators: %w", err)
+		}
+		if certificate != nil {
+			s.operatorListener = tls.NewListener(s.operatorListener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate, NextProtos: []string{"http/1.1"}})
+		}
+	}
 	if s.config.MetricsListen != "" {
 		if s.metricsListener, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
@@ -272,6 +316,17 @@ func (s *Service) MetricsAddress() string {
 	}
 	return s.metricsListener.Addr().String()
 }
+
+// OperatorAddress returns the address of the pages of operators, "" if they are not served.
+func (s *Service) OperatorAddress() string {
+	if s.operatorListener == nil {
+		return ""
+	}
+	return s.operatorListener.Addr().String()
+}
+
+// Submissions returns the service that submits documents.
+func (s *Service) Submissions() *submission.Service { return s.submissions }
 
 // DB returns the store, in which the sandbox creates its accounts.
 func (s *Service) DB() *store.DB { return s.db }
@@ -312,9 +367,20 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.metricsListener != nil {
 		serve(s.metrics.server(), s.metricsListener)
 	}
+	if s.operatorListener != nil {
+		pages := s.operators.Server()
+		pages.Handler = s.closeConnections(pages.Handler)
+		serve(pages, s.operatorListener)
+	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	running.Go(func() { s.keys.run(work) })
+	if s.config.API {
+		running.Go(func() { s.recordUses(work) })
+	}
+	if s.config.API && s.signOn != nil {
+		running.Go(func() { s.signOn.Run(work) })
+	}
 	if s.config.Workers {
 		s.startWorkers(work, &running)
 	}
@@ -323,6 +389,25 @@ func (s *Service) Run(ctx context.Context) error {
 	s.drain(ctx)
 	s.stop(ctx, servers, &running)
 	return errors.Join(failed, s.Close())
+}
+
+// useDelay is how long after its use an API key or a session is shown as used, at most.
+const useDelay = time.Second
+
+// recordUses writes when API keys and sessions were used last, apart from the requests that use them.
+func (s *Service) recordUses(ctx context.Context) {
+	ticker := time.NewTicker(useDelay)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.db.RecordUses(ctx); err != nil {
+			s.config.Log.WarnContext(ctx, "cannot record the uses of API keys and sessions", "error", err)
+		}
+	}
 }
 
 // drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed. Meanwhile
@@ -381,7 +466,7 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 // Close releases all resources. [Service.Run] calls it. It may be called on a service that failed to open.
 func (s *Service) Close() error {
 	var errs []error
-	for _, listener := range []net.Listener{s.listener, s.metricsListener} {
+	for _, listener := range []net.Listener{s.listener, s.metricsListener, s.operatorListener} {
 		if listener == nil {
 			continue
 		}

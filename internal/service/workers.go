@@ -72,6 +72,9 @@ func (s *Service) cleanUp(ctx context.Context) {
 		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of invoices that replicas of the previous version have stored
 			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
 		}
+		if made, err := s.db.CountInvoices(ctx); err != nil || made > 0 {
+			s.config.Log.InfoContext(ctx, "invoices counted", "invoices", made, "error", err)
+		}
 		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
 			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
 		}

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // fixture is the start of every run: a database with two companies. It is made once, outside the bubbles.
@@ -103,6 +103,9 @@ func (f *fixture) populate(path string) (err error) {
 		if err != nil {
 			return err
 		}
+		if _, err := db.ConfirmCreditNotes(ctx, added.ID, "contract", "mapping"); err != nil {
+			return err
+		}
 		if _, err := db.ActivateConnection(ctx, added.ID); err != nil {
 			return err
 		}
@@ -111,7 +114,7 @@ func (f *fixture) populate(path string) (err error) {
 			return err
 		}
 		c.token = "canary-" + c.name + "-token-0123456789abcdefghijklmnopq"
-		if _, err := db.CreateToken(ctx, user, secret.Digest(secret.New(c.token)), epoch.AddDate(10, 0, 0)); err != nil {
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: secret.Digest(secret.New(c.token)), ExpiresAt: epoch.AddDate(10, 0, 0)}); err != nil {
 			return err
 		}
 		f.companies = append(f.companies, c)

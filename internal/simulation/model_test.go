@@ -56,9 +56,10 @@ type subscriptionModel struct {
 }
 
 type creditModel struct {
-	id, invoice string
-	voided      bool // as far as the company was told
-	asked       bool // a void was requested
+	id, invoice, number string
+	shown               invoiceModel // what the company was told about its submission
+	voided              bool         // as far as the company was told
+	asked               bool         // a void was requested
 }
 
 // response is an API response as the client received it.
@@ -170,12 +171,17 @@ func (c *company) readAllPages(path string, each func(json.RawMessage)) {
 
 // invoiceView is the part of an invoice in a response that the model checks.
 type invoiceView struct {
-	ID            string  `json:"id"`
-	Number        string  `json:"invoice_number"`
-	RecipientName string  `json:"recipient_name"`
-	Total         float64 `json:"total_amount"`
-	Submitted     bool    `json:"submitted"`
-	Submission    *struct {
+	ID     string `json:"id"`
+	Number string `json:"invoice_number"`
+	// CreditNoteNumber is "" in an invoice.
+	CreditNoteNumber string `json:"credit_note_number"`
+	// RecipientNetworkID and Reason may be scenarios of the provider.
+	RecipientNetworkID string  `json:"recipient_network_id"`
+	Reason             string  `json:"reason"`
+	RecipientName      string  `json:"recipient_name"`
+	Total              float64 `json:"total_amount"`
+	Submitted          bool    `json:"submitted"`
+	Submission         *struct {
 		ID          string     `json:"id"`
 		Outcome     string     `json:"outcome"`
 		NextCheckAt *time.Time `json:"next_check_at"`
@@ -199,6 +205,21 @@ func (c *company) checkInvoice(m *invoiceModel, s *invoiceView) {
 		w.violate("%s: invoice %s is shown as %+v, and should be %q of %q", c.name, m.id, *s, m.number, m.names)
 		return
 	}
+	c.checkOutcome(m, s)
+}
+
+// checkCredit compares a credit note in a response with what the company was told before.
+func (c *company) checkCredit(k *creditModel, s *invoiceView) {
+	if s.ID != k.id || s.CreditNoteNumber != k.number {
+		c.w.violate("%s: credit note %s is shown as %+v, and should be %q", c.name, k.id, *s, k.number)
+		return
+	}
+	c.checkOutcome(&k.shown, s)
+}
+
+// checkOutcome checks the outcome and the states of an invoice or a credit note.
+func (c *company) checkOutcome(m *invoiceModel, s *invoiceView) {
+	w := c.w
 	outcome := ""
 	if s.Submission != nil {
 		outcome = s.Submission.Outcome

@@ -32,6 +32,8 @@ func operations() []operation {
 		{"redeliver", 3, (*company).redeliver},
 		{"credit", 4, (*company).credit},
 		{"void", 2, (*company).void},
+		{"submit a credit note", 12, (*company).submitCredit},
+		{"patch a credit note", 2, (*company).patchCredit},
 		{"purchase", 5, (*company).purchase},
 		{"pry", 6, (*company).tryForeignRows},
 		{"log in", 1, (*company).logIn},
@@ -185,7 +187,7 @@ func (c *company) submit() {
 func (c *company) hasDocument(m *invoiceModel) bool {
 	return slices.ContainsFunc(c.provider.Ledger().Documents(), func(d fakeprovider.LedgerDocument) bool {
 		report := d.Report(time.Now())
-		return d.InvoiceNumber == m.number && report.Status != "rejected"
+		return d.InvoiceNumber == m.number && d.CreditNoteNumber == "" && report.Status != "rejected"
 	})
 }
 
@@ -328,46 +330,6 @@ func (c *company) redeliver() {
 	if arrived && again.status != http.StatusOK && again.code() != "subscription_inactive" {
 		c.w.violate("%s: a redelivery was answered %d %s", c.name, again.status, again.body)
 	}
-}
-
-func (c *company) credit() {
-	m := c.someInvoice()
-	if m == nil {
-		return
-	}
-	body, err := json.Marshal(map[string]any{"invoice_id": m.id, "credit_note_number": fmt.Sprintf("CN-%d", len(c.model.credits)), "issue_date": "2026-03-02",
-		"reason": "agreed", "kind": "partial", "items": []any{map[string]any{"position": 0, "net_amount": 60}}})
-	c.w.must(err)
-	k := &creditModel{invoice: m.id}
-	r, arrived := c.call(http.MethodPost, "/api/v1/client/credit-notes", body, nil)
-	var made struct {
-		ID string `json:"id"`
-	}
-	switch {
-	case !arrived:
-	case r.status == http.StatusCreated && r.data(&made) == nil:
-		k.id = made.ID
-		c.model.credits = append(c.model.credits, k)
-		c.model.foreign = append(c.model.foreign, "/api/v1/client/credit-notes/"+k.id)
-	case r.status != http.StatusUnprocessableEntity:
-		c.w.violate("%s: a credit note was answered %d %s", c.name, r.status, r.body)
-	}
-}
-
-func (c *company) void() {
-	if len(c.model.credits) == 0 {
-		return
-	}
-	k := c.model.credits[c.w.rng.IntN(len(c.model.credits))]
-	k.asked = true
-	r, arrived := c.call(http.MethodPost, "/api/v1/client/credit-notes/"+k.id+"/void", nil, nil)
-	if !arrived {
-		return
-	}
-	if r.status != http.StatusOK {
-		c.w.violate("%s: a void was answered %d %s", c.name, r.status, r.body)
-	}
-	k.voided = true
 }
 
 // purchase gives the provider a purchase document, or a new revision of one. The documents of both companies have the same names.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // company is one customer, with what its provider and its receivers know and what it was told.

@@ -26,7 +26,7 @@ func bugs() []bug {
 				d.Outcome = store.OutcomeNotSent
 			}`},
 		{name: "report-on-another-document", or: `true`},
-		{name: "polling-stops-after-an-error", or: `r.Kind == provider.Ambiguous`},
+		{name: "polling-stops-after-an-error", or: `r.Kind.String() == "unclear"`},
 		{name: "older-report-overwrites", never: true},
 		{name: "dimension-inferred", after: `if merged.TaxAuthority.terminal && !merged.Receiver.terminal {
 				merged.Receiver.value = merged.TaxAuthority.value
@@ -45,8 +45,7 @@ func bugs() []bug {
 					return s, err
 				}
 				return s, t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
-					payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-					emitted, err := prepareEvents(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, payload)
+					emitted, err := prepareEvents(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, s.payload(s.States))
 					if err != nil {
 						return err
 					}
@@ -54,7 +53,7 @@ func bugs() []bug {
 				})
 			}`},
 		{name: "number-checked-across-tenants", after: `if err := q.QueryRowContext(ctx, "select invoice_id from submissions where number = $1 and outcome in ('in_progress', 'acknowledged', 'unknown')",
-				*found.Draft.InvoiceNumber).Scan(&p.numberHolder); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				d.storedNumber()).Scan(&p.numberHolder); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return p, err
 			}`},
 		{name: "no-poll-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},

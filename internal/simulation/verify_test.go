@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -20,6 +21,11 @@ func (w *world) isQuiescent() bool {
 	for _, c := range w.companies {
 		for _, m := range c.model.invoices {
 			if s, found := c.readInvoice(m); !found || !c.matchesLedger(s) {
+				return false
+			}
+		}
+		for _, k := range c.model.credits {
+			if s, found := c.readCredit(k); !found || !c.matchesLedger(s) {
 				return false
 			}
 		}
@@ -62,15 +68,32 @@ func (c *company) readInvoice(m *invoiceModel) (*invoiceView, bool) {
 	return &s, true
 }
 
-// matchesLedger tells whether an invoice matches the provider's ledger.
+// readCredit reads a credit note.
+func (c *company) readCredit(k *creditModel) (*invoiceView, bool) {
+	r, arrived := c.call(http.MethodGet, "/api/v1/client/credit-notes/"+k.id, nil, nil)
+	var s invoiceView
+	if !arrived || r.status != http.StatusOK || r.data(&s) != nil {
+		c.w.violate("%s: credit note %s, which was acknowledged, was answered %d %s", c.name, k.id, r.status, r.body)
+		return nil, false
+	}
+	return &s, true
+}
+
+// matchesLedger tells whether an invoice or a credit note matches the provider's ledger.
 func (c *company) matchesLedger(s *invoiceView) bool { return c.difference(s) == "" }
 
-// difference describes how an invoice differs from the provider's ledger, or returns "" if it does not.
+// difference describes how an invoice or a credit note differs from the provider's ledger, or returns "" if it does not.
 func (c *company) difference(s *invoiceView) string {
 	if s.Submission == nil {
 		return ""
 	}
 	document, found := c.provider.Ledger().Document(s.Submission.ID)
+	if !found && s.isLost() {
+		if s.Submission.Outcome != "unknown" || s.Submission.NextCheckAt == nil {
+			return "the provider never acknowledges it, and its outcome is " + s.Submission.Outcome + " or nobody asks about it"
+		}
+		return ""
+	}
 	if !found {
 		return "its submission never reached the provider, and its outcome is " + s.Submission.Outcome
 	}
@@ -108,6 +131,11 @@ func (c *company) difference(s *invoiceView) string {
 	return ""
 }
 
+// isLost tells whether the provider drops every submit call of the document. Its outcome then stays unknown, and the service keeps asking.
+func (s *invoiceView) isLost() bool {
+	return s.RecipientNetworkID == fakeprovider.LostScenario || s.Reason == fakeprovider.LostScenario
+}
+
 // contradicted tells whether the provider has contradicted itself: it has reported something else under the document's last sequence or
 // a later one, or has changed states after all of them were terminal. It is then undefined which report is the last. Every
 // value that is shown must still have been reported.
@@ -139,6 +167,16 @@ func (c *company) verify() {
 			c.w.violate("%s: invoice %s (%s): %s", c.name, m.id, m.number, difference)
 		}
 	}
+	for _, k := range c.model.credits {
+		s, found := c.readCredit(k)
+		if !found {
+			return
+		}
+		c.checkCredit(k, s)
+		if difference := c.difference(s); difference != "" {
+			c.w.violate("%s: credit note %s (%s): %s", c.name, k.id, k.number, difference)
+		}
+	}
 	c.verifyList()
 	c.verifyLedger()
 	events := c.verifyEvents()
@@ -168,13 +206,13 @@ func (c *company) verifyList() {
 	}
 }
 
-// verifyLedger checks that the provider has at most one accepted document for an invoice, and no unknown document.
+// verifyLedger checks that the provider has at most one accepted document for an invoice or a credit note, and no unknown document.
 func (c *company) verifyLedger() {
 	accepted := map[string]int{}
 	for _, d := range c.provider.Ledger().Documents() {
 		report := d.Report(time.Now())
 		if report.Status != "rejected" {
-			accepted[d.InvoiceNumber]++
+			accepted[cmp.Or(d.CreditNoteNumber, d.InvoiceNumber)]++
 		}
 		if d.Accepted > 1 || d.Conflicts > 0 {
 			c.w.violate("%s: %s was accepted %d times, and came with other bytes %d times", c.name, d.Reference, d.Accepted, d.Conflicts)
@@ -187,14 +225,20 @@ func (c *company) verifyLedger() {
 		}
 	}
 	known := map[string]bool{}
-	for _, m := range c.model.invoices {
-		c.readAllPages("/api/v1/client/invoices/"+m.id+"/submissions", func(entry json.RawMessage) {
+	add := func(path string) {
+		c.readAllPages(path+"/submissions", func(entry json.RawMessage) {
 			var s struct {
 				ID string `json:"id"`
 			}
 			c.w.must(json.Unmarshal(entry, &s))
 			known[s.ID] = true
 		})
+	}
+	for _, m := range c.model.invoices {
+		add("/api/v1/client/invoices/" + m.id)
+	}
+	for _, k := range c.model.credits {
+		add("/api/v1/client/credit-notes/" + k.id)
 	}
 	for _, d := range c.provider.Ledger().Documents() {
 		if !known[d.Reference] {
@@ -333,9 +377,18 @@ func (c *company) verifyPurchases(events []event) {
 	}
 }
 
+// verifyCounters checks that the counters of the overview equal a full count of the invoices.
+func (c *company) verifyCounters() {
+	faults, err := c.w.processes[0].db.RecountInvoices(c.w.t.Context(), false)
+	c.w.must(err)
+	if len(faults) > 0 {
+		c.w.violate("%s: counters: %v", c.name, faults[0])
+	}
+}
+
 // verifyEvidence checks that every evidence chain is intact, and that every known outcome has evidence.
 func (c *company) verifyEvidence() {
-	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice})
+	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
 	c.w.must(err)
 	if len(verified.Faults) > 0 {
 		c.w.violate("%s: evidence: %v", c.name, verified.Faults[0])
@@ -343,6 +396,7 @@ func (c *company) verifyEvidence() {
 	if len(c.provider.Ledger().Documents()) > 0 && verified.Entries == 0 {
 		c.w.violate("%s: no evidence at all", c.name)
 	}
+	c.verifyCounters()
 	for _, m := range c.model.invoices {
 		if m.lastOutcome != "acknowledged" && m.lastOutcome != "rejected" {
 			continue

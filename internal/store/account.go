@@ -11,7 +11,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
+	"quittance/internal/access"
 )
 
 // The states of an account.
@@ -22,38 +23,51 @@ const (
 
 // Account is a company that uses the service.
 type Account struct {
-	ID          ID
-	Company     string
-	Status      string
+	ID      ID
+	Company string
+	Status  string
+	// LoginPolicy says how the users have to log in.
+	LoginPolicy LoginPolicy
 	Profile     api.Profile
+	// Kind, Format and Options are those of the active connection. Only the account of a [Session] has them.
+	Kind, Format string
+	Options      map[string]string
+	// CreditNotes says that the active connection submits credit notes. Only the account of a [Session] has it.
+	CreditNotes bool
 	CreatedAt   time.Time
 	SuspendedAt *time.Time
 }
 
 // User is a person who can log in to an account.
 type User struct {
-	Account      ID
-	ID           ID
-	Email        string
-	Name         string
+	Account ID
+	ID      ID
+	Email   string
+	Name    string
+	// Role says what the user may do.
+	Role         access.Role
 	PasswordHash string
 	// PasswordChangeRequired reports that an administrator set the password and the user has not changed it yet.
 	PasswordChangeRequired bool
 	CreatedAt              time.Time
 	// DisabledAt is the time at which the user was disabled; nil for a user who can log in.
 	DisabledAt *time.Time
+	// Linked reports that the user is linked to a person at the OpenID provider.
+	Linked bool
 }
 
 // NewUser holds the values of a new user. Email is compared exactly, so the caller normalizes it.
 type NewUser struct {
-	Email        string
-	Name         string
+	Email string
+	Name  string
+	// Role is one of [access.Roles]. The first user of an account is always an owner.
+	Role         access.Role
 	PasswordHash string
 	// PasswordChangeRequired makes the user change the password at the first login to the console.
 	PasswordChangeRequired bool
 }
 
-// CreateAccount creates an account with its first tenant and its first user. It returns [ErrExists] if a user has the e-mail
+// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if a user has the e-mail
 // address already.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
@@ -62,7 +76,7 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		if err != nil {
 			return err
 		}
-		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: t.Now()}
+		account = Account{ID: id, Company: company, Status: AccountActive, LoginPolicy: LoginAny, CreatedAt: t.Now()}
 		if _, err := t.Exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
 			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
 			return err
@@ -70,10 +84,11 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		if err := t.insertTenant(ctx, id); err != nil {
 			return err
 		}
+		user.Role = access.Owner
 		if _, err = t.insertUser(ctx, id, user); err != nil {
 			return err
 		}
-		return t.audit(ctx, accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
+		return t.audit(accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
 	})
 	return account, db.existsError(err, "users_email_key")
 }
@@ -100,8 +115,8 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	_, err = t.Exec(ctx, `insert into users (account_id, id, email, name, password_hash, password_change_required, created_at, password_changed_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
+	_, err = t.Exec(ctx, `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, account, id, user.Email, user.Name, user.Role, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
 	return id, err
 }
 
@@ -111,6 +126,13 @@ func accountAct(name string, account ID, details map[string]string) Act {
 
 func userAct(name string, account, user ID, email string) Act {
 	return Act{Name: name, Account: account, SubjectType: "user", Subject: user.String(), Details: map[string]string{"email": email}}
+}
+
+// roleAct is an act that gives a user a role.
+func roleAct(name string, account, user ID, email string, role access.Role) Act {
+	act := userAct(name, account, user, email)
+	act.Details["role"] = string(role)
+	return act
 }
 
 // AddUser adds a user to an account. It returns [ErrExists] if a user has the e-mail address already.
@@ -124,19 +146,19 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 		if id, err = t.insertUser(ctx, account, user); err != nil {
 			return err
 		}
-		return t.audit(ctx, userAct("user.add", account, id, user.Email))
+		return t.audit(roleAct("user.add", account, id, user.Email, user.Role))
 	})
 	return id, db.existsError(err, "users_email_key")
 }
 
-const accountColumns = `id, company, status, profile, created_at, suspended_at`
+const accountColumns = `id, company, status, login_policy, profile, created_at, suspended_at`
 
 func scanAccount(row scanner, more ...any) (Account, error) {
 	var account Account
 	var profile string
 	var created int64
 	var suspended sql.Null[int64]
-	if err := row.Scan(append([]any{&account.ID, &account.Company, &account.Status, &profile, &created, &suspended}, more...)...); err != nil {
+	if err := row.Scan(append([]any{&account.ID, &account.Company, &account.Status, &account.LoginPolicy, &profile, &created, &suspended}, more...)...); err != nil {
 		return Account{}, err
 	}
 	account.CreatedAt, account.SuspendedAt = instant(created), instantOrNil(suspended)
@@ -157,9 +179,9 @@ func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
 	return account, db.classify(err)
 }
 
-// Accounts returns all accounts, oldest first.
-func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
-	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id`)
+// Accounts returns the accounts, oldest first and at most limit, from 1.
+func (db *DB) Accounts(ctx context.Context, limit int) ([]Account, error) {
+	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id limit $1`, limit)
 	return accounts, db.classify(err)
 }
 
@@ -184,7 +206,7 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
 			return err
 		}
-		return t.audit(ctx, accountAct("account.suspend", id, nil))
+		return t.audit(accountAct("account.suspend", id, nil))
 	})
 }
 
@@ -197,7 +219,7 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 		if _, err := t.Exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
 			return err
 		}
-		return t.audit(ctx, accountAct("account.reactivate", id, nil))
+		return t.audit(accountAct("account.reactivate", id, nil))
 	})
 }
 
@@ -225,17 +247,18 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 		if logo != nil {
 			details["logo_sha256"] = fmt.Sprintf("%x", sha256.Sum256([]byte(*logo)))
 		}
-		return t.audit(ctx, accountAct("account.profile", id, details))
+		return t.audit(accountAct("account.profile", id, details))
 	})
 }
 
-const userColumns = `account_id, id, email, name, password_hash, password_change_required, created_at, disabled_at`
+const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at,
+	exists (select 1 from sign_on_subjects s where s.account_id = users.account_id and s.user_id = users.id)`
 
 func scanUser(row scanner) (User, error) {
 	var user User
 	var created, required int64
 	var disabled sql.Null[int64]
-	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &required, &created, &disabled)
+	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &user.Linked)
 	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt = required != 0, instant(created), instantOrNil(disabled)
 	return user, err
 }
@@ -249,10 +272,12 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 // ErrSuspended says that the account is suspended.
 var ErrSuspended = errors.New("account suspended")
 
-// CreateToken stores the digest of a new bearer token of user for the current tenant of the account, and returns the account. It
-// returns [ErrSuspended] for a suspended account, and [ErrNotFound] if the user is disabled or has another password hash now. The
-// checks are part of the transaction, so that no token survives a suspension or a change of the password.
-func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expires time.Time) (Account, error) {
+// CreateToken stores the digest of a new token of user for the current tenant of the account, and returns the account. It
+// returns [ErrSuspended] for a suspended account, [ErrSignOnRequired] for one that requires single sign-on, [ErrNotFound] if the user is
+// disabled or has another password hash now, [ErrSecondFactor] if the user has a second factor without a proof, and [ErrFactorRequired] if the
+// account requires one, the user has none, and the token is not for the console, where the user can set one up. The checks are part of the
+// transaction, so that no token survives a suspension or a change of the password.
+func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
 		var err error
@@ -267,18 +292,49 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
 			return err
 		}
-		tenant, err := db.currentTenant(ctx, t, user.Account)
-		if err != nil {
-			return err
+		if account.LoginPolicy == LoginSingleSignOn { // only a caller with the correct password gets this error
+			return ErrSignOnRequired
 		}
-		_, err = t.Exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
-			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(t.Now()), micros(expires))
-		if err != nil {
-			return err
+		if add.Means.needsFactor() {
+			if add.factor, err = t.useFactor(ctx, user.Account, user.ID, add.Proof); err != nil {
+				return err
+			}
+			if add.factor == "" && account.LoginPolicy == LoginSecondFactor && add.Client != ClientConsole {
+				return ErrFactorRequired
+			}
 		}
-		return t.revokeExcess(ctx, user, digest)
+		if add.Pending != nil {
+			if err := t.completeLogin(ctx, user, *add.Pending); err != nil {
+				return err
+			}
+		}
+		return t.insertToken(ctx, user, add, required != 0)
 	})
 	return account, err
+}
+
+// insertToken inserts a token of a user of a locked account. changeRequired says that the user has to change the password first.
+func (t *tx) insertToken(ctx context.Context, user User, add NewToken, changeRequired bool) error {
+	tenant, err := t.db.currentTenant(ctx, t, user.Account)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, add.Digest[:], user.Account, tenant.id, user.ID, flag(changeRequired), micros(t.Now()), micros(add.ExpiresAt),
+		add.Client, add.Means, t.actor.Source, boundedUserAgent(add.UserAgent))
+	if err != nil {
+		return err
+	}
+	actor := t.actor
+	actor.Kind, actor.Name = ActorUser, user.Email // who logs in is not known before
+	act := userAct("session.begin", user.Account, user.ID, user.Email)
+	if add.factor != "" {
+		act.Details["second_factor"] = add.factor
+	}
+	if _, err := t.auditAs(actor, act); err != nil {
+		return err
+	}
+	return t.revokeExcess(ctx, user, add.Digest)
 }
 
 // revokeExcess revokes the oldest tokens of a user that exceed the quota, but never the new one. Expired tokens are older and go
@@ -294,22 +350,55 @@ func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error 
 	return err
 }
 
-// Session is the identity behind a valid token.
+// Session is the identity behind a valid token or API key.
 type Session struct {
 	Tenant  *Tenant
 	Account Account
-	User    ID
-	Digest  [32]byte
+	// User, Email and Role are those of the user; zero for an API key.
+	User  ID
+	Email string
+	Role  access.Role
+	// Key is the API key; nil for a token.
+	Key *SessionKey
+	// Permissions is what the caller may do.
+	Permissions access.Permissions
+	// Means is how the user has logged in; "" for an API key, and for a session that an earlier release began.
+	Means LoginMeans
+	// Digest is that of the token or API key.
+	Digest [32]byte
 	// PasswordChangeRequired reports that the user must change the password before doing anything else in the console.
 	PasswordChangeRequired bool
-	profile                string // of the account, as it is stored
+	// FactorRequired reports that the company requires a second factor and the user has none: the session allows nothing but to set one up.
+	FactorRequired bool
+	profile        string    // of the account, as it is stored
+	lastUsedAt     time.Time // the last recorded use, or that of the login; zero for a key that was never used
 }
 
-// RevokeToken revokes a token.
+// Actor returns the author of acts with the session, for [WithActor]. The session of somebody who is not logged in has a user without a
+// name; [DB.CreateToken] knows who logs in.
+func (s Session) Actor(means, source, requestID string) Actor {
+	if s.Key != nil {
+		return Actor{Kind: ActorKey, Name: s.Key.ID.String(), Means: means, Source: source, RequestID: requestID}
+	}
+	return Actor{Kind: ActorUser, Name: s.Email, Means: means, Source: source, RequestID: requestID}
+}
+
+// RevokeToken revokes a token. It does nothing if the token is unknown or revoked.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(t.Now()))
-		return err
+		var account, user ID
+		switch err := t.QueryRowContext(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null returning account_id, user_id`, digest[:], micros(t.Now())).
+			Scan(&account, &user); {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		var email string
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
+			return err
+		}
+		return t.audit(userAct("session.end", account, user, email))
 	})
 }
 

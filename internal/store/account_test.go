@@ -5,16 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func digest(n byte) [32]byte { return [32]byte{31: n} }
 
 func (f *fixture) token(t *testing.T, n byte, ttl time.Duration) [32]byte {
 	t.Helper()
-	_, err := f.CreateToken(t.Context(), f.user, digest(n), f.Clock.Now().Add(ttl))
+	_, err := f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(ttl)})
 	must(t, err)
 	return digest(n)
 }
@@ -67,7 +68,7 @@ func TestFrozenTenant(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.Tenant(ctx, f.account.ID)
 		wantErr(t, err, store.ErrNotFound)
-		_, err = f.CreateToken(ctx, f.user, digest(11), f.Clock.Now().Add(time.Hour))
+		_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(11), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.tenant.CreateInvoice(ctx, draft("INV-3"))
 		wantErr(t, err, store.ErrNotFound)
@@ -105,7 +106,7 @@ func TestSuspension(t *testing.T) {
 		}
 		_, err = f.Authenticate(ctx, token)
 		wantErr(t, err, store.ErrNotFound)
-		_, err = f.CreateToken(ctx, f.user, digest(11), f.Clock.Now().Add(time.Hour))
+		_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(11), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrSuspended)
 
 		must(t, f.ReactivateAccount(ctx, f.account.ID))
@@ -130,7 +131,7 @@ func TestSuspensionRace(t *testing.T) {
 				return
 			}
 			// It may be refused, and then creates no token.
-			_, _ = f.CreateToken(t.Context(), f.user, digest(byte(20+i)), f.Clock.Now().Add(time.Hour))
+			_, _ = f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(byte(20 + i)), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		})
 		must(t, f.ReactivateAccount(t.Context(), f.account.ID))
 		for i := range 12 {
@@ -154,22 +155,22 @@ func TestUsers(t *testing.T) {
 		ctx := t.Context()
 		_, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: f.user.Email})
 		wantErr(t, err, store.ErrExists)
-		accounts, err := f.Accounts(ctx)
+		accounts, err := f.Accounts(ctx, 100)
 		must(t, err)
 		if len(accounts) != 2 {
 			t.Errorf("%d accounts after a refused one, want 2", len(accounts))
 		}
-		_, err = f.AddUser(ctx, f.account.ID, store.NewUser{Email: "decoy@example.com"})
+		_, err = f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "decoy@example.com"})
 		wantErr(t, err, store.ErrExists)
-		_, err = f.AddUser(ctx, store.ID{1}, store.NewUser{Email: "new@example.com"})
+		_, err = f.AddUser(ctx, store.ID{1}, store.NewUser{Role: access.Owner, Email: "new@example.com"})
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(time.Second)
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", Name: "Second", PasswordHash: "$2"})
 		must(t, err)
 		users, err := f.Users(ctx, f.account.ID)
 		must(t, err)
 		wantEqual(t, "users", users, []store.User{f.user,
-			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", PasswordHash: "$2", CreatedAt: f.Clock.Now()}})
+			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2", CreatedAt: f.Clock.Now()}})
 		_, err = f.UserByEmail(ctx, "SECOND@example.com")
 		wantErr(t, err, store.ErrNotFound)
 

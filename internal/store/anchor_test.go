@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // anchored adds an entry for the store to an anchor file and returns the file.

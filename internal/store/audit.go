@@ -1,11 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	base "quittance/internal/db"
@@ -102,7 +107,7 @@ func (e *AuditEntry) computeDigest() [32]byte {
 	c.number(e.ordinal)
 	c.field(e.ID[:])
 	c.number(micros(e.At))
-	for _, text := range []string{string(e.Kind), e.Name, e.Means, e.Source, e.RequestID, e.Act, e.SubjectType, e.Subject, e.Reason, e.Details} {
+	for _, text := range e.texts() {
 		c.field([]byte(text))
 	}
 	if e.Account == nil {
@@ -146,62 +151,124 @@ func unsealAuditEnd(keys *sealer, sealed []byte, chain ID) (auditEnd, error) {
 	return e, nil
 }
 
-// audit appends an act of the transaction's actor to the audit log. If the log was tampered with, audit appends the entry too, but
-// does not update the seal, so that a verification still finds the fault.
-func (t *tx) audit(ctx context.Context, act Act) error {
-	details, err := json.Marshal(act.Details)
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+// audit records an act of the transaction's actor in the audit log. The entry is written at the end of the transaction; see
+// [tx.writeAudit].
+func (t *tx) audit(act Act) error {
+	_, err := t.auditAs(t.actor, act)
+	return err
+}
+
+// auditAs is [tx.audit] for a given actor. It returns the entry.
+func (t *tx) auditAs(actor Actor, act Act) (*AuditEntry, error) {
+	if !slices.Contains(acts[:], act.Name) {
+		return nil, fmt.Errorf("audit: %q is not one of the acts in acts.go", act.Name)
 	}
-	if act.Details == nil {
-		details = []byte("{}")
+	details := []byte("{}")
+	if len(act.Details) > 0 {
+		var err error
+		if details, err = json.Marshal(act.Details); err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
 	}
-	e := AuditEntry{Actor: t.actor, At: t.Now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
-	if e.Kind == "" {
-		e.Actor = ActorOf(ctx)
-	}
+	e := &AuditEntry{Actor: actor, At: t.Now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
 	if act.Reason != "" {
 		e.Reason = act.Reason
 	}
 	if !act.Account.IsZero() {
 		e.Account = &act.Account
 	}
+	var err error
 	if e.ID, err = newID(e.At, t.db.random); err != nil {
-		return err
+		return nil, fmt.Errorf("audit: %w", err)
 	}
-	if err := t.appendAudit(ctx, &e); err != nil {
+	t.AtCommit(e)
+	return e, nil
+}
+
+// audit is [tx.audit] for an act on the tenant's data. The entry counts towards the quota of the company.
+func (t *Tenant) audit(tx *tx, act Act) error {
+	act.Account = t.account
+	e, err := tx.auditAs(tx.actor, act)
+	if err == nil {
+		tx.use(t.id, usage{bytes: e.size()})
+	}
+	return err
+}
+
+// changedFields returns the names of the members in which two JSON objects differ, separated by commas.
+func changedFields(before, after []byte) (string, error) {
+	var old, fresh map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(before, &old), json.Unmarshal(after, &fresh)); err != nil {
+		return "", fmt.Errorf("audit: %w", err)
+	}
+	maps.DeleteFunc(old, func(name string, value json.RawMessage) bool {
+		if !bytes.Equal(value, fresh[name]) {
+			return false
+		}
+		delete(fresh, name)
+		return true
+	})
+	maps.Copy(fresh, old)
+	return strings.Join(slices.Sorted(maps.Keys(fresh)), ","), nil
+}
+
+// size returns the number of bytes of the texts of an entry.
+func (e *AuditEntry) size() (sum int64) {
+	for _, text := range e.texts() {
+		sum += int64(len(text))
+	}
+	return sum
+}
+
+func (e *AuditEntry) texts() [10]string {
+	return [...]string{string(e.Kind), e.Name, e.Means, e.Source, e.RequestID, e.Act, e.SubjectType, e.Subject, e.Reason, e.Details}
+}
+
+// writeAudit appends the entries of a transaction to the audit log. The ends of chains are locked last of all, the latest account first
+// and the chain of no account, which counts the others, at the end.
+func (t *tx) writeAudit(ctx context.Context, all []*AuditEntry) error {
+	entries := map[ID][]*AuditEntry{}
+	for _, e := range all {
+		entries[e.chain] = append(entries[e.chain], e)
+	}
+	chains := slices.SortedFunc(maps.Keys(entries), func(a, b ID) int { return bytes.Compare(b[:], a[:]) })
+	ends, err := t.lockAuditEnds(ctx, chains)
+	if err != nil {
 		return fmt.Errorf("audit: %w", err)
+	}
+	for _, chain := range chains {
+		if err := t.appendAudit(ctx, chain, ends[chain], entries[chain]); err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
 	}
 	return nil
 }
 
-func (t *tx) appendAudit(ctx context.Context, e *AuditEntry) error {
-	at, intact, err := t.auditEnd(ctx, e.chain)
-	if err != nil {
-		return err
+// appendAudit appends entries to a chain whose end is locked. If the chain was tampered with, appendAudit appends them too, but does
+// not update the seal, so that a verification still finds the fault.
+func (t *tx) appendAudit(ctx context.Context, chain ID, at *lockedAuditEnd, entries []*AuditEntry) error {
+	end, rows := at.chainEnd, make([][]any, len(entries))
+	if !at.intact {
+		end.count = max(end.count, at.last)
 	}
-	e.ordinal, e.previous = at.count+1, at.head
-	if !intact {
-		var last int64
-		if err := t.QueryRowContext(ctx, `select coalesce(max(ordinal), 0) from audit where chain = $1`, e.chain[:]).Scan(&last); err != nil {
-			return err
+	for n, e := range entries {
+		e.ordinal, e.previous = end.count+1, end.head
+		e.digest = e.computeDigest()
+		end = chainEnd{e.ordinal, e.digest}
+		var account any
+		if e.Account != nil {
+			account = *e.Account
 		}
-		e.ordinal = max(e.ordinal, last+1)
+		rows[n] = []any{chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
+			e.Reason, e.Details, e.previous[:], e.digest[:]}
 	}
-	e.digest = e.computeDigest()
-	var account any
-	if e.Account != nil {
-		account = *e.Account
-	}
-	if _, err := t.Exec(ctx, `insert into audit (`+auditColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		e.chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
-		e.Reason, e.Details, e.previous[:], e.digest[:]); err != nil {
+	if err := t.Insert(ctx, `insert into audit (`+auditColumns+`) values`, rows, ``); err != nil {
 		return err
 	}
-	if !intact {
+	if !at.intact {
 		return nil
 	}
-	return t.setAuditEnd(ctx, e.chain, auditEnd{chainEnd{e.ordinal, e.digest}, at.chains})
+	return t.setAuditEnd(ctx, chain, auditEnd{end, at.chains})
 }
 
 func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
@@ -209,34 +276,104 @@ func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`, chain[:], to.count, to.head[:], to.chains, sealed)
+	return t.ExecDeferred(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`, chain[:], to.count, to.head[:], to.chains, sealed)
+}
+
+// lockedAuditEnd is the end of a chain that the transaction has locked.
+type lockedAuditEnd struct {
+	auditEnd
+	// last is the ordinal of the last entry, which differs from count in a chain that was tampered with.
+	last int64
+	// intact is false if the chain was tampered with.
+	intact bool
+}
+
+// lockAuditEnds locks and reads the ends of chains, in their order. It begins those that do not exist, and then counts them in the
+// chain of no account.
+func (t *tx) lockAuditEnds(ctx context.Context, chains []ID) (map[ID]*lockedAuditEnd, error) {
+	ends := map[ID]*lockedAuditEnd{}
+	if err := t.readAuditEnds(ctx, ends, chains); err != nil {
+		return nil, err
+	}
+	begun := int64(0)
+	for _, chain := range chains {
+		if ends[chain] != nil {
+			continue
+		}
+		counted, err := t.beginAuditChain(ctx, ends, chain)
+		if err != nil {
+			return nil, err
+		}
+		if counted && !chain.IsZero() {
+			begun++
+		}
+	}
+	if begun == 0 {
+		return ends, nil
+	}
+	if ends[ID{}] == nil {
+		if err := t.readAuditEnds(ctx, ends, []ID{{}}); err != nil {
+			return nil, err
+		}
+	}
+	if ends[ID{}] == nil {
+		if _, err := t.beginAuditChain(ctx, ends, ID{}); err != nil {
+			return nil, err
+		}
+	}
+	all := ends[ID{}]
+	if !all.intact {
+		return ends, nil // the fault is in that chain
+	}
+	all.chains += begun
+	return ends, t.setAuditEnd(ctx, ID{}, all.auditEnd)
+}
+
+// readAuditEnds locks and reads the ends of those chains that exist, in the order of chains.
+func (t *tx) readAuditEnds(ctx context.Context, into map[ID]*lockedAuditEnd, chains []ID) error {
+	args, parameters := make([]any, len(chains)), make([]string, len(chains))
+	for n, chain := range chains {
+		args[n], parameters[n] = chain[:], base.Parameter(n+1)
+	}
+	in := `h.chain in (` + strings.Join(parameters, ", ") + `)`
+	if lock := t.db.dialect.ForUpdate(); lock != "" {
+		// A statement of its own, so that the next one reads what was committed before the rows were locked.
+		if err := t.ExecDeferred(ctx, `select 1 from audit_heads h where `+in+` order by h.chain desc`+lock, args...); err != nil {
+			return err
+		}
+	}
+	_, err := collect(ctx, t, func(row scanner) (struct{}, error) {
+		var head auditHead
+		end := &lockedAuditEnd{}
+		head.readable = row.Scan(append(head.fields(), &end.last)...) == nil
+		sealed, err := unsealAuditEnd(t.db.keys, head.seal, head.chain)
+		end.auditEnd = head.auditEnd
+		end.intact = head.readable && err == nil && sealed == head.auditEnd && end.last == head.count
+		into[head.chain] = end
+		return struct{}{}, nil
+	}, `select `+auditHeadColumns+`, coalesce((select max(a.ordinal) from audit a where a.chain = h.chain), 0) from audit_heads h where `+in, args...)
 	return err
 }
 
-// auditEnd locks and reads the end of a chain. It begins the chain if it does not exist. intact is false if the chain was tampered
-// with.
-func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, err error) {
-	begun, err := t.Exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], at.head[:])
+// beginAuditChain begins a chain that does not exist, unless another transaction has begun it meanwhile, and reports whether it did.
+func (t *tx) beginAuditChain(ctx context.Context, ends map[ID]*lockedAuditEnd, chain ID) (begun bool, err error) {
+	var none [32]byte
+	inserted, err := t.Exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], none[:])
 	if err != nil {
-		return at, false, err
+		return false, err
 	}
-	heads, err := collect(ctx, t, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h where h.chain = $1`+t.db.dialect.ForUpdate(), chain[:])
-	if err != nil {
-		return at, false, err
+	if err := t.readAuditEnds(ctx, ends, []ID{chain}); err != nil || inserted == 0 {
+		return false, err
 	}
-	head := heads[0] // the row was just inserted if it did not exist
-	var last int64
-	if err := t.QueryRowContext(ctx, `select coalesce(max(ordinal), 0) from audit where chain = $1`, chain[:]).Scan(&last); err != nil {
-		return at, false, err
+	end := ends[chain]
+	end.intact = end.last == 0 // otherwise its end was removed
+	if !end.intact || !chain.IsZero() {
+		return end.intact, nil
 	}
-	switch {
-	case begun == 0:
-		sealed, err := unsealAuditEnd(t.db.keys, head.seal, chain)
-		intact = head.readable && err == nil && sealed == head.auditEnd && last == head.count
-	case last == 0:
-		intact, err = t.beginAuditChain(ctx, chain)
-	}
-	return head.auditEnd, intact, err
+	// If the time is recorded already, the whole audit log was removed.
+	recorded, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.Now()), 10))
+	end.intact = recorded == 1
+	return end.intact, err
 }
 
 // auditHead is a row of audit_heads: the end of a chain, and its seal.
@@ -275,20 +412,6 @@ func (d *digestColumn) Scan(value any) error {
 // settingAuditBegun is the key of the time at which the audit log began, in microseconds since 1970.
 const settingAuditBegun = "audit_begun_at"
 
-// beginAuditChain counts a new chain. intact is false if the whole audit log was removed: then settingAuditBegun is set.
-func (t *tx) beginAuditChain(ctx context.Context, chain ID) (intact bool, err error) {
-	if chain.IsZero() {
-		begun, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.Now()), 10))
-		return begun == 1, err
-	}
-	all, intact, err := t.auditEnd(ctx, ID{})
-	if err != nil || !intact {
-		return true, err // the fault is in the other chain
-	}
-	all.chains++
-	return true, t.setAuditEnd(ctx, ID{}, all)
-}
-
 const auditColumns = `chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest`
 
 func scanAudit(row scanner) (e AuditEntry, err error) {
@@ -315,15 +438,17 @@ func (e *AuditEntry) scan(row scanner, before ...any) error {
 // RecordAudit appends an act to the audit log that does not write to the database, such as an export. Acts that do are recorded in
 // their own transactions.
 func (db *DB) RecordAudit(ctx context.Context, act Act) error {
-	return db.write(ctx, "record audit", func(ctx context.Context, t *tx) error { return t.audit(ctx, act) })
+	return db.write(ctx, "record audit", func(ctx context.Context, t *tx) error { return t.audit(act) })
 }
 
 // AuditFilter selects entries of the audit log.
 type AuditFilter struct {
 	// Account selects one account; nil selects all entries, including those of no account.
 	Account *ID
-	// Since is the earliest time; zero for any.
-	Since time.Time
+	// Since is the earliest time, and entries are from before Until; zero for any.
+	Since, Until time.Time
+	// Actor is the name of an actor; empty for any.
+	Actor string
 	// Act is the name of an act, or a prefix that ends before a dot, such as account; empty for any.
 	Act string
 	// Limit is the maximum number of entries, from 1; the latest ones are returned.
@@ -343,13 +468,29 @@ func (db *DB) Audit(ctx context.Context, filter AuditFilter) ([]AuditEntry, erro
 	}
 	where := `at >= ` + next(since)
 	if filter.Account != nil {
-		where += ` and account_id = ` + next(*filter.Account)
+		where += ` and chain = ` + next(*filter.Account)
 	}
-	if filter.Act != "" {
-		act := next(filter.Act)
-		where += ` and (act = ` + act + ` or substr(act, 1, length(` + act + `) + 1) = ` + act + ` || '.')`
+	if !filter.Until.IsZero() {
+		where += ` and at < ` + next(micros(filter.Until))
+	}
+	if rest := filter.rest(next); rest != "" {
+		where += ` and ` + rest
 	}
 	entries, err := collect(ctx, db.reader, scanAudit, `select `+auditColumns+` from (select * from audit where `+where+
 		` order by at desc, chain desc, ordinal desc limit `+next(filter.Limit)+`) latest order by at, chain, ordinal`, args...)
 	return entries, db.classify(err)
+}
+
+// rest returns the condition for the actor and the act, which no index answers; "" for none. next adds an argument to the statement and
+// returns the name of its parameter.
+func (f AuditFilter) rest(next func(value any) string) string {
+	var where []string
+	if f.Actor != "" {
+		where = append(where, `actor = `+next(f.Actor))
+	}
+	if f.Act != "" {
+		act := next(f.Act)
+		where = append(where, `(act = `+act+` or substr(act, 1, length(`+act+`) + 1) = `+act+` || '.')`)
+	}
+	return strings.Join(where, ` and `)
 }

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // administrate performs every act of an administrator that this package has, and returns their names in order, first
@@ -19,7 +20,7 @@ func (f *fixture) administrate(t *testing.T) []string {
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
 	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash"})
 	must(t, err)
-	user, err := f.AddUser(ctx, made.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$hash"})
+	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
 	must(t, err)
 	must(t, f.ResetPassword(ctx, made.ID, user, "$other"))
 	must(t, f.SetProfile(ctx, made.ID, api.Profile{}))

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // boundSetting is the key of the setting that exists once the keys of a database are recorded. A test removes it.
@@ -22,6 +22,9 @@ var changes = map[string]string{
 	"environment": `update connections set environment = 'sandbox' where id = $1`,
 	"state":       `update connections set state = 'pending' where id = $1`,
 	"fingerprint": `update connections set fingerprint = '000000000000' where id = $1`,
+	"format":      `update connections set format = 'bis3' where id = $1`,
+	"no format":   `update connections set format = null where id = $1`,
+	"options":     `update connections set options = '{"entity":"8"}' where id = $1`,
 	"approver":    `update connections set approved_by = 'Mallory' where id = $1`,
 	"approved at": `update connections set approved_at = approved_at + 1 where id = $1`,
 	"contract":    `update connections set approved_contract = 'C-9' where id = $1`,
@@ -38,7 +41,7 @@ func TestChangedConnectionDoesNotOpen(t *testing.T) {
 		must(t, err)
 		for name, statement := range changes {
 			add := sandboxConnection()
-			add.Environment = "production"
+			add.Environment, add.Format, add.Options = "production", "pint-ae", map[string]string{"entity": "7"}
 			c, err := f.AddConnection(ctx, f.account.ID, add)
 			must(t, err)
 			_, err = f.ApproveConnection(ctx, c.ID, "Ann", "C-1", "1.0.0")

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Each provider connection has a circuit breaker. It opens after openCircuitAfter calls in a row without a usable response.
+// Each provider connection has a circuit breaker. It opens after openCircuitAfter calls in a row without a usable response, or at
+// once if such a response asks for a wait (Retry-After): the provider limits the connection, not one document.
 // While it is open, only one poll at a time goes through, the probe: the first after minProbeInterval, then after twice as
 // long each time, up to maxProbeInterval. So an outage with thousands of open submissions costs the provider and this
 // service one call per interval. Any usable response closes the circuit.
@@ -46,7 +47,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	now := tx.Now()
 	// Only the failure that opens the circuit and failed probes set the time of the next probe: a customer who keeps
 	// submitting to a provider that is down must not postpone it.
-	if failures >= openCircuitAfter && (!retry.Valid || l.isProbe) {
+	if (failures >= openCircuitAfter || d.RetryAfter > 0) && (!retry.Valid || l.isProbe) {
 		next := min(max(2*time.Duration(wait)*time.Microsecond, minProbeInterval), maxProbeInterval)
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}

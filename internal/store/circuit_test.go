@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // unusableResponse is the decision after a call without a usable response: the outcome is unknown, and the submission is due
@@ -180,5 +180,27 @@ func TestPollLag(t *testing.T) {
 			return reported(s, now, allFour("accepted", false))
 		})
 		want(store.PollLag{Overdue: 4, Oldest: time.Minute})
+	})
+}
+
+// TestRetryAfterHoldsTheConnection checks that the first response that asks for a wait holds all status queries of the connection until
+// then, and none of another company.
+func TestRetryAfterHoldsTheConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		decide(t, f.submit(t, "INV-1"), usableResponse)
+		decide(t, f.submit(t, "INV-2"), unusableResponse("limited", 5*time.Minute))
+		f.wantNext(t, f.Clock.Now().Add(5*time.Minute))
+		if claimed := f.claimSubmissions(t, 16); len(claimed) != 0 {
+			t.Errorf("%d are claimed before the provider's time", len(claimed))
+		}
+		f.Clock.Advance(5 * time.Minute)
+		probe := f.claimSubmissions(t, 16)
+		if len(probe) != 1 {
+			t.Fatalf("%d are claimed as probes, want 1", len(probe))
+		}
+		decide(t, probe[0], usableResponse)
+		if claimed := f.claimSubmissions(t, 16); len(claimed) == 0 {
+			t.Error("nothing is claimed after the probe")
+		}
 	})
 }

@@ -76,12 +76,12 @@ func TestOneClock(t *testing.T) {
 	}
 
 	token := secret.New("a-token-of-the-late-replica")
-	_, err = late.CreateToken(ctx, f.user, secret.Digest(token), late.Now().Add(time.Minute))
+	_, err = late.CreateToken(ctx, f.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: late.Now().Add(time.Minute)})
 	must(t, err)
 	if _, err := early.Authenticate(ctx, secret.Digest(token)); err != nil {
 		t.Errorf("a token of one replica at the other: %v", err)
 	}
-	_, err = early.CreateToken(ctx, f.user, [32]byte{7}, early.Now().Add(time.Minute))
+	_, err = early.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: early.Now().Add(time.Minute)})
 	must(t, err)
 	if _, err := late.Authenticate(ctx, [32]byte{7}); err != nil {
 		t.Errorf("a token of the one whose clock is behind, at the one whose clock is ahead: %v", err)

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,16 +25,22 @@ const (
 type Connection struct {
 	Account     ID
 	ID          ID
-	Kind        string // http or simulator
+	Kind        string // the adapter: see [provider.Description]
 	Environment string // sandbox or production
 	BaseURL     string
-	State       string
+	// Format is the document format that the connection submits invoices in; "" if it has none.
+	Format string
+	// Options are the values of the adapter's own options, by name.
+	Options map[string]string
+	State   string
 	// Fingerprint distinguishes credentials and may be shown.
 	Fingerprint string
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	// Approval allows a production connection to submit; nil until it is recorded.
 	Approval *Approval
+	// CreditNotes allows the connection to submit credit notes; nil until it is recorded.
+	CreditNotes *CreditNoteConfirmation
 	// Failures counts the consecutive calls about submissions without a usable response. FailingSince is when the first of them
 	// ended, and FailureReason describes the last one for people. They are 0, nil and "" without failures.
 	Failures      int
@@ -53,6 +61,12 @@ type Approval struct {
 	Release string
 }
 
+// CreditNoteConfirmation records that the provider's contract covers credit notes and that their mapping was confirmed in its sandbox.
+type CreditNoteConfirmation struct {
+	At                time.Time
+	Contract, Mapping string
+}
+
 // Allowed reports whether a service in an environment may use the connection for regulated documents. A connection cannot
 // become a production connection by a change of URL or environment: it must be created as one and approved.
 func (c *Connection) Allowed(environment, release string) bool {
@@ -67,23 +81,57 @@ func (a *Approval) Covers(release string) bool {
 
 // NewConnection holds the values of a new connection.
 type NewConnection struct {
-	Kind, Environment, BaseURL string
-	Credential                 secret.Text
+	Kind, Environment, BaseURL, Format string
+	Options                            map[string]string
+	Credential                         secret.Text
 }
 
 func credentialBinding(account, id ID) secret.Binding {
 	return secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
-// bound returns what the credential is bound to: the columns that say where it is sent and whether that is allowed. If somebody
+// bound returns what the credential is bound to: the columns that say where and in which format documents are sent, and whether that is allowed. If somebody
 // changes one of them in the database, the credential does not open.
 func (c *Connection) bound() []string {
 	out := []string{c.Kind, c.Environment, c.BaseURL, c.State, c.Fingerprint}
+	// A connection without a format and options is bound as it was before there were any.
+	if c.Format != "" || len(c.Options) > 0 {
+		out = append(out, "format", c.Format, optionsText(c.Options))
+	}
 	if a := c.Approval; a != nil {
 		out = append(out, strconv.FormatInt(micros(a.At), 10), a.By, a.Contract, a.Release)
 	}
+	if n := c.CreditNotes; n != nil {
+		out = append(out, "credit notes", strconv.FormatInt(micros(n.At), 10), n.Contract, n.Mapping)
+	}
 	return out
 }
+
+// readOptions is the reverse of [optionsText].
+func readOptions(text sql.Null[string]) (options map[string]string, err error) {
+	if !text.Valid {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text.V), &options); err != nil {
+		return nil, fmt.Errorf("stored options of a connection: %w", err)
+	}
+	return options, nil
+}
+
+// optionsText returns options as they are stored: a JSON object with its keys in order, "" if there are none.
+func optionsText(options map[string]string) string {
+	if len(options) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(options)
+	if err != nil {
+		panic(err) // a map of texts
+	}
+	return string(text)
+}
+
+// nullIfEmpty returns a text for a column in which an absent one is null.
+func nullIfEmpty(text string) sql.Null[string] { return sql.Null[string]{V: text, Valid: text != ""} }
 
 // ErrSimulator says that a connection to the transport simulator was requested on a database that is not served in the
 // environment local.
@@ -120,18 +168,24 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 			return err
 		}
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
-			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.Now(), UpdatedAt: t.Now()}
+			Format: add.Format, Options: add.Options, State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.Now(), UpdatedAt: t.Now()}
 		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialBinding(account, id), connection.bound()); err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
-			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt))
+		_, err = t.Exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at, format, options)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`, account, id, add.Kind, add.Environment, add.BaseURL,
+			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt), nullIfEmpty(add.Format), nullIfEmpty(optionsText(add.Options)))
 		if err != nil {
 			return err
 		}
-		return t.audit(ctx, connectionAct("connection.add", connection, map[string]string{"kind": add.Kind, "environment": add.Environment,
-			"base_url": add.BaseURL, "fingerprint": connection.Fingerprint}))
+		details := map[string]string{"kind": add.Kind, "environment": add.Environment, "base_url": add.BaseURL, "fingerprint": connection.Fingerprint}
+		if add.Format != "" {
+			details["profile"] = add.Format
+		}
+		for name, value := range add.Options {
+			details["option_"+name] = value
+		}
+		return t.audit(connectionAct("connection.add", connection, details))
 	})
 	return connection, err
 }
@@ -141,27 +195,37 @@ func connectionAct(name string, c Connection, details map[string]string) Act {
 }
 
 const connectionColumns = `account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at,
-	approved_at, approved_by, approved_contract, approved_release, failures, failing_since, trouble, retry_at`
+	approved_at, approved_by, approved_contract, approved_release, failures, failing_since, trouble, retry_at, format, options,
+	credit_notes_at, credit_notes_contract, credit_notes_mapping`
 
 func scanConnection(row scanner) (Connection, error) {
 	var c Connection
 	var created, updated int64
-	var approvedAt, since, retry sql.Null[int64]
-	var by, contract, release, trouble sql.Null[string]
+	var approvedAt, since, retry, confirmedAt sql.Null[int64]
+	var by, contract, release, trouble, format, options, notesContract, notesMapping sql.Null[string]
 	if err := row.Scan(&c.Account, &c.ID, &c.Kind, &c.Environment, &c.BaseURL, &c.State, &c.sealed, &c.Fingerprint,
-		&created, &updated, &approvedAt, &by, &contract, &release, &c.Failures, &since, &trouble, &retry); err != nil {
+		&created, &updated, &approvedAt, &by, &contract, &release, &c.Failures, &since, &trouble, &retry, &format, &options,
+		&confirmedAt, &notesContract, &notesMapping); err != nil {
 		return Connection{}, err
 	}
+	var err error
+	if c.Options, err = readOptions(options); err != nil {
+		return Connection{}, fmt.Errorf("%s: %w", c.ID, err)
+	}
+	c.Format = format.V
 	c.CreatedAt, c.UpdatedAt = instant(created), instant(updated)
 	c.FailingSince, c.FailureReason, c.RetryAt = instantOrNil(since), trouble.V, instantOrNil(retry)
 	if approvedAt.Valid {
 		c.Approval = &Approval{At: instant(approvedAt.V), By: by.V, Contract: contract.V, Release: release.V}
 	}
+	if confirmedAt.Valid {
+		c.CreditNotes = &CreditNoteConfirmation{At: instant(confirmedAt.V), Contract: notesContract.V, Mapping: notesMapping.V}
+	}
 	return c, nil
 }
 
 // Credential opens the connection's sealed credential. It returns [ErrChangedRow] if the kind, environment, URL, state,
-// fingerprint or approval in the row is not what this program recorded.
+// fingerprint, approval or confirmation of credit notes in the row is not what this program recorded.
 func (db *DB) Credential(c Connection) (secret.Text, error) {
 	return db.keys.openBound(c.sealed, credentialBinding(c.Account, c.ID), c.bound())
 }
@@ -170,6 +234,32 @@ func (db *DB) Credential(c Connection) (secret.Text, error) {
 func (db *DB) Connection(ctx context.Context, id ID) (Connection, error) {
 	c, err := scanConnection(db.reader.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`, id))
 	return c, db.classify(err)
+}
+
+// UsableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there is none, and
+// [ErrNotApproved] if a service in this environment and of this release may not use it.
+func (t *Tenant) UsableConnection(ctx context.Context, environment, release string) (c Connection, err error) {
+	err = t.read(func(q querier) error {
+		c, err = t.usableConnection(ctx, q, environment, release)
+		return err
+	})
+	return c, err
+}
+
+// usableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there is none, and
+// the connection with [ErrNotApproved] if it may not submit in this environment and release.
+func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, release string) (Connection, error) {
+	c, err := scanConnection(q.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Connection{}, ErrConnectionRequired
+	}
+	if err != nil {
+		return Connection{}, err
+	}
+	if !c.Allowed(environment, release) {
+		return c, fmt.Errorf("%w: connection %s of environment %s, for release %s", ErrNotApproved, c.ID, c.Environment, release)
+	}
+	return c, nil
 }
 
 // Connections returns all connections, oldest first, or only those of account if it is not nil.
@@ -205,6 +295,9 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		if c.Approval != nil && c.Approval.At.IsZero() {
 			c.Approval.At = c.UpdatedAt
 		}
+		if c.CreditNotes != nil && c.CreditNotes.At.IsZero() {
+			c.CreditNotes.At = c.UpdatedAt
+		}
 		switch {
 		case broken == nil:
 			if c.sealed, err = t.sealBound(ctx, credential, credentialBinding(c.Account, c.ID), c.bound()); err != nil {
@@ -221,7 +314,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		}
 		t.notify(WorkSubmissions)
 		t.notify(WorkPurchases)
-		return t.audit(ctx, connectionAct(act, c, details))
+		return t.audit(connectionAct(act, c, details))
 	})
 	return c, db.existsError(err, "connections_active")
 }
@@ -232,12 +325,17 @@ func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	if c.Approval != nil {
 		at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
 	}
+	var confirmed, notesContract, notesMapping any
+	if c.CreditNotes != nil {
+		confirmed, notesContract, notesMapping = micros(c.CreditNotes.At), c.CreditNotes.Contract, c.CreditNotes.Mapping
+	}
 	if c.RetryAt != nil {
 		c.RetryAt = &c.UpdatedAt // probe at once whether the change helps
 	}
 	_, err := t.Exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
-		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
-		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt))
+		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11,
+		credit_notes_at = $12, credit_notes_contract = $13, credit_notes_mapping = $14 where account_id = $1 and id = $2`,
+		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt), confirmed, notesContract, notesMapping)
 	return err
 }
 
@@ -276,6 +374,20 @@ func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, releas
 			details["before_contract"], details["before_release"] = before.Contract, before.Release
 		}
 		c.Approval = &Approval{By: by, Contract: contract, Release: release}
+		return details, nil
+	})
+}
+
+// ConfirmCreditNotes records the contract and the mapping that allow a connection to submit credit notes. The caller knows that the
+// adapter carries them. It replaces an earlier record, which stays in the audit log.
+func (db *DB) ConfirmCreditNotes(ctx context.Context, id ID, contract, mapping string) (Connection, error) {
+	return db.changeConnection(ctx, id, "connection.confirm-credit-notes", func(c *Connection, _ *secret.Text) (map[string]string, error) {
+		details := map[string]string{"contract": contract, "mapping": mapping}
+		if before := c.CreditNotes; before != nil {
+			details["before_at"] = before.At.Format(time.RFC3339Nano)
+			details["before_contract"], details["before_mapping"] = before.Contract, before.Mapping
+		}
+		c.CreditNotes = &CreditNoteConfirmation{Contract: contract, Mapping: mapping}
 		return details, nil
 	})
 }

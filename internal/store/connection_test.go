@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestConnections checks that an account has at most one active connection: another one can be activated only after

@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // NewCreditNote holds the values of a new credit note.
@@ -24,7 +25,7 @@ type NewCreditNote struct {
 	Credit     invoice.Credit
 }
 
-// CreditNote is an internal draft that credits an invoice. It counts against the invoice until it is voided.
+// CreditNote credits an invoice. It counts against the invoice until it is voided.
 type CreditNote struct {
 	NewCreditNote
 	ID       ID
@@ -36,6 +37,16 @@ type CreditNote struct {
 	UpdatedAt time.Time
 	// VoidedAt is nil while the credit note counts against its invoice.
 	VoidedAt *time.Time
+	// Submission is the current submission; nil for a draft.
+	Submission *Submission
+}
+
+// States returns the four states of the current submission, all unreported for a draft.
+func (n CreditNote) States() invoice.States {
+	if n.Submission == nil {
+		return invoice.States{}
+	}
+	return n.Submission.States
 }
 
 // CreateCreditNote stores a credit note of an invoice. build makes it from the invoice and its live credits, which
@@ -63,9 +74,19 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 		}
 		now := tx.Now()
 		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, Version: 1, CreatedAt: now, UpdatedAt: now}
+		if err := t.audit(tx, created.act("credit_note.create", nil)); err != nil {
+			return err
+		}
 		return t.insertCreditNote(ctx, tx, &created)
 	})
 	return created, err
+}
+
+// act returns an act on a credit note.
+func (n *CreditNote) act(name string, details map[string]string) Act {
+	act := Act{Name: name, SubjectType: "credit_note", Subject: n.ID.String(), Details: map[string]string{"credit_note_number": n.Number, "invoice": n.Invoice.String()}}
+	maps.Copy(act.Details, details)
+	return act
 }
 
 // creditedInvoice reads the draft of an invoice and locks it until the end of the transaction.
@@ -172,13 +193,38 @@ func scanCreditNote(row scanner, more ...any) (CreditNote, error) {
 
 // CreditNote returns one credit note.
 func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
-	return readValue(t, func(q querier) (CreditNote, error) {
-		return t.creditNote(ctx, q, id)
+	const tries = 5
+	var n CreditNote
+	err := t.read(func(q querier) error {
+		for range tries {
+			var err error
+			if n, err = t.creditNote(ctx, q, id); err != nil {
+				return err
+			}
+			var version int64
+			if err := q.QueryRowContext(ctx, `select version from credit_notes where tenant_id = $1 and id = $2`, t.id, id).Scan(&version); err != nil || version == n.Version {
+				return err // nothing has changed between the statements
+			}
+		}
+		return fmt.Errorf("%w: credit note %s keeps changing", ErrUnavailable, id)
 	})
+	return n, err
 }
 
+// creditNote reads a credit note and then its current submission.
 func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, error) {
-	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
+	n, err := scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
+	if err != nil {
+		return CreditNote{}, err
+	}
+	current, err := t.currentCreditNoteSubmission(ctx, q, id)
+	if err != nil {
+		return CreditNote{}, err
+	}
+	if current != nil && current.MaybeSent() {
+		n.Submission = current
+	}
+	return n, nil
 }
 
 // CreditNoteRow is a credit note as a list reads it: its Credit has no Items.
@@ -189,16 +235,21 @@ type CreditNoteRow struct {
 }
 
 // VoidCreditNote voids a credit note permanently, so that it no longer counts against its invoice. It does nothing if
-// the credit note is void.
+// the credit note is void, and returns [ErrCreditNoteNotEditable] if it is submitted and not rejected.
 func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) {
 	var n CreditNote
 	err := t.write(ctx, "void credit note", func(ctx context.Context, tx *tx) error {
 		var err error
-		if n, err = t.lockedCreditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
+		if n, _, err = t.lockedCreditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
 			return err
 		}
-		n.Version, n.UpdatedAt = n.Version+1, tx.Now()
-		n.VoidedAt = &n.UpdatedAt
+		if err := n.editable(); err != nil {
+			return err
+		}
+		n.voidAt(tx.Now())
+		if err := t.audit(tx, n.act("credit_note.void", nil)); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
 			t.id, id, micros(n.UpdatedAt), n.Version)
 		return err
@@ -207,14 +258,15 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 }
 
 // UpdateCreditNote changes the date and the reasons of a credit note. It returns [ErrVersion] unless unchanged returns
-// true for the version. change returns the new values for the present ones, and UpdateCreditNote returns its error
-// unchanged.
+// true for the version, and [ErrCreditNoteNotEditable] if the credit note is submitted and not rejected. A rejected one becomes a draft
+// again: its submission stays in the history and the next one gets a new reference. change returns the new values for the present ones,
+// and UpdateCreditNote returns its error unchanged.
 func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(version int64) bool,
 	change func(present api.CreditNoteChange) (api.CreditNoteChange, error)) (CreditNote, error) {
 	var n CreditNote
 	err := t.write(ctx, "update credit note", func(ctx context.Context, tx *tx) error {
 		var err error
-		if n, err = t.lockedCreditNote(ctx, tx, id); err != nil {
+		if n, _, err = t.lockedCreditNote(ctx, tx, id); err != nil {
 			return err
 		}
 		if !unchanged(n.Version) {
@@ -225,9 +277,24 @@ func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(ver
 		if err != nil {
 			return err
 		}
-		if reflect.DeepEqual(changed, present) {
+		if err := n.editable(); err != nil {
+			return err
+		}
+		if n.Submission == nil && reflect.DeepEqual(changed, present) {
 			return nil
 		}
+		// A changed document is never sent with the reference of the previous one.
+		if err := t.retireCreditNoteSubmission(ctx, tx, id); err != nil {
+			return err
+		}
+		details, err := n.changes(present, changed)
+		if err != nil {
+			return err
+		}
+		if err := t.audit(tx, n.act("credit_note.update", details)); err != nil {
+			return err
+		}
+		n.Submission = nil
 		n.IssueDate, n.Reason, n.ReasonCode = *changed.IssueDate, *changed.Reason, changed.ReasonCode
 		n.Version, n.UpdatedAt = n.Version+1, tx.Now()
 		_, err = tx.Exec(ctx, `update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
@@ -237,14 +304,34 @@ func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(ver
 	return n, err
 }
 
-// lockedCreditNote reads a credit note, and locks its invoice until the end of the transaction.
-func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNote, error) {
-	n, err := t.creditNote(ctx, tx, id)
+// changes returns the details of an update of a credit note.
+func (n *CreditNote) changes(present, changed api.CreditNoteChange) (map[string]string, error) {
+	before, err := jsonv2.Marshal(present, jsonv2.OmitZeroStructFields(true))
 	if err != nil {
-		return CreditNote{}, err
+		return nil, fmt.Errorf("credit note: %w", err)
 	}
-	if _, err = t.creditedInvoice(ctx, tx, n.Invoice); err != nil {
-		return CreditNote{}, err
+	after, err := jsonv2.Marshal(changed, jsonv2.OmitZeroStructFields(true))
+	if err != nil {
+		return nil, fmt.Errorf("credit note: %w", err)
 	}
-	return t.creditNote(ctx, tx, id) // it may have changed before the lock
+	fields, err := changedFields(before, after)
+	details := map[string]string{"fields": fields}
+	if n.Submission != nil {
+		details["rejected_submission"] = n.Submission.ID.String()
+	}
+	return details, err
+}
+
+// lockedCreditNote reads a credit note with its submission and its invoice without one, and locks the invoice until the end of the
+// transaction.
+func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (n CreditNote, credited Invoice, err error) {
+	var invoiceID ID
+	if err := tx.QueryRowContext(ctx, `select invoice_id from credit_notes where tenant_id = $1 and id = $2`, t.id, id).Scan(&invoiceID); err != nil {
+		return n, credited, err
+	}
+	if credited, err = t.creditedInvoice(ctx, tx, invoiceID); err != nil {
+		return n, credited, err
+	}
+	n, err = t.creditNote(ctx, tx, id)
+	return n, credited, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	base "quittance/internal/db"
@@ -34,6 +35,30 @@ func (db *DB) runTx(ctx context.Context, in *base.Tx, actor Actor, fn func(ctx c
 		return err
 	}
 	return t.writeUsage(ctx)
+}
+
+// writeAtCommit writes what the writes of a transaction passed to [base.Tx.AtCommit]. All writes that are committed together share it, so
+// that each counter and each chain of the audit log is locked and written once.
+func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) error {
+	t := &tx{Tx: in, db: db}
+	changes, entries := counters{}, []*AuditEntry(nil)
+	for _, value := range values {
+		switch value := value.(type) {
+		case *AuditEntry:
+			entries = append(entries, value)
+		case recounted:
+			changes.add(value.tenant, value.before, -1)
+			changes.add(value.tenant, value.after, 1)
+		case counters:
+			changes.merge(value)
+		default:
+			return fmt.Errorf("nobody writes %T at the commit", value)
+		}
+	}
+	if err := t.writeCounts(ctx, changes); err != nil || len(entries) == 0 {
+		return err
+	}
+	return t.writeAudit(ctx, entries)
 }
 
 // write runs fn in a transaction and commits it; see [base.DB.Write].

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestDeactivatedByManyAtOnce checks that concurrent attempts that all find that the destination redirects are all

@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // fillDecoy gives the decoy a row of every kind, with values that the tests use too: numbers from INV-1, the same
@@ -26,8 +27,14 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	c := f.decoy
-	_, err := f.CreateToken(ctx, c.user, [32]byte{1}, f.Clock.Now().AddDate(10, 0, 0))
+	_, err := f.CreateToken(ctx, c.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(10, 0, 0)})
 	must(t, err)
+	c.createKey(t, f, newKey(t, "decoy"))
+	c.fillBook(t)
+	_, err = c.tenant.StoreUpload(ctx, store.Upload{Name: "decoy.csv", Body: []byte("decoy")}, c.user.ID, 10*365*24*time.Hour)
+	must(t, err)
+	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: c.user, Means: store.LoginByPassword}, f.Clock.Now().AddDate(10, 0, 0)))
+	must(t, c.tenant.BeginTOTP(ctx, store.Session{User: c.user.ID}, secret.New(sharedSecret)))
 	must(t, c.tenant.DeleteInvoice(ctx, c.create(t, "INV-0").ID, anyVersion))
 	s := c.subscribe(t, api.EventKinds[:]...)
 	_, err = c.tenant.VoidCreditNote(ctx, c.credit(t, c.create(t, "INV-2").ID, byQuantity(0, "1")).ID)
@@ -91,6 +98,9 @@ var readTables = sync.OnceValues(func() (out []table, err error) {
 			out = append(out, tab)
 		}
 		for _, found := range addedColumn.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasSuffix(found[2], "_rebuilt") {
+				continue // a column that is built anew, and renamed at once
+			}
 			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 {
 				out[n].columns = append(out[n].columns, found[2])
 			}
@@ -166,11 +176,12 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	t.Helper()
 	var out []store.ID
 	for _, tab := range tables(t) {
-		if !tab.has("tenant_id") || !tab.has("id") {
+		column, value := tab.scope(c)
+		if column == "" || !tab.has("id") {
 			continue
 		}
 		var id store.ID
-		err := f.raw.QueryRowContext(t.Context(), "select id from "+tab.name+" where tenant_id = $1 order by id limit 1", c.tenant.Key()).Scan(&id)
+		err := f.raw.QueryRowContext(t.Context(), "select id from "+tab.name+" where "+column+" = $1 order by id limit 1", value).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -186,6 +197,8 @@ func (f *fixture) probe(t *testing.T) {
 	t.Helper()
 	f.probeMethods(t, reflect.ValueOf(f.tenant), 40)
 	f.probeMethods(t, reflect.ValueOf(view.Of(f.tenant)), 20)
+	f.probeMethods(t, reflect.ValueOf(f.tenant.Customers()), 3)
+	f.probeMethods(t, reflect.ValueOf(f.tenant.Items()), 3)
 }
 
 // probeMethods probes the methods of one value, and fails the test after fewer than least calls.

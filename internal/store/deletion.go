@@ -21,8 +21,10 @@ const (
 func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(version int64) bool) error {
 	return t.write(ctx, "delete invoice", func(ctx context.Context, tx *tx) error {
 		var version, position, size int64
-		if err := tx.QueryRowContext(ctx, `select version, position, octet_length(document) from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id).
-			Scan(&version, &position, &size); err != nil {
+		var number string
+		was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+`, version, position, octet_length(document), number from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id),
+			&version, &position, &size, &number)
+		if err != nil {
 			return err
 		}
 		if !unchanged(version) {
@@ -41,6 +43,10 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		tx.use(t.id, usage{bytes: -size, drafts: -1})
+		if err := t.audit(tx, Act{Name: "draft.delete", SubjectType: "invoice", Subject: id.String(), Details: map[string]string{"invoice_number": number}}); err != nil {
+			return err
+		}
+		tx.recount(t.id, was.tally, tally{})
 		return t.emptyPosition(ctx, tx, position)
 	})
 }

@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // anyVersion accepts every version of an invoice.

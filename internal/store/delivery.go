@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // The states of a delivery.

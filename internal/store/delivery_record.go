@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Delivery is the delivery of one event to one subscription, with its history.
@@ -90,6 +90,9 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (Delivery, error) {
 		now := tx.Now()
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.notify(WorkDeliveries)
+		if err := t.audit(tx, Act{Name: "delivery.redeliver", SubjectType: "delivery", Subject: id.String(), Details: map[string]string{"subscription": d.Subscription.String()}}); err != nil {
+			return err
+		}
 		// An attempt in progress loses its lease: it is recorded, but the new round decides the state.
 		_, err = tx.Exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
 			where tenant_id = $1 and id = $2`, t.id, id, micros(now))

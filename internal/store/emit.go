@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // eventBatch holds the events of one operation and their deliveries, ready to be written. The entry of the operation in the

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that several processes can

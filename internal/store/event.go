@@ -10,7 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // TimestampLayout is the format of event times: RFC 3339 in UTC, with six digits of a second.

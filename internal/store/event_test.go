@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // TestEventBody: the body is the envelope of docs/webhooks.md, its payload the states as they are kept.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // fields is the input of a digest, made only from the file and its description in docs/operations.md.

@@ -9,20 +9,22 @@ import (
 	"errors"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // exportFormat names the format of an exported file.
 const exportFormat = "quittance-evidence-v3"
 
-// export is everything that is retained and shown about one invoice, or one incoming e-invoice, in a form that can be verified
+// export is everything that is retained and shown about one invoice, one credit note or one incoming e-invoice, in a form that can be verified
 // without the database; docs/operations.md describes how.
 type export struct {
-	Format      string             `json:"format"`
-	InvoiceID   *ID                `json:"invoice_id,omitempty"`
-	Submissions []exportSubmission `json:"submissions,omitempty"`
-	Incoming    *exportIncoming    `json:"incoming,omitempty"`
+	Format    string `json:"format"`
+	InvoiceID *ID    `json:"invoice_id,omitempty"`
+	// CreditNoteID is the credit note; InvoiceID is then the credited invoice.
+	CreditNoteID *ID                `json:"credit_note_id,omitempty"`
+	Submissions  []exportSubmission `json:"submissions,omitempty"`
+	Incoming     *exportIncoming    `json:"incoming,omitempty"`
 	// PublicKey verifies Signature, which signs Digest: the SHA-256 of this file with zeros in place of both.
 	PublicKey hexBytes  `json:"public_key"`
 	Digest    hexDigest `json:"digest"`
@@ -30,9 +32,11 @@ type export struct {
 }
 
 type exportSubmission struct {
-	ID             ID     `json:"id"`
-	Number         string `json:"invoice_number"`
-	ConnectionKind string `json:"connection_kind"`
+	ID     ID     `json:"id"`
+	Number string `json:"invoice_number"`
+	// CreditNoteNumber is the number of the credit note that was sent, if it was one.
+	CreditNoteNumber *string `json:"credit_note_number,omitempty"`
+	ConnectionKind   string  `json:"connection_kind"`
 	// Found reports that it was sealed by [DB.SealEvidence].
 	Found bool `json:"sealed_as_found"`
 	// Document is the exact document that was sent.
@@ -167,13 +171,18 @@ func (x *export) digest() ([32]byte, error) {
 // signedText returns the bytes that the signature of a file covers.
 func (x *export) signedText(digest [32]byte) []byte { return append([]byte(x.Format), digest[:]...) }
 
-// ExportEvidence returns everything retained about one invoice, or one incoming e-invoice, as JSON that is signed with the key of
+// ExportEvidence returns everything retained about one invoice, one credit note or one incoming e-invoice, as JSON that is signed with the key of
 // [DB.EvidenceKey], and the digest of the file; see [VerifyExport]. It verifies the evidence first, and returns an
 // [EvidenceError] instead of a file if the evidence was changed. Withheld bodies are left out; their digests are included.
 func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []byte, digest [32]byte, err error) {
 	subject, fill := "invoice", (*verification).exportInvoice
 	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
 		_, err := t.Invoice(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			if _, err = t.CreditNote(ctx, id); err == nil {
+				subject, fill = "credit_note", (*verification).exportCreditNote
+			}
+		}
 		if errors.Is(err, ErrNotFound) {
 			if _, err = t.IncomingInvoice(ctx, id); err == nil {
 				subject, fill = "incoming_invoice", (*verification).exportIncoming
@@ -226,10 +235,29 @@ func (v *verification) verifyForExport(ctx context.Context, s subject, id ID) er
 func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) error {
 	out.InvoiceID = &id
 	ids, err := collect(ctx, v.q, scanValue[ID],
-		`select id from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, v.t.id, id)
+		`select id from submissions where tenant_id = $1 and invoice_id = $2 and credit_note_id is null order by ordinal`, v.t.id, id)
 	if err != nil {
 		return err
 	}
+	return v.exportSubmissions(ctx, ids, out)
+}
+
+// exportCreditNote adds the chains of all submissions of a credit note, as [verification.exportInvoice] does for an invoice.
+func (v *verification) exportCreditNote(ctx context.Context, id ID, out *export) error {
+	note, err := v.t.creditNote(ctx, v.q, id)
+	if err != nil {
+		return err
+	}
+	out.InvoiceID, out.CreditNoteID = &note.Invoice, &id
+	ids, err := collect(ctx, v.q, scanValue[ID],
+		`select id from submissions where tenant_id = $1 and credit_note_id = $2 order by credit_note_ordinal`, v.t.id, id)
+	if err != nil {
+		return err
+	}
+	return v.exportSubmissions(ctx, ids, out)
+}
+
+func (v *verification) exportSubmissions(ctx context.Context, ids []ID, out *export) error {
 	for _, id := range ids {
 		if err := v.verifyForExport(ctx, submissionSubject(), id); err != nil {
 			return err
@@ -251,9 +279,12 @@ func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) er
 }
 
 func exportedSubmission(s *provenSubmission) exportSubmission {
-	out := exportSubmission{ID: s.ID, Number: s.Number, ConnectionKind: s.kind, Document: string(s.document), Outcome: s.Outcome,
+	out := exportSubmission{ID: s.ID, Number: s.InvoiceNumber, ConnectionKind: s.kind, Document: string(s.document), Outcome: s.Outcome,
 		AttemptedAt: s.AttemptedAt, SentAt: s.SentAt, LastCheckedAt: s.LastCheckedAt, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256,
 		TerminalAt: s.TerminalAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
+	if !s.CreditNote.IsZero() {
+		out.CreditNoteNumber = &s.Number
+	}
 	if r := s.Resolved; r != nil {
 		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
 	}

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // The errors of a file as a whole.

@@ -16,12 +16,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
+	"quittance/client/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 const (
@@ -67,6 +67,7 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 				t.Errorf("the decoy has changed.\nBefore:\n%s\nAfter:\n%s", before, after)
 			}
 			f.probe(t)
+			checkCounters(t, f.DB)
 		})
 	}
 }
@@ -215,9 +216,9 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 // intent renders a document with its reference and the invoice, which are all that these tests read.
 func intent() store.Intent {
 	return store.Intent{Environment: "sandbox", LeaseDuration: leaseDuration, QueryFirstLeaseDuration: 2 * leaseDuration,
-		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
-			text, err := jsonv2.Marshal(d, jsonv2.OmitZeroStructFields(true))
-			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, reference, text), nil, err
+		Render: func(source store.Source) ([]byte, api.Faults, error) {
+			text, err := jsonv2.Marshal(source.Draft, jsonv2.OmitZeroStructFields(true))
+			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, source.Reference, text), nil, err
 		}}
 }
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestDeliveryHistory: deliveries are listed newest first and narrowed by each filter; one shows every attempt; asked

@@ -29,9 +29,9 @@ func newID(now time.Time, random io.Reader) (ID, error) {
 	return id, nil
 }
 
-// millis returns the instant that the identifier was made from, in milliseconds since 1970.
-func (id ID) millis() int64 {
-	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
+// Time returns the instant that the identifier was made from, to the millisecond.
+func (id ID) Time() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16))
 }
 
 // reference is the identifier of an invoice's n-th submission (from 1), and so its permanent reference at the provider.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // NewIncoming is a purchase document of the provider that is to be retained. The caller has checked the form of the values: nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an event is never

@@ -14,8 +14,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Invoice is a draft with its current submission.
@@ -54,11 +54,24 @@ const opCreateInvoice = "create invoice"
 // newInvoice is a draft on its way into the database, and the invoice that it becomes.
 type newInvoice struct {
 	tenant  *Tenant
+	actor   Actor
 	draft   *api.Draft
 	text    string
 	summary invoiceSummary
+	tally   tally
 	ordinal int64 // among the drafts of the same company in the batch, from 1
 	created Invoice
+}
+
+// newInvoice prepares a draft for [createInvoices].
+func (t *Tenant) newInvoice(ctx context.Context, draft *api.Draft) (*newInvoice, error) {
+	text, err := marshalDraft(draft)
+	if err != nil {
+		return nil, err
+	}
+	add := &newInvoice{tenant: t, actor: t.actor(ctx), draft: draft, text: string(text), tally: draftTally(draft)}
+	add.summary, err = summarize(draft)
+	return add, err
 }
 
 // CreateInvoice stores a draft. The caller has validated it.
@@ -66,12 +79,8 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if t == nil || t.db == nil {
 		return Invoice{}, ErrNoTenant
 	}
-	text, err := marshalDraft(draft)
+	add, err := t.newInvoice(ctx, draft)
 	if err != nil {
-		return Invoice{}, err
-	}
-	add := &newInvoice{tenant: t, draft: draft, text: string(text)}
-	if add.summary, err = summarize(draft); err != nil {
 		return Invoice{}, err
 	}
 	// Read before the write, because an error after the commit would hide that the draft was stored.
@@ -79,7 +88,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
+	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(add.text)+len(add.summary.text), createInvoices); err != nil {
 		return Invoice{}, err
 	}
 	add.created.NumberHolder = holder
@@ -101,14 +110,14 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	// One statement numbers and inserts all drafts. It locks the rows of their tenants, reads the counters in them, and gives the
 	// drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond a quota. It locks
 	// the table of invoices before the rows of tenants, so that nobody holds such a row while waiting for a migration of the table.
-	// $1 to $5 are the columns of Values, whatever the number of rows; the rest follows from $6.
-	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text")+`),
+	// $1 to $6 are the columns of Values, whatever the number of rows; the rest follows from $7.
+	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document, counted) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "text")+`),
 		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.dialect.ForUpdate()+`)
-		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
-		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $6, $6, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
-			where t.drafts + d.ordinal <= $7 and t.stored_bytes < $8`,
+		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized, category, counted, counted_version)
+		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $7, $7, 1, 'draft', d.counted, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
+			where t.drafts + d.ordinal <= $8 and t.stored_bytes < $9`,
 		rowArgs(db, add, func(a *newInvoice) []any {
-			return []any{a.tenant.id, a.created.ID, a.ordinal, *a.draft.InvoiceNumber, a.text}
+			return []any{a.tenant.id, a.created.ID, a.ordinal, *a.draft.InvoiceNumber, a.text, a.tally.text()}
 		}, micros(now), limitOf(db.quotas.Drafts), limitOf(db.quotas.StoredBytes))...)
 	if err != nil {
 		return err
@@ -122,7 +131,13 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	}
 	sizes := map[ID]int64{}
 	for _, a := range add {
-		sizes[a.tenant.id] += int64(len(a.text))
+		entry, err := tx.auditAs(a.actor, Act{Name: "draft.create", Account: a.tenant.account, SubjectType: "invoice", Subject: a.created.ID.String(),
+			Details: map[string]string{"invoice_number": *a.draft.InvoiceNumber}})
+		if err != nil {
+			return err
+		}
+		sizes[a.tenant.id] += int64(len(a.text)) + entry.size()
+		tx.recount(a.tenant.id, tally{}, a.tally)
 	}
 	tenants := slices.Collect(maps.Keys(counts))
 	_, err = tx.Exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.dialect.Values("bytea", "bigint", "bigint")+`)
@@ -217,6 +232,9 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.Now()}
+		if err := t.auditUpdate(tx, &found, *draft.InvoiceNumber, current, text); err != nil {
+			return err
+		}
 		used := usage{bytes: int64(len(text) - len(current))}
 		if used.bytes > 0 {
 			if err := t.withinQuotas(ctx, tx, 0); err != nil {
@@ -230,12 +248,32 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if err := t.insertSummary(ctx, tx, &updated); err != nil {
 			return err
 		}
+		before, err := t.lockCounted(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		after := draftTally(&draft)
+		tx.recount(t.id, before.tally, after)
 		if updated.NumberHolder, err = t.numberHolder(ctx, tx, *draft.InvoiceNumber); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1 where tenant_id = $1 and id = $2`,
-			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt))
+		_, err = tx.Exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1,
+			category = $7, counted = $8, counted_version = $5 where tenant_id = $1 and id = $2`,
+			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt), after.category, after.text())
 		return err
 	})
 	return updated, err
+}
+
+// auditUpdate records that the document of an invoice was changed from before to after, in which it has the given number.
+func (t *Tenant) auditUpdate(tx *tx, found *Invoice, number string, before, after []byte) error {
+	fields, err := changedFields(before, after)
+	if err != nil {
+		return err
+	}
+	details := map[string]string{"invoice_number": number, "fields": fields}
+	if found.Submission != nil {
+		details["rejected_submission"] = found.Submission.ID.String()
+	}
+	return t.audit(tx, Act{Name: "draft.update", SubjectType: "invoice", Subject: found.ID.String(), Details: details})
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest first;
@@ -25,7 +25,7 @@ func TestInvoiceHistory(t *testing.T) {
 			})
 		}
 		for number, want := range map[int]string{1: "[4 5]", 2: "[2 3]", 3: "[1]", 4: "[]"} {
-			submissions, evidence, err := view.Of(f.tenant).InvoiceHistory(t.Context(), id, number, 2)
+			submissions, evidence, err := view.Of(f.tenant).History(t.Context(), view.OfInvoice(id), number, 2)
 			must(t, err)
 			ordinals := []int64{}
 			for _, e := range evidence.Entries {
@@ -35,7 +35,7 @@ func TestInvoiceHistory(t *testing.T) {
 				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Entries), submissions.Total)
 			}
 		}
-		if _, _, err := view.Of(f.decoy.tenant).InvoiceHistory(t.Context(), id, 1, 2); !errors.Is(err, store.ErrNotFound) {
+		if _, _, err := view.Of(f.decoy.tenant).History(t.Context(), view.OfInvoice(id), 1, 2); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("another company: %v", err)
 		}
 	})

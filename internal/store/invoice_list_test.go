@@ -9,21 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // listed is what the test of filters knows of an invoice.
 type listed struct {
-	number, external, recipient, issued, total string
-	created                                    time.Time
-	id                                         store.ID
-	updated                                    time.Time
-	outcome                                    api.Outcome // "" for a draft
-	attempted                                  time.Time
-	negative                                   bool
+	number, external, recipient, issued, total, currency string
+	created                                              time.Time
+	id                                                   store.ID
+	updated                                              time.Time
+	outcome                                              api.Outcome // "" for a draft
+	attempted                                            time.Time
+	negative                                             bool
 }
 
 // fillList makes invoices of every kind, at different times.
@@ -37,6 +37,10 @@ func fillList(t *testing.T, f *fixture) []listed {
 		l := listed{number: fmt.Sprintf("N-%d", n%30), recipient: names[n%len(names)], issued: fmt.Sprintf("2026-0%d-1%d", 1+n%4, n%7), total: totals[n%len(totals)]}
 		d := draft(l.number)
 		d.RecipientName, d.IssueDate, d.TotalAmount = &l.recipient, &l.issued, dec(l.total)
+		if l.currency = "AED"; n%5 == 0 {
+			l.currency = "USD"
+		}
+		d.Currency, d.Note = &l.currency, new(`"currency":"EUR"`)
 		if n%3 == 0 {
 			l.external = fmt.Sprintf("erp-%d", n%9)
 			d.ExternalID = &l.external
@@ -92,6 +96,11 @@ func TestInvoiceFilters(t *testing.T) {
 		contains := func(part string) func(listed) bool {
 			return func(l listed) bool { return strings.Contains(strings.ToLower(l.recipient), strings.ToLower(part)) }
 		}
+		between := func(from, to string) func(listed) bool {
+			return func(l listed) bool {
+				return amountOf(l.total).Cmp(amountOf(from)) >= 0 && amountOf(l.total).Cmp(amountOf(to)) <= 0
+			}
+		}
 		filters := []struct {
 			name   string
 			filter view.InvoiceFilter
@@ -114,12 +123,21 @@ func TestInvoiceFilters(t *testing.T) {
 			{"attention", view.InvoiceFilter{Attention: new(true)}, func(l listed) bool { return l.attends(now) }},
 			{"no attention", view.InvoiceFilter{Attention: new(false)}, func(l listed) bool { return !l.attends(now) }},
 			{"word", view.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}}, func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
+			{"amount from", view.InvoiceFilter{AmountFrom: dec("9.990")}, between("9.99", "999999999999999999")},
+			{"amount to", view.InvoiceFilter{AmountTo: dec("0.01")}, between("-999999999999999999", "0.01")},
+			{"amounts", view.InvoiceFilter{AmountFrom: dec("-5"), AmountTo: dec("10")}, between("-5", "10")},
+			{"currency", view.InvoiceFilter{Currency: "USD"}, func(l listed) bool { return l.currency == "USD" }},
+			{"the currency of a note is text", view.InvoiceFilter{Currency: "EUR"}, func(listed) bool { return false }},
+			{"amounts in a currency of drafts", view.InvoiceFilter{AmountFrom: dec("10"), Currency: "AED", Submitted: new(false)},
+				func(l listed) bool {
+					return between("10", "999999999999999999")(l) && l.currency == "AED" && l.outcome == ""
+				}},
 			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm", IssuedTo: "2026-03-01", Submitted: new(true)},
 				func(l listed) bool { return contains("palm")(l) && l.issued <= "2026-03-01" && l.outcome != "" }},
 			{"attention since", view.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
 				func(l listed) bool { return l.attends(now) && !l.updated.Before(all[4].updated) }},
 		}
-		for _, order := range []view.InvoiceOrder{view.OrderCreated, view.OrderIssueDate, view.OrderTotal, view.OrderRecipient} {
+		for _, order := range []view.InvoiceOrder{view.OrderCreated, view.OrderIssueDate, view.OrderTotal, view.OrderRecipient, view.OrderNumber, view.OrderUpdated} {
 			for _, ascending := range []bool{false, true} {
 				for _, test := range filters {
 					test.filter.Order, test.filter.Ascending = order, ascending
@@ -149,6 +167,10 @@ func sortedList(all []listed, order view.InvoiceOrder, ascending bool) []listed 
 			n = strings.Compare(a.issued, b.issued)
 		case view.OrderTotal:
 			n = amountOf(a.total).Cmp(amountOf(b.total))
+		case view.OrderNumber:
+			n = strings.Compare(strings.ToLower(a.number), strings.ToLower(b.number))
+		case view.OrderUpdated:
+			n = a.updated.Compare(b.updated)
 		case view.OrderRecipient:
 			n = strings.Compare(strings.ToLower(a.recipient), strings.ToLower(b.recipient))
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"quittance/client/api"
 )
 
 // rawInvoice is an invoice whose document is not parsed yet. A parsed document takes many times as much memory.
@@ -52,6 +54,38 @@ func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int
 		return Invoice{}, err
 	}
 	return raw.parse()
+}
+
+// EachDraft calls each with the drafts among the given invoices, one after the other. Before it parses a document, it calls charge with
+// its size in bytes, and returns the error of charge as it is. Invoices that do not exist any more are skipped.
+func (t *Tenant) EachDraft(ctx context.Context, ids []ID, charge func(bytes int) error, each func(id ID, draft *api.Draft)) error {
+	one := func(id ID) error {
+		var text string
+		err := t.read(func(q querier) error {
+			return q.QueryRowContext(ctx, `select document from invoices where tenant_id = $1 and id = $2`, t.id, id).Scan(&text)
+		})
+		if err != nil {
+			return err
+		}
+		if err := charge(len(text)); err != nil {
+			return err
+		}
+		var draft api.Draft
+		if err := jsonv2.Unmarshal([]byte(text), &draft); err != nil {
+			return fmt.Errorf("stored draft %s: %w", id, err)
+		}
+		each(id, &draft)
+		return nil
+	}
+	if t == nil || t.db == nil {
+		return ErrNoTenant
+	}
+	for _, id := range ids {
+		if err := one(id); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // readInvoice reads an invoice with its current submission outside of a transaction, both as of one moment. One statement finds an

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // InvoiceRow is an invoice with its summary instead of its document: its Draft has no Items.
@@ -17,6 +17,8 @@ type InvoiceRow struct {
 	Missing                    []string
 	Warnings                   api.Faults
 	MissingCount, WarningCount int
+	// SellerIncluded says that Warnings and WarningCount include the advice that depends on the company's profile.
+	SellerIncluded bool
 }
 
 // Invoices returns invoices i with their current submissions and states, with two queries.

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestCreateInvoice: a draft is given back as it came: every decimal with its scale, and absent what was absent.

@@ -328,7 +328,7 @@ func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 		if err := t.insertKeyRecord(ctx, keys, id, form); err != nil {
 			return err
 		}
-		return t.audit(ctx, keyAct("key.promote", id))
+		return t.audit(keyAct("key.promote", id))
 	})
 	if err != nil {
 		return err
@@ -441,7 +441,7 @@ func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error)
 			on conflict (id) do update set retired_at = coalesce(sealing_keys.retired_at, excluded.retired_at)`, int64(id), []byte{}, now); err != nil {
 			return err
 		}
-		return t.audit(ctx, keyAct("key.retire", id))
+		return t.audit(keyAct("key.retire", id))
 	})
 	if err != nil {
 		return false, err

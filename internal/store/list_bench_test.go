@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // envBenchDrafts overrides the sizes of BenchmarkListPage, for instance "1000,10000000".
@@ -54,4 +54,46 @@ func tenantWithDrafts(b *testing.B, s *storetest.Store, drafts int) *store.Tenan
 	draft := api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("Bench"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1"))}}}
 	fillDrafts(b, s, tenant, draft, drafts)
 	return tenant
+}
+
+// BenchmarkOverview reads what the first page shows, and the first page of a tab, at different numbers of drafts: neither counts them.
+func BenchmarkOverview(b *testing.B) {
+	sizes := "1000,100000"
+	if chosen := os.Getenv(envBenchDrafts); chosen != "" {
+		sizes = chosen
+	}
+	for _, engine := range storetest.Engines() {
+		for size := range strings.SplitSeq(sizes, ",") {
+			drafts, err := strconv.Atoi(size)
+			must(b, err)
+			of := view.Of(tenantWithDrafts(b, storetest.Open(b, engine), drafts))
+			b.Run(fmt.Sprintf("%s/drafts=%d/overview", engine, drafts), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					found, err := of.Overview(b.Context())
+					if err != nil || found.Tabs[view.TabDrafts].Invoices != drafts {
+						b.Fatalf("%+v: %v", found.Tabs, err)
+					}
+					if _, err := of.Invoices(b.Context(), view.InvoiceFilter{Tab: view.TabAttention}, 1, 10); err != nil {
+						b.Fatal(err)
+					}
+					if _, err := of.AttentionCreditNotes(b.Context(), 5); err != nil {
+						b.Fatal(err)
+					}
+					if _, err := of.TroubledSubscriptions(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("%s/drafts=%d/tab", engine, drafts), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					found, err := of.Invoices(b.Context(), view.InvoiceFilter{Tab: view.TabDrafts}, 1, 25)
+					if err != nil || len(found.Entries) != 25 {
+						b.Fatalf("%d invoices of %d: %v", len(found.Entries), found.Total, err)
+					}
+				}
+			})
+		}
+	}
 }

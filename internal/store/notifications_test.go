@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestTold: the deliveries of a submission's events are counted by state, its events come oldest first with their

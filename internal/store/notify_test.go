@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 func awaitNotification(t *testing.T, notified <-chan struct{}) {

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"quittance/client/api"
 	base "quittance/internal/db"
-	"quittance/sdk/go/api"
 )
 
 // AccountSubmission is a submission with its account.
@@ -51,6 +51,8 @@ type AccountDelivery struct {
 	Delivery
 	Account ID
 	URL     string
+	// Active reports that its subscription is active.
+	Active bool
 }
 
 // AllDeliveries returns the latest deliveries, newest first and at most limit, for an administrator: those of all accounts or of
@@ -76,15 +78,19 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	default:
 		where += ` and d.state = ` + next(string(state))
 	}
-	found, err := collect(ctx, db.reader, func(row scanner) (AccountDelivery, error) {
-		var d AccountDelivery
-		var err error
-		d.Delivery, err = scanDelivery(behind{row, []any{&d.Account, &d.URL}})
-		return d, err
-	}, `select t.account_id, s.url, d.id, d.event_id, d.kind, d.subscription_id, d.state, d.reason, d.attempts, d.due_at, d.created_at, d.updated_at, s.deactivated_at
-		from deliveries d join tenants t on t.id = d.tenant_id join subscriptions s on s.tenant_id = d.tenant_id and s.id = d.subscription_id
-		where `+where+` order by d.created_at desc, d.id desc limit `+next(limit), args...)
+	found, err := collect(ctx, db.reader, scanAccountDelivery, accountDeliveries+where+` order by d.created_at desc, d.id desc limit `+next(limit), args...)
 	return found, db.classify(err)
+}
+
+// accountDeliveries selects deliveries d with their accounts and destinations; a condition follows.
+const accountDeliveries = `select t.account_id, s.url, s.active, d.id, d.event_id, d.kind, d.subscription_id, d.state, d.reason, d.attempts, d.due_at, d.created_at, d.updated_at, s.deactivated_at
+	from deliveries d join tenants t on t.id = d.tenant_id join subscriptions s on s.tenant_id = d.tenant_id and s.id = d.subscription_id where `
+
+func scanAccountDelivery(row scanner) (d AccountDelivery, err error) {
+	var active int64
+	d.Delivery, err = scanDelivery(behind{row, []any{&d.Account, &d.URL, &active}})
+	d.Active = active != 0
+	return d, err
 }
 
 // Backlog measures the outstanding work of one kind.

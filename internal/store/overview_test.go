@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // TestAllSubmissions: an administrator finds the submissions of unknown outcome without knowing whose they are.
@@ -103,11 +104,11 @@ func TestDisabledUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := asAdministrator(t.Context())
 		token := func(user store.User, name byte) error {
-			_, err := f.CreateToken(ctx, user, [32]byte{name, 0xd1}, f.Clock.Now().Add(time.Hour))
+			_, err := f.CreateToken(ctx, user, store.NewToken{Digest: [32]byte{name, 0xd1}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			return err
 		}
-		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastUser)
-		second, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$hash"})
+		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastOwner)
+		second, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
 		must(t, err)
 		user := store.User{Account: f.account.ID, ID: second, PasswordHash: "$hash"}
 		must(t, token(user, 1))
@@ -118,7 +119,7 @@ func TestDisabledUser(t *testing.T) {
 			t.Error("a token of a disabled user is alive")
 		}
 		must(t, token(f.user, 3))
-		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastUser)
+		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastOwner)
 		must(t, f.EnableUser(ctx, f.account.ID, second))
 		must(t, token(user, 4))
 		must(t, f.DisableUser(ctx, f.account.ID, second, false))

@@ -44,6 +44,13 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if err := t.revokeTokens(ctx, session.Account.ID, session.User, session.Digest[:], now); err != nil {
 			return err
 		}
+		var email string
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, session.Account.ID, session.User).Scan(&email); err != nil {
+			return err
+		}
+		if err := t.audit(userAct("user.change-password", session.Account.ID, session.User, email)); err != nil {
+			return err
+		}
 		return t.releaseLimits(ctx, spent)
 	})
 }
@@ -71,12 +78,15 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
 			return err
 		}
-		return t.audit(ctx, userAct("user.reset-password", account, user, email))
+		return t.audit(userAct("user.reset-password", account, user, email))
 	})
 }
 
-// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty.
+// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty, and ends the pending logins.
 func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, now int64) error {
+	if _, err := t.Exec(ctx, `delete from pending_logins where account_id = $1 and user_id = $2`, account, user); err != nil {
+		return err
+	}
 	_, err := t.Exec(ctx, `update tokens set revoked_at = $3
 		where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
 	return err

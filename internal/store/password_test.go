@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/access"
 	"quittance/internal/store"
 )
 
@@ -44,9 +45,9 @@ func (f *fixture) wantHash(t *testing.T, want string) {
 func TestChangePassword(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
 		must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, digest(30), f.Clock.Now().Add(time.Hour))
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		must(t, err)
 		session, drop := f.session(t, 10), f.token(t, 11, time.Hour)
 		spent, err := f.AcquireLimits(ctx, use(1, 9), use(2, 9))
@@ -57,7 +58,7 @@ func TestChangePassword(t *testing.T) {
 		f.wantLive(t, session.Digest, true)
 		f.wantLive(t, drop, false)
 		f.wantLive(t, digest(30), true)
-		_, err = f.CreateToken(ctx, f.user, digest(12), f.Clock.Now().Add(time.Hour))
+		_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(12), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrNotFound)
 		f.wantHash(t, "$new")
 	})
@@ -175,7 +176,7 @@ func TestPasswordChangeRequired(t *testing.T) {
 		f.wantHash(t, "$own")
 		want(f.session(t, 12), false)
 
-		_, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$2", PasswordChangeRequired: true})
+		_, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2", PasswordChangeRequired: true})
 		must(t, err)
 		second, err := f.UserByEmail(ctx, "second@example.com")
 		must(t, err)

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // The sizes of a database in which plans are examined: planCompanies companies have the rows of the first one, and
@@ -29,8 +30,14 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 	rows := f.fillOnce(t)
 	f.copyRows(t, false, planCompanies, `true`)
 	f.copyRows(t, true, planCopies, fmt.Sprintf(`r.tenant_id in (select id from tenants order by id limit %d) or r.tenant_id = $1`, planLargeCompanies), f.tenant.Key())
+	_, err := f.raw.ExecContext(t.Context(), numbers(10_000)+` insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at)
+		select r.tenant_id, `+f.numbered("r.id", 1, "n.i")+`, r.kind, 'customer ' || n.i, r.terms, r.fields, 1, 0, 0 from n, book_entries r where r.id = $1 and r.tenant_id = $2`, rows.customer, f.tenant.Key())
+	must(t, err)
 	for _, statement := range []string{
 		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") + fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`, f.Clock.Now().UnixMicro()),
+		numbers(200) + ` insert into audit (chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest)
+			select a.id, 1000 + n.i, ` + f.numbered("a.id", 1, "n.i") + fmt.Sprintf(`, n.i * 1000000 + %d, 'user', 'ann@example.com', 'API', '', '', 'draft.create', a.id, 'invoice', n.i || '', '', '{}', t.digest, t.digest
+			from n, (select id from accounts order by id limit 100) a, (select digest from tokens order by created_at limit 1) t`, f.Clock.Now().UnixMicro()),
 		`update tenants set invoices = (select max(position) from invoices where tenant_id = tenants.id), events = (select max(position) from events where tenant_id = tenants.id),
 			credit_notes = (select max(position) from credit_notes where tenant_id = tenants.id), incoming = (select max(position) from incoming where tenant_id = tenants.id)`,
 	} {
@@ -58,6 +65,14 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 // planRows are rows of the fixture's company.
 type planRows struct {
 	invoice, submission, subscription, delivery, event, incoming store.ID
+	// note is a credit note of the acknowledged invoice credited.
+	note, credited store.ID
+	// key is an API key with its digest, newKey one to create.
+	key       store.ID
+	keyDigest [32]byte
+	newKey    store.NewAPIKey
+	// customer and item are entries of the book.
+	customer, item store.ID
 	// created is an invoice that an examined operation creates.
 	created store.ID
 }
@@ -65,15 +80,20 @@ type planRows struct {
 // fillOnce gives the fixture's company rows of every kind.
 func (f *fixture) fillOnce(t *testing.T) planRows {
 	t.Helper()
-	ctx := t.Context()
-	_, err := f.CreateToken(ctx, f.user, [32]byte{1}, f.Clock.Now().AddDate(1, 0, 0))
+	_, err := f.tenant.StoreUpload(t.Context(), store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, 365*24*time.Hour)
 	must(t, err)
+	ctx := t.Context()
+	_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
+	must(t, err)
+	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
 	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
 	})
 	must(t, err)
 	s := f.subscribe(t, api.EventKinds[:]...)
-	rows := planRows{subscription: s.ID}
+	key := newKey(t, "plan")
+	rows := planRows{subscription: s.ID, key: f.createKey(t, f, key).ID, keyDigest: secret.Digest(key.Key), newKey: newKey(t, "created")}
+	rows.customer, rows.item = f.fillBook(t)
 	f.credit(t, f.create(t, "INV-CREDIT").ID, byQuantity(0, "1"))
 	_ = f.submit(t, "INV-"+string(api.OutcomeInProgress))
 	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown} {
@@ -90,8 +110,20 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 		rows.delivery, rows.event = d.ID, d.Event
 		must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: states[n]}))
 	}
+	_, err = f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
+	must(t, err)
+	acknowledged := f.submit(t, "INV-CREDITED")
+	decide(t, acknowledged, func(s store.Submission, now time.Time) store.Decision {
+		d := reported(s, now, allFour("accepted", false))
+		d.Outcome = api.OutcomeAcknowledged
+		return d
+	})
+	rows.credited = acknowledged.Submission.Invoice
+	rows.note = f.credit(t, rows.credited, byQuantity(0, "1")).ID
+	_, _, err = f.tenant.BeginCreditNoteSubmission(ctx, rows.note, intent())
+	must(t, err)
 	claim, _ := f.claimPurchases(t, f.company)
-	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute}, incoming("a", "A"), incoming("b", "B"))
+	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute, Event: "e-0"}, incoming("a", "A"), incoming("b", "B"))
 	known, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 1)
 	must(t, err)
 	rows.incoming = known.Entries[0].ID
@@ -101,8 +133,8 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 // The columns with identifiers, which differ between copies: of a company and what there is a few times in it, and of the rows of
 // which it has many.
 var (
-	companyIDs = []string{"account_id", "tenant_id", "user_id", "connection_id", "subscription_id"}
-	rowIDs     = []string{"id", "digest", "invoice_id", "submission_id", "evidence_id", "event_id", "delivery_id", "resource_id", "incoming_id"}
+	companyIDs = []string{"account_id", "tenant_id", "user_id", "invited_by", "connection_id", "subscription_id"}
+	rowIDs     = []string{"id", "digest", "invoice_id", "submission_id", "evidence_id", "event_id", "delivery_id", "resource_id", "incoming_id", "credit_note_id"}
 )
 
 // copyRows copies the rows of all companies: within the companies, only those of which a company has many, or else to new
@@ -110,13 +142,13 @@ var (
 func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
 	t.Helper()
 	for _, tab := range tables(t) {
-		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "tokens", "resealed", "invoice_deletions"}, tab.name)
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
 		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
 			continue
 		}
 		values := make([]string, len(tab.columns))
 		for n, column := range tab.columns {
-			chain := tab.name != "tokens" && column == "digest" // a digest of evidence, and not the key of the row
+			chain := !slices.Contains([]string{"tokens", "api_keys", "recovery_codes", "pending_logins"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
 			switch isRow := slices.Contains(rowIDs, column) && !chain; {
 			case within && isRow: // n seconds older
 				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))
@@ -126,10 +158,13 @@ func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition stri
 				values[n] = "r.due_at + n.i"
 			case within && column == "position":
 				values[n] = `r.position + n.i * 100`
-			case slices.Contains([]string{"number", "key", "provider_document_id", "email"}, column):
+			case slices.Contains([]string{"number", "key", "provider_document_id", "provider_event_id", "email"}, column):
 				values[n] = "r." + column + " || '-' || n.i"
 			default:
 				values[n] = "r." + column
+			}
+			if column == "credit_note_id" { // null in the submission of an invoice
+				values[n] = "case when r." + column + " is not null then " + values[n] + " end"
 			}
 		}
 		_, err := f.raw.ExecContext(t.Context(), numbers(copies)+` insert into `+tab.name+` (`+strings.Join(tab.columns, ", ")+`) select `+strings.Join(values, ", ")+

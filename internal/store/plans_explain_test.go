@@ -14,8 +14,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// access is an access to a table in a plan.
-type access struct {
+// tableAccess is an access to a table in a plan.
+type tableAccess struct {
 	table, index string
 	// whole says that no condition selects entries of an index; company says that the only condition is the company.
 	whole, company bool
@@ -31,7 +31,7 @@ type access struct {
 type explainer struct {
 	name      string
 	anyValues bool
-	plan      func(s tracedStatement) []access
+	plan      func(s tracedStatement) []tableAccess
 }
 
 // explainers returns the ways in which the database plans a statement. PostgreSQL plans the first runs of a statement for their values. Then
@@ -40,14 +40,14 @@ func (f *fixture) explainers(t *testing.T) []explainer {
 	t.Helper()
 	if f.Engine() == storetest.SQLite {
 		schema := tables(t)
-		return []explainer{{"sqlite", false, func(s tracedStatement) []access { return f.sqlitePlan(t, schema, s) }}}
+		return []explainer{{"sqlite", false, func(s tracedStatement) []tableAccess { return f.sqlitePlan(t, schema, s) }}}
 	}
 	conn, err := pgx.Connect(t.Context(), f.Address)
 	must(t, err)
 	t.Cleanup(func() { must(t, conn.Close(context.Background())) })
 	return []explainer{
-		{"postgres, for the values,", false, func(s tracedStatement) []access { return postgresPlan(t, conn, s, "force_custom_plan") }},
-		{"postgres, for any values,", true, func(s tracedStatement) []access { return postgresPlan(t, conn, s, "force_generic_plan") }},
+		{"postgres, for the values,", false, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_custom_plan") }},
+		{"postgres, for any values,", true, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_generic_plan") }},
 	}
 }
 
@@ -56,20 +56,20 @@ var sqliteAccess = regexp.MustCompile(`^(SCAN|SEARCH) (\w+)(?: USING (?:COVERING
 
 // sqlitePlan returns the accesses of SQLite's plan to tables of the schema. It does not say how many rows they read. A condition on the
 // company alone may be one that reads all its rows.
-func (f *fixture) sqlitePlan(t *testing.T, schema []table, s tracedStatement) (out []access) {
+func (f *fixture) sqlitePlan(t *testing.T, schema []table, s tracedStatement) (out []tableAccess) {
 	t.Helper()
 	text := strings.Join(strings.Fields(s.text), " ")
 	for _, step := range planOf(t, f.raw, storetest.SQLite, "explain query plan "+s.text, s.args...) {
 		found := sqliteAccess.FindStringSubmatch(step)
 		if found == nil {
 			if strings.HasPrefix(step, "USE TEMP B-TREE") {
-				out = append(out, access{sorts: true, text: step})
+				out = append(out, tableAccess{sorts: true, text: step})
 			}
 			continue
 		}
 		for _, tab := range schema {
 			if tab.name == found[2] || regexp.MustCompile(`\b`+tab.name+` `+found[2]+`\b`).MatchString(text) {
-				out = append(out, access{table: tab.name, index: found[3], whole: found[1] == "SCAN", company: companyAlone.MatchString(found[4]), text: step})
+				out = append(out, tableAccess{table: tab.name, index: found[3], whole: found[1] == "SCAN", company: companyAlone.MatchString(found[4]), text: step})
 			}
 		}
 	}
@@ -92,10 +92,10 @@ type postgresNode struct {
 }
 
 // accesses returns the accesses of a node and those below it.
-func (n postgresNode) accesses() (out []access) {
+func (n postgresNode) accesses() (out []tableAccess) {
 	if strings.HasSuffix(n.Type, "Scan") && (n.Table != "" || n.Index != "") {
 		rows := int((n.Rows + n.Filtered + n.Rechecked) * n.Loops)
-		out = append(out, access{table: n.Table, index: n.Index, whole: n.Condition == "" && n.Type != "Bitmap Heap Scan", rows: rows, counted: true,
+		out = append(out, tableAccess{table: n.Table, index: n.Index, whole: n.Condition == "" && n.Type != "Bitmap Heap Scan", rows: rows, counted: true,
 			text: fmt.Sprintf("%s of %s by %s %s: %d rows", n.Type, n.Table, n.Index, n.Condition, rows)})
 	}
 	for _, below := range n.Plans {
@@ -106,7 +106,7 @@ func (n postgresNode) accesses() (out []access) {
 
 // postgresPlan runs a statement in a transaction that is rolled back, and returns the accesses of its plan with the rows that they have
 // read. An insert does not run, because its rows exist. mode is a plan_cache_mode.
-func postgresPlan(t *testing.T, conn *pgx.Conn, s tracedStatement, mode string) []access {
+func postgresPlan(t *testing.T, conn *pgx.Conn, s tracedStatement, mode string) []tableAccess {
 	t.Helper()
 	ctx := t.Context()
 	tx, err := conn.Begin(ctx)

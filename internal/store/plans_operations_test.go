@@ -3,13 +3,14 @@ package store_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // workOperations are the operations that the workers of a server run in a loop, and those of a single row.
@@ -72,6 +73,21 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			syncs, err = purchaseQueue.ClaimPurchases(ctx, leaseDuration)
 			return err
 		}},
+		{name: "RecordEvent", uses: "provider_events_event submissions_provider_reference", run: func(ctx context.Context) error {
+			if _, err := syncs[0].EventReleased(ctx, "e-1"); err != nil {
+				return err
+			}
+			step := store.SyncStep{After: time.Minute, Hold: true}
+			for _, event := range []store.ProviderEvent{{ID: "e-1", Reference: rows.submission}, {ID: "e-2", ProviderReference: "P-1"}} {
+				if _, _, err := syncs[0].RecordEvent(ctx, event, step, func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
+					return s.Unchanged(), nil
+				}); err != nil && !errors.Is(err, store.ErrNoSubmission) {
+					return err
+				}
+			}
+			_, _, err := syncs[0].RetainUnrouted(ctx, store.ProviderEvent{ID: "e-2", Body: []byte("{}")}, time.Hour, step, step)
+			return err
+		}},
 		{name: "RetainPurchases", run: func(ctx context.Context) error {
 			if _, err := syncs[0].Known(ctx, []string{"a"}); err != nil {
 				return err
@@ -79,13 +95,21 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, _, err := syncs[0].RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A2"), incoming("c", "C")}, store.SyncStep{Cursor: "c-2", After: time.Minute})
 			return err
 		}},
+		{name: "UnroutedEvents", uses: "provider_events_unrouted", depth: 100, unsorted: true, run: func(ctx context.Context) error {
+			_, err := db.UnroutedEvents(ctx, f.account.ID, 100)
+			return err
+		}},
 		{name: "ApplyRetention", run: func(ctx context.Context) error {
 			_, err := db.ApplyRetention(ctx, store.Retention{Events: 10 * 24 * time.Hour, Attempts: 10 * 24 * time.Hour})
 			return err
 		}},
-		{name: "DeleteExpired", uses: "limits_end tokens_expiry idempotency_expiry", run: db.DeleteExpired},
+		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry idempotency_expiry", run: db.DeleteExpired},
 		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"}, run: func(ctx context.Context) error {
 			_, err := db.Summarize(ctx)
+			return err
+		}},
+		{name: "CountInvoices", uses: "invoices_uncounted", whole: []string{"invoices_uncounted"}, run: func(ctx context.Context) error {
+			_, err := db.CountInvoices(ctx)
 			return err
 		}},
 		// Numbers for the operator, which are counted.
@@ -108,20 +132,32 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *planRows) []operation {
 	of := view.Of(tenant)
 	ids := []store.ID{rows.submission, rows.invoice}
-	return []operation{
+	return append([]operation{
 		{name: "Authenticate", run: func(ctx context.Context) error {
 			_, err := db.Authenticate(ctx, [32]byte{1})
 			return err
 		}},
-		{name: "CreateToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
-			_, err := db.CreateToken(ctx, f.user, [32]byte{2}, f.Clock.Now().Add(time.Hour))
+		{name: "AuthenticateAPIKey", uses: "api_keys_digest tenants_current connections_active", run: func(ctx context.Context) error {
+			_, err := db.AuthenticateAPIKey(ctx, rows.keyDigest, netip.Addr{})
+			return err
+		}},
+		{name: "RecordUses", run: db.RecordUses},
+		{name: "APIKeys", run: func(ctx context.Context) error {
+			_, err := tenant.APIKeys(ctx)
+			return err
+		}},
+		{name: "CreateAPIKey", run: func(ctx context.Context) error {
+			_, err := tenant.CreateAPIKey(ctx, rows.newKey)
+			return err
+		}},
+		{name: "RevokeAPIKey", run: func(ctx context.Context) error {
+			_, err := tenant.RevokeAPIKey(ctx, rows.key)
 			return err
 		}},
 		{name: "UserByEmail", run: func(ctx context.Context) error {
 			_, err := db.UserByEmail(ctx, f.user.Email)
 			return err
 		}},
-		{name: "ResetPassword", uses: "tokens_unrevoked", run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
 		{name: "AcquireLimits", run: func(ctx context.Context) error {
 			_, err := db.AcquireLimits(ctx, store.LimitUse{Key: [32]byte{3}, Max: 5, Window: time.Minute})
 			return err
@@ -135,6 +171,21 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			rows.created = created.ID
 			return err
 		}},
+		{name: "ImportDrafts", uses: "uploads_user", run: func(ctx context.Context) error {
+			upload, err := tenant.StoreUpload(ctx, store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, time.Hour)
+			if err != nil {
+				return err
+			}
+			if _, err := tenant.Upload(ctx, upload); err != nil {
+				return err
+			}
+			_, err = tenant.ImportDrafts(ctx, []*api.Draft{draft("INV-IMPORT")}, store.ImportSource{Upload: upload})
+			return err
+		}},
+		{name: "UsedNumbers", uses: "invoices_number", run: func(ctx context.Context) error {
+			_, err := tenant.UsedNumbers(ctx, []string{"INV-acknowledged"})
+			return err
+		}},
 		{name: "Invoice", uses: "submissions_current", run: func(ctx context.Context) error {
 			_, err := tenant.Invoice(ctx, rows.invoice)
 			return err
@@ -145,6 +196,18 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 		}},
 		{name: "BeginSubmission", uses: "connections_active submissions_number", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
 			_, _, err := tenant.BeginSubmission(ctx, rows.created, intent())
+			return err
+		}},
+		{name: "CreditNote", uses: "submissions_credit_note", run: func(ctx context.Context) error {
+			_, err := tenant.CreditNote(ctx, rows.note)
+			return err
+		}},
+		{name: "BeginCreditNoteSubmission", uses: "connections_active submissions_number submissions_credit_note", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
+			note, err := tenant.CreateCreditNote(ctx, rows.credited, creditBy("CN-PLAN", byQuantity(0, "1")))
+			if err != nil {
+				return err
+			}
+			_, _, err = tenant.BeginCreditNoteSubmission(ctx, note.ID, intent())
 			return err
 		}},
 		{name: "CreditedInvoice", uses: "credit_notes_invoice", run: func(ctx context.Context) error {
@@ -175,11 +238,20 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, err := of.EvidenceBodies(ctx, ids)
 			return err
 		}},
+		{name: "LastLogins", uses: "audit_subject", run: func(ctx context.Context) (err error) { _, err = of.LastLogins(ctx, ids); return err }},
+		{name: "Activity", uses: "audit_subject", run: func(ctx context.Context) error {
+			_, err := of.Activity(ctx, []store.ID{rows.invoice, rows.submission}, 100)
+			return err
+		}},
+		{name: "NumberUse", uses: "invoices_number", run: func(ctx context.Context) error {
+			_, err := of.NumberUse(ctx, "INV-acknowledged", rows.invoice)
+			return err
+		}},
 		{name: "StateValues", uses: "states_word", run: func(ctx context.Context) error {
 			_, err := of.StateValues(ctx)
 			return err
 		}},
-	}
+	}, f.loginOperations(db, tenant)...)
 }
 
 // listOperations are the lists and searches of the API and the console.
@@ -203,6 +275,11 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 	invoices("issue date, sorted", "invoice_summaries_issue_date", view.InvoiceFilter{Order: view.OrderIssueDate})
 	invoices("total, sorted", "", view.InvoiceFilter{Order: view.OrderTotal, Ascending: true})
 	invoices("recipient, sorted", "", view.InvoiceFilter{Order: view.OrderRecipient})
+	invoices("number, sorted", "", view.InvoiceFilter{Order: view.OrderNumber})
+	invoices("change, sorted", "invoices_updated", view.InvoiceFilter{Order: view.OrderUpdated})
+	invoices("change, sorted the other way", "invoices_updated", view.InvoiceFilter{Order: view.OrderUpdated, Ascending: true})
+	invoices("amounts", "", view.InvoiceFilter{AmountFrom: new(api.MustDecimal("1")), AmountTo: new(api.MustDecimal("2"))})
+	invoices("currency", "", view.InvoiceFilter{Currency: "AED"})
 	invoices("number", "invoices_number", view.InvoiceFilter{Number: new("INV-acknowledged")})
 	invoices("external identifier", "invoice_summaries_external_id", view.InvoiceFilter{ExternalID: new("x")})
 	invoices("submission", "submissions_current", view.InvoiceFilter{Submitted: new(true)})
@@ -211,6 +288,30 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 	invoices("outcome", "", view.InvoiceFilter{Outcome: new(api.OutcomeRejected)})
 	invoices("attention", "submissions_attention states_negative", view.InvoiceFilter{Attention: new(true)})
 	invoices("no attention", "", view.InvoiceFilter{Attention: new(false)})
+	for _, tab := range view.Tabs[1:] {
+		invoices("tab "+string(tab), "submissions_calling", view.InvoiceFilter{Tab: tab})
+		invoices("tab and recipient "+string(tab), "invoices_category", view.InvoiceFilter{Tab: tab, Recipient: "x"})
+	}
+	add("counts of the tabs", "submissions_calling", 10_000, func(ctx context.Context) error {
+		_, err := of.TabCounts(ctx)
+		return err
+	})
+	add("overview", "submissions_calling", 10_000, func(ctx context.Context) error {
+		_, err := of.Overview(ctx)
+		return err
+	})
+	add("credit notes that need attention", "submissions_credit_attention states_negative", 1_000, func(ctx context.Context) error {
+		_, err := of.AttentionCreditNotes(ctx, 5)
+		return err
+	})
+	add("latest responses", "", 0, func(ctx context.Context) error {
+		_, err := of.LatestResponses(ctx, []store.ID{rows.submission})
+		return err
+	})
+	add("subscriptions that need attention", "deliveries_subscription", 0, func(ctx context.Context) error {
+		_, err := of.TroubledSubscriptions(ctx)
+		return err
+	})
 	invoices("first issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssuedFrom: "2026-01-01"})
 	invoices("last issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssuedTo: "2026-12-31", Order: view.OrderIssueDate, Ascending: true})
 	invoices("change", "invoices_updated", view.InvoiceFilter{UpdatedSince: &now, Submitted: new(false)})
@@ -266,6 +367,11 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 	credits("invoice", "credit_notes_invoice", 0, view.CreditNoteFilter{Invoice: &rows.invoice})
 	credits("void", "credit_notes_position", view.SearchDepth, view.CreditNoteFilter{Void: new(true)})
 	credits("text", "", view.SearchDepth, view.CreditNoteFilter{Text: "x"})
+	add("history of a credit note", "submissions_credit_note", 0, func(ctx context.Context) error {
+		_, _, err := of.History(ctx, view.OfCreditNote(rows.note), 1, 25)
+		return err
+	})
+	addBookLists(of, add)
 	add("incoming e-invoices", "incoming_position", 0, func(ctx context.Context) error {
 		_, err := of.IncomingInvoices(ctx, "", 1, 25)
 		return err
@@ -274,19 +380,96 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 		_, err := of.IncomingInvoices(ctx, "x", 1, 25)
 		return err
 	})
+	audit := func(name, uses string, filter view.AuditFilter) {
+		add("audit log by "+name, uses, view.SearchDepth, func(ctx context.Context) error {
+			_, err := of.AuditLog(ctx, filter, 1, 25)
+			return err
+		})
+		out[len(out)-1].unsorted = true
+	}
+	audit("nothing", "", view.AuditFilter{})
+	audit("actor", "audit_chain_at", view.AuditFilter{Actor: "ann@example.com"})
+	audit("act", "audit_chain_at", view.AuditFilter{Act: "draft"})
+	audit("time", "audit_chain_at", view.AuditFilter{From: now.Add(-time.Hour), To: now})
+	audit("subject", "audit_subject", view.AuditFilter{Subject: rows.invoice.String()})
+	audit("subject and time", "audit_subject", view.AuditFilter{Subject: rows.invoice.String(), From: now.Add(-time.Hour)})
+	out = append(out, f.wholeListOperations(of, rows)...)
 	add("revisions", "", 0, func(ctx context.Context) error {
 		_, err := of.Revisions(ctx, rows.incoming, 1, 25)
 		return err
 	})
 	add("history of an invoice", "", 0, func(ctx context.Context) error {
-		if _, err := of.SubmissionHistory(ctx, rows.invoice, 1, 25); err != nil {
+		if _, err := of.SubmissionHistory(ctx, view.OfInvoice(rows.invoice), 1, 25); err != nil {
 			return err
 		}
-		if _, err := of.EvidenceHistory(ctx, rows.invoice, 1, 25); err != nil {
+		if _, err := of.EvidenceHistory(ctx, view.OfInvoice(rows.invoice), 1, 25); err != nil {
 			return err
 		}
-		_, _, err := of.InvoiceHistory(ctx, rows.invoice, 1, 25)
+		_, _, err := of.History(ctx, view.OfInvoice(rows.invoice), 1, 25)
 		return err
 	})
+	return out
+}
+
+// wholeListOperations read the identifiers of whole lists, and the rows with some of them.
+func (f *fixture) wholeListOperations(of view.Tenant, rows *planRows) []operation {
+	now := f.Clock.Now()
+	var out []operation
+	add := func(name, uses string, run func(ctx context.Context) ([]store.ID, error)) {
+		out = append(out, operation{name: "all " + name, uses: uses, depth: view.MaxListed, list: true, run: func(ctx context.Context) error {
+			_, err := run(ctx)
+			return err
+		}})
+	}
+	for name, filter := range map[string]view.InvoiceFilter{
+		"invoices": {}, "invoices, oldest first": {Ascending: true}, "drafts": {Tab: view.TabDrafts}, "invoices by text": {Search: "x"},
+		"invoices by total": {Order: view.OrderTotal}, "invoices by issue date": {IssuedFrom: "2026-01-01"}, "submitted invoices": {Submitted: new(true)},
+		"invoices by state": {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "accepted"}},
+	} {
+		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.InvoiceIDs(ctx, filter) })
+	}
+	for name, filter := range map[string]view.CreditNoteFilter{"credit notes": {}, "void credit notes": {Void: new(true)}, "credit notes by text": {Text: "x"}, "credit notes of an invoice": {Invoice: &rows.invoice}} {
+		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.CreditNoteIDs(ctx, filter) })
+	}
+	for _, search := range []string{"", "x"} {
+		add("incoming e-invoices "+search, "incoming_position", func(ctx context.Context) ([]store.ID, error) { return of.IncomingIDs(ctx, search) })
+	}
+	for name, filter := range map[string]view.DeliveryFilter{"deliveries": {}, "undelivered": {Undelivered: true}, "failed deliveries of a subscription": {Subscription: rows.subscription, State: store.DeliveryFailed}} {
+		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.DeliveryIDs(ctx, filter) })
+	}
+	for name, filter := range map[string]view.AuditFilter{"audit entries": {}, "audit entries of a time": {From: now.Add(-time.Hour), To: now}, "audit entries by actor": {Actor: "ann@example.com"}} {
+		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.AuditIDs(ctx, filter) })
+	}
+	add("subscriptions", "", of.SubscriptionIDs)
+	ids := []store.ID{rows.invoice, rows.note, rows.incoming, rows.delivery, rows.subscription}
+	for name, read := range map[string]func(ctx context.Context) (int, error){
+		"credit notes": func(ctx context.Context) (int, error) {
+			found, err := of.CreditNotesByID(ctx, ids)
+			return len(found), err
+		},
+		"incoming e-invoices": func(ctx context.Context) (int, error) {
+			found, err := of.IncomingByID(ctx, ids)
+			return len(found), err
+		},
+		"deliveries": func(ctx context.Context) (int, error) {
+			found, err := of.DeliveriesByID(ctx, ids)
+			return len(found), err
+		},
+		"subscriptions": func(ctx context.Context) (int, error) {
+			found, err := of.SubscriptionsByID(ctx, ids)
+			return len(found), err
+		},
+		"audit entries": func(ctx context.Context) (int, error) { found, err := of.AuditByID(ctx, ids); return len(found), err },
+		"invoices": func(ctx context.Context) (int, error) {
+			found, err := of.InvoicesByID(ctx, ids)
+			return len(found), err
+		},
+		"the items of invoices": func(ctx context.Context) (int, error) { return of.ItemCount(ctx, ids) },
+	} {
+		out = append(out, operation{name: name + " by identifier", list: true, run: func(ctx context.Context) error {
+			_, err := read(ctx)
+			return err
+		}})
+	}
 	return out
 }

@@ -96,6 +96,8 @@ type SyncStep struct {
 	Hold  bool
 	// Complete says that the provider has nothing more for now.
 	Complete bool
+	// Event is the provider's event that is retained in this step; "" if there is none.
+	Event string
 }
 
 // RetainPurchases retains what is new among documents, records the events and moves the sync on, in one transaction. It
@@ -104,25 +106,9 @@ type SyncStep struct {
 func (l PurchaseLease) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after PurchaseLease, stored int, err error) {
 	t := l.Tenant
 	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
-		now := tx.Now()
-		after = l
-		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
-		if !step.Hold {
-			after.fencingToken++ // the lease is released: a second step under it finds it lost
-		}
-		var synced any
-		if step.Complete {
-			synced = micros(now)
-		}
-		changed, err := tx.Exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
-				synced_at = coalesce(cast($9 as bigint), synced_at)
-			where account_id = $1 and connection_id = $2 and lease = $3`, l.Connection.Account, l.Connection.ID, l.fencingToken,
-			[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.fencingToken, synced)
-		if err != nil {
+		var err error
+		if after, err = l.move(ctx, tx, step); err != nil {
 			return err
-		}
-		if changed == 0 {
-			return ErrLeaseLost
 		}
 		stored, err = t.retainAll(ctx, tx, docs)
 		return err
@@ -131,6 +117,33 @@ func (l PurchaseLease) RetainPurchases(ctx context.Context, docs []NewIncoming, 
 		err = ErrLeaseLost
 	}
 	return after, stored, err
+}
+
+// move moves the sync on. It returns [ErrLeaseLost] if the lease is lost.
+func (l PurchaseLease) move(ctx context.Context, tx *tx, step SyncStep) (after PurchaseLease, err error) {
+	now := tx.Now()
+	after = l
+	after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
+	if !step.Hold {
+		after.fencingToken++ // the lease is released: a second step under it finds it lost
+	}
+	var synced any
+	if step.Complete {
+		synced = micros(now)
+	}
+	changed, err := tx.Exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
+			synced_at = coalesce(cast($9 as bigint), synced_at)
+		where account_id = $1 and connection_id = $2 and lease = $3`, l.Connection.Account, l.Connection.ID, l.fencingToken,
+		[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.fencingToken, synced)
+	switch {
+	case err != nil:
+		return after, err
+	case changed == 0:
+		return after, ErrLeaseLost
+	case step.Event == "":
+		return after, nil
+	}
+	return after, tx.insertProviderEvent(ctx, &l, step.Event)
 }
 
 // Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces, if

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // keys returns those of the given keys whose queues are in the list, in its order.

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Quotas bound what one company may store; zero means no bound. A company over a quota cannot create drafts, credit
@@ -16,7 +16,7 @@ import (
 // webhooks continue.
 type Quotas struct {
 	// StoredBytes bounds the total size, in bytes, of invoices, credit notes, retained responses and documents, events,
-	// and stored idempotent responses. Writes are refused when it is reached.
+	// stored idempotent responses, and the audit entries of acts on these. Writes are refused when it is reached.
 	StoredBytes int64
 	// Drafts bounds the number of invoices that were not submitted.
 	Drafts int64
@@ -39,6 +39,10 @@ const (
 	QuotaTokens               = "tokens"
 	QuotaSubscriptions        = "subscriptions"
 	QuotaSubscriptionsCreated = "subscriptions_created"
+	QuotaAPIKeys              = "api_keys"
+	QuotaUsers                = "users"
+	QuotaCustomers            = "customers"
+	QuotaItems                = "items"
 )
 
 // ErrLimit says that a company has reached a quota. The error is always a [*QuotaError].
@@ -117,16 +121,21 @@ func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) erro
 	return nil
 }
 
-// Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. It reads
-// counters, and at most as many rows as the quotas allow.
+// Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. The zero user, of an API
+// key, has no tokens. Quotas reads counters, and at most as many rows as the quotas allow.
 func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, error) {
 	var used usage
-	var active, created, tokens int64
+	var active, created, tokens, keys, customers, items int64
+	var of any
+	if !user.IsZero() {
+		of = user
+	}
 	err := t.read(func(q querier) error {
 		return q.QueryRowContext(ctx, `select stored_bytes, drafts,
 			(select count(*) from subscriptions where tenant_id = $1 and active = 1), (select count(*) from subscriptions where tenant_id = $1),
-			(select count(*) from tokens where account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4)
-			from tenants, users where tenants.id = $1 and users.account_id = $2 and users.id = $3`, t.id, t.account, user, micros(t.db.Now())).Scan(&used.bytes, &used.drafts, &active, &created, &tokens)
+			(select count(*) from tokens where account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4),
+			(select count(*) from api_keys where account_id = $2 and revoked_at is null and (expires_at is null or expires_at > $4)), customers, items
+			from tenants where id = $1 and ($3 is null or exists (select 1 from users where account_id = $2 and users.id = $3))`, t.id, t.account, of, micros(t.db.Now())).Scan(&used.bytes, &used.drafts, &active, &created, &tokens, &keys, &customers, &items)
 	})
 	if err != nil {
 		return nil, err
@@ -142,5 +151,6 @@ func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, err
 	return map[string]api.Quota{
 		QuotaStoredBytes: quota(quotas.StoredBytes, used.bytes), QuotaDrafts: quota(quotas.Drafts, used.drafts), QuotaTokens: quota(quotas.Tokens, tokens),
 		QuotaSubscriptions: quota(MaxSubscriptions, active), QuotaSubscriptionsCreated: quota(quotas.SubscriptionsCreated, created),
+		QuotaAPIKeys: quota(MaxAPIKeys, keys), QuotaCustomers: quota(MaxBookEntries, customers), QuotaItems: quota(MaxBookEntries, items),
 	}, nil
 }

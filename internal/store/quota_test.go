@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // limited opens the store again as a server with quotas, for the fixture's company.
@@ -44,10 +45,11 @@ func wantQuota(t *testing.T, err error, quota string, limit int64) {
 func (f *fixture) stored(t *testing.T) (sum int64) {
 	t.Helper()
 	for table, columns := range map[string]string{"invoices": "octet_length(document)", "credit_notes": "octet_length(items)", "evidence": "octet_length(body)",
-		"revisions": "octet_length(body) + octet_length(metadata)", "events": "octet_length(body)", "idempotency": "octet_length(body)"} {
+		"revisions": "octet_length(body) + octet_length(metadata)", "events": "octet_length(body)", "book_entries": "octet_length(fields)", "idempotency": "octet_length(body)", "uploads": "octet_length(body)"} {
 		sum += f.number(t, `select coalesce(sum(`+columns+`), 0) from `+table+` where tenant_id = $1`, f.tenant.Key())
 	}
-	return sum
+	return sum + f.number(t, `select coalesce(sum(octet_length(actor_kind || actor || means || source || request_id || act || subject_type || subject || reason || details)), 0)
+		from audit where chain = $1 and subject_type in ('invoice', 'import', 'credit_note', 'subscription', 'delivery', 'customer', 'item')`, f.account.ID)
 }
 
 // drafts counts the drafts from the rows.
@@ -195,14 +197,14 @@ func TestQuotas(t *testing.T) {
 func TestTokenQuota(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$2"})
+		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
 		must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, [32]byte{99}, f.Clock.Now().Add(time.Hour))
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, store.NewToken{Digest: [32]byte{99}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		must(t, err)
 		f.limited(t, store.Quotas{Tokens: 3})
 		for n := range byte(6) {
 			f.Clock.Advance(time.Second)
-			_, err := f.CreateToken(ctx, f.user, [32]byte{n + 101}, f.Clock.Now().Add(time.Hour))
+			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{n + 101}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			must(t, err)
 		}
 		var live []byte

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"quittance/client/api"
 )
 
 // Reader reads rows of one tenant for the lists and pages that the API and the console show. [Tenant.ReadSnapshot] and
@@ -42,6 +44,9 @@ func (r Reader) Query(ctx context.Context, scan func(Row) error, query string, a
 // Now returns the time of the database.
 func (r Reader) Now() time.Time { return r.tenant.db.Now() }
 
+// OldestID returns the smallest identifier that can be created at a time.
+func (r Reader) OldestID(at time.Time) ID { return oldest(at) }
+
 // InSubquery returns a condition that compares the column before it with the results of a query that returns few rows.
 func (r Reader) InSubquery(query string) string { return r.tenant.db.dialect.InSubquery(query) }
 
@@ -74,12 +79,48 @@ func (r Reader) Deliveries(ctx context.Context, condition, order string, args ..
 	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
-// CreditNotes returns credit notes without their items.
+// CreditNotes returns credit notes without their items and with their current submissions and states, with two queries.
 func (r Reader) CreditNotes(ctx context.Context, condition, order string, args ...any) ([]CreditNoteRow, error) {
 	// Only a note of the version before, which kept no count, is read with its items.
-	return collect(ctx, r.q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count
+	out, err := collect(ctx, r.q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count
 		from credit_notes where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+	if err != nil || len(out) == 0 {
+		return out, err
+	}
+	byNote := make(map[ID]int, len(out))
+	ids := make([]ID, len(out))
+	for n := range out {
+		ids[n], byNote[out[n].ID] = out[n].ID, n
+	}
+	list, idArgs := r.tenant.idList(ids)
+	submissions, err := r.Submissions(ctx, `credit_note_id in (`+list+`) and current = 2 and outcome <> 'not_sent'`, ``, idArgs[1:]...)
+	for n := range submissions {
+		out[byNote[submissions[n].CreditNote]].Submission = &submissions[n]
+	}
+	return out, err
 }
+
+// Customers returns entries of the customer book.
+func (r Reader) Customers(ctx context.Context, condition, order string, args ...any) ([]Customer, error) {
+	return bookEntries[api.CustomerFields](ctx, r, condition, order, args)
+}
+
+// CatalogueItems returns entries of the item catalogue.
+func (r Reader) CatalogueItems(ctx context.Context, condition, order string, args ...any) ([]CatalogueItem, error) {
+	return bookEntries[api.CatalogueItemFields](ctx, r, condition, order, args)
+}
+
+func bookEntries[F BookFields](ctx context.Context, r Reader, condition, order string, args []any) ([]BookEntry[F], error) {
+	return collect(ctx, r.q, scanBookEntry[F], `select `+bookColumns+` from book_entries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+}
+
+// Audit returns entries of the audit log of the tenant's account. A company has one log, which a reset of its sandbox keeps.
+func (r Reader) Audit(ctx context.Context, condition, order string, args ...any) ([]AuditEntry, error) {
+	return collect(ctx, r.q, scanAudit, `select `+auditColumns+` from audit where `+AuditOfTenant+` and (`+condition+`) `+order, r.args(args)...)
+}
+
+// AuditOfTenant is the condition for the audit log of the account of tenant $1.
+const AuditOfTenant = `chain = (select account_id from tenants where id = $1)`
 
 // Revisions returns revisions r of incoming e-invoices i without their documents.
 func (r Reader) Revisions(ctx context.Context, condition, order string, args ...any) ([]Revision, error) {

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // BenchmarkSubscription reads what the page of a subscription shows, for companies with few and with many deliveries,

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by state,

@@ -7,15 +7,17 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Decision is what one provider response changes. Package submission makes it, because it alone turns evidence into states. This
 // package commits it in one transaction.
 type Decision struct {
-	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one.
+	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one. Earlier are the
+	// responses that the same call received before; they are appended first, and nothing follows from them.
 	Evidence *NewEvidence
+	Earlier  []NewEvidence
 	// Responded is true if the provider responded at all. It sets LastCheckedAt, LastStatus and LastSHA256.
 	Responded  bool
 	LastStatus int
@@ -38,6 +40,8 @@ type Decision struct {
 	PollWait  time.Duration
 	DueAt     *time.Time
 	KeepLease bool
+	// RenewedUntil is when a kept lease ends; nil if it is not renewed.
+	RenewedUntil *time.Time
 	// FailureReason says why the response shows a failing connection, "" if it shows a working one. RetryAfter is the wait that
 	// the provider asked for. Both apply to the connection even if the lease is lost.
 	FailureReason string
@@ -61,18 +65,10 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
-		// The invoice is locked first, as in every transaction that changes more of a submission than its lease ("Rows are locked in
-		// one order" in ARCHITECTURE.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
-		var version, updated, failures int64
-		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
-			from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
-			return err
-		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate())
+		s, failures, err := l.lock(ctx, tx)
 		if err != nil {
 			return err
 		}
-		s.version, s.updatedAt = version, instant(updated)
 		held := s.fencingToken == l.Submission.fencingToken
 		decision, err := decide(s, held, tx.Now())
 		if err != nil {
@@ -90,6 +86,29 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 	return after, err
 }
 
+// lock locks the submission and returns it as it is now, with the connection's failures.
+func (l SubmissionLease) lock(ctx context.Context, tx *tx) (s Submission, failures int64, err error) {
+	t := l.Tenant
+	// The invoice is locked first, as in every transaction that changes more of a submission than its lease ("Rows are locked in
+	// one order" in ARCHITECTURE.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
+	var version, updated int64
+	was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+`, version, updated_at, (select failures from connections where account_id = $3 and id = $4)
+		from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection), &version, &updated, &failures)
+	if err != nil {
+		return s, 0, err
+	}
+	if note := l.Submission.CreditNote; !note.IsZero() {
+		if err := tx.QueryRowContext(ctx, `select version, coalesce(updated_at, created_at) from credit_notes where tenant_id = $1 and id = $2`, t.id, note).Scan(&version, &updated); err != nil {
+			return s, 0, err
+		}
+	}
+	if s, err = t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate()); err != nil {
+		return s, 0, err
+	}
+	s.version, s.updatedAt, s.counted = version, instant(updated), was
+	return s, failures, nil
+}
+
 // lockInvoice locks an invoice, and with it everything that belongs to it, until the transaction ends.
 func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	var version int64
@@ -104,15 +123,19 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 		return err
 	}
 	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0
-	tx.use(t.id, d.usage(s.Outcome))
-	payload := api.SubmissionPayload{States: d.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-	emitted, err := prepareEvents(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
+	tx.use(t.id, d.usage(s))
+	emitted, err := prepareEvents(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, s.payload(d.States))
 	if err != nil {
 		return err
 	}
 	var evidence ID
 	switch {
 	case d.Evidence != nil:
+		for _, earlier := range d.Earlier {
+			if _, err := t.appendEvidence(ctx, tx, s, earlier, now, next.subject, nil); err != nil {
+				return err
+			}
+		}
 		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence, now, next.subject, emitted.digests); err != nil {
 			return err
 		}
@@ -122,8 +145,7 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
-	s.applyDecision(d, now, held)
-	if held && !d.KeepLease {
+	if s.applyDecision(d, now, held) {
 		tx.notify(WorkSubmissions) // the workers must learn when it is due
 	}
 	if d.Contradicts {
@@ -146,20 +168,32 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	}
 	if changed {
 		s.version, s.updatedAt = s.version+1, now
-		if err := t.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
+		if err := t.touch(ctx, tx, s, now); err != nil {
 			return err
 		}
 	}
 	return emitted.write(ctx, tx)
 }
 
-// usage returns what a decision adds to the company's usage: the retained bytes, and one draft less once the outcome is recorded.
-// before is the outcome before the decision.
-func (d Decision) usage(before api.Outcome) (add usage) {
+// payload returns the payload of an event about a submission with the given states.
+func (s *Submission) payload(states invoice.States) api.SubmissionPayload {
+	out := api.SubmissionPayload{States: states.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.InvoiceNumber}
+	if !s.CreditNote.IsZero() {
+		out.CreditNoteID, out.CreditNoteNumber = s.CreditNote.String(), s.Number
+	}
+	return out
+}
+
+// usage returns what a decision about s adds to the company's usage: the retained bytes, and one draft less once the outcome of an
+// invoice is recorded.
+func (d Decision) usage(s *Submission) (add usage) {
 	if d.Evidence != nil {
 		add.bytes = int64(len(d.Evidence.Body))
+		for _, earlier := range d.Earlier {
+			add.bytes += int64(len(earlier.Body))
+		}
 	}
-	if before == api.OutcomeInProgress && d.Outcome != api.OutcomeInProgress && d.Outcome != OutcomeNotSent {
+	if s.countsAsDraft() && d.Outcome != api.OutcomeInProgress && d.Outcome != OutcomeNotSent {
 		add.drafts = -1
 	}
 	return add
@@ -168,8 +202,8 @@ func (d Decision) usage(before api.Outcome) (add usage) {
 // errNoEvidence says that a decision changes states or records events without evidence.
 var errNoEvidence = errors.New("a state or an event without evidence")
 
-// applyDecision updates s with a decision.
-func (s *Submission) applyDecision(d Decision, now time.Time, held bool) {
+// applyDecision updates s with a decision, and reports whether the decision's schedule applies.
+func (s *Submission) applyDecision(d Decision, now time.Time, held bool) (scheduled bool) {
 	s.Outcome, s.ProviderReference, s.Sequence, s.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
 	if !d.SentAt.IsZero() {
@@ -178,18 +212,23 @@ func (s *Submission) applyDecision(d Decision, now time.Time, held bool) {
 	if d.Responded {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
-	switch {
-	case held && !d.KeepLease:
+	released := held && !d.KeepLease
+	// If polling has ended, nobody holds a lease, and a late response may open a state again: its schedule applies.
+	scheduled = released || !held && s.NextCheckAt == nil
+	if scheduled {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
+	}
+	if held && d.KeepLease && d.RenewedUntil != nil {
+		s.DueAt, s.NextCheckAt = d.RenewedUntil, d.RenewedUntil
+	}
+	if released {
 		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false
-		s.fencingToken++ // the lease is released: a second response under it finds it lost
-	case !held && s.NextCheckAt == nil:
-		// Polling had ended, and a late response has opened a state again. Nobody holds a lease, so its schedule applies.
-		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
+		s.fencingToken++ // a second response under the lease finds it lost
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
 		s.TerminalAt = &now
 	}
+	return scheduled
 }
 
 // writeStates writes the rows of the dimensions that changed, and updates their origins in s.

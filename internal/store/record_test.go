@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // chained computes the digest of an evidence entry from the description of the chain alone: SHA-256 over the label, the
@@ -289,9 +289,9 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 			t.Helper()
 			found, err := f.tenant.Invoice(ctx, got.ID)
 			must(t, err)
-			want, err := json.Marshal(view.Invoice(found, &f.account.Profile))
+			want, err := json.Marshal(view.Invoice(found, view.Seller{Profile: &f.account.Profile}))
 			must(t, err)
-			if text, err := json.Marshal(view.Invoice(got, &f.account.Profile)); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
+			if text, err := json.Marshal(view.Invoice(got, view.Seller{Profile: &f.account.Profile})); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
 				t.Errorf("%s: version %d, want %d\ngot  %s\nwant %s (%v)", what, got.Version, found.Version, text, want, err)
 			}
 		}

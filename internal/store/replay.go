@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Replay interprets retained evidence again, as it was interpreted when it was received. The packages that interpret responses and
@@ -17,8 +17,16 @@ type Replay struct {
 	Response func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
 	// Purchase returns what is shown of the metadata of a purchase document.
 	Purchase func(metadata []byte) (NewIncoming, error)
-	// Sent returns the invoice in the document of a submission.
-	Sent func(document []byte) (api.Draft, error)
+	// Sent returns what is in the document of a submission.
+	Sent func(document []byte) (Sent, error)
+}
+
+// Sent is what a submission has sent.
+type Sent struct {
+	// Invoice is the invoice, for a credit note the credited one.
+	Invoice api.Draft
+	// Credit is the credit note; nil for an invoice.
+	Credit *NewCreditNote
 }
 
 // Step is the effect of one retained response.
@@ -55,7 +63,7 @@ func newReplayed(s *Submission) replayed {
 		pending = new(*s.Resolved)
 		pending.ContradictedAt = nil
 	}
-	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, Number: s.Number, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
+	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, CreditNote: s.CreditNote, Number: s.Number, InvoiceNumber: s.InvoiceNumber, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
 }
 
 // resolve applies an administrator's decision that is not later than now.
@@ -159,7 +167,7 @@ func (r *replayed) allows(outcome api.Outcome, found bool) bool {
 	switch {
 	case outcome == r.Outcome, found && outcome == api.OutcomeRejected:
 		return true
-	case r.Sequence != nil || r.Outcome == api.OutcomeResolvedRejected:
+	case r.Outcome != api.OutcomeInProgress:
 		return false
 	}
 	return outcome == api.OutcomeInProgress || outcome == api.OutcomeUnknown || outcome == OutcomeNotSent

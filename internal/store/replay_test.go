@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/submission"
-	"quittance/sdk/go/api"
 )
 
 // decided is the result of a decision of these tests. It takes the place of an interpretation, so that [replay] returns
@@ -76,6 +76,6 @@ func replay() store.Replay {
 			shown.ClaimedSHA256 = &entry.SHA256
 			return shown, nil
 		},
-		Sent: submission.SentInvoice,
+		Sent: submission.ReadSubmitted,
 	}
 }

@@ -100,6 +100,10 @@ func sealedColumns() []sealedColumn {
 		sealedValue("number of events of tenant", "tenants", "events_seal", []string{"id"}, func(r sealedRow) secret.Binding { return eventsSealBinding(r.id) }),
 		sealedValue("sealed setting", "sealed_settings", "value", []string{"id"}, func(r sealedRow) secret.Binding { return settingBinding(r.id) }),
 		sealedValue("end of the audit log", "audit_heads", "seal", []string{"chain"}, func(r sealedRow) secret.Binding { return auditSealBinding(r.id) }),
+		sealedValue("second factor", "second_factors", "secret", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return totpBinding(r.owner, r.id) }),
+		sealedValue("second factor to be confirmed", "second_factors", "pending", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return pendingTOTPBinding(r.owner, r.id) }),
+		sealedValue("authenticator of operator", "operators", "totp", []string{"id"}, func(r sealedRow) secret.Binding { return operatorTOTPBinding(r.id) }),
+		sealedValue("event of a provider", "provider_events", "body", []string{"account_id", "id"}, func(r sealedRow) secret.Binding { return providerEventBinding(r.owner, r.id) }),
 		withheld("withheld response", "evidence", "body", withheldBody, []string{"tenant_id", "id"},
 			func(r sealedRow) secret.Binding { return evidenceBinding(r.owner, r.id) }),
 		withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata))

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // ErrProduction says that an operation for the environments local and sandbox was tried on a production database.
@@ -90,7 +90,7 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 		if fresh, err = db.currentTenant(ctx, t, account); err != nil {
 			return err
 		}
-		return t.audit(ctx, accountAct("sandbox.reset", account, map[string]string{"before": old.id.String(), "after": fresh.id.String()}))
+		return t.audit(accountAct("sandbox.reset", account, map[string]string{"before": old.id.String(), "after": fresh.id.String()}))
 	})
 	return fresh, err
 }

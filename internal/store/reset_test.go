@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestReset checks that the account gets a new tenant, and that nothing of the old one can be accessed or sent any

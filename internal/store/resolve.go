@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // ErrOutcomeKnown says that the outcome of a submission is known, so there is nothing to resolve.
@@ -23,26 +23,36 @@ const (
 // ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason for it.
 // Polling continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
-	if decision != DecisionResend && decision != DecisionReject || reason == "" {
-		return Submission{}, errors.New("resolve submission: a decision and a reason are required")
-	}
-	var resolved Submission
 	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
-		var err error
-		resolved, err = t.Submission(ctx, id)
+		_, err := t.Submission(ctx, id)
 		return err
 	})
 	if err != nil {
 		return Submission{}, err
 	}
-	err = tenant.write(ctx, "resolve submission", func(ctx context.Context, tx *tx) error {
-		if err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
-			return err
-		}
-		s, err := tenant.submission(ctx, tx, id, db.dialect.ForUpdate())
+	return tenant.ResolveSubmission(ctx, id, decision, reason)
+}
+
+// ResolveSubmission is [DB.ResolveSubmission] for a submission of a known company. It returns [ErrNotFound] if the company has no such
+// submission.
+func (t *Tenant) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
+	resolved, err := t.Submission(ctx, id)
+	if err != nil {
+		return Submission{}, err
+	}
+	if decision != DecisionResend && decision != DecisionReject || reason == "" {
+		return Submission{}, errors.New("resolve submission: a decision and a reason are required")
+	}
+	err = t.write(ctx, "resolve submission", func(ctx context.Context, tx *tx) error {
+		was, err := t.lockCounted(ctx, tx, resolved.Invoice)
 		if err != nil {
 			return err
 		}
+		s, err := t.submission(ctx, tx, id, t.db.dialect.ForUpdate())
+		if err != nil {
+			return err
+		}
+		s.counted = was
 		if s.Outcome != api.OutcomeUnknown {
 			return ErrOutcomeKnown
 		}
@@ -58,21 +68,30 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		} else {
 			s.Outcome, s.ResendOrdered, s.ResendUnderWay = api.OutcomeResolvedRejected, false, false
 		}
-		if err := tenant.saveSubmission(ctx, tx, &s); err != nil {
+		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
 		tx.notify(WorkSubmissions)
 		resolved = s
-		if err := tenant.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
+		if err := t.touch(ctx, tx, &s, now); err != nil {
 			return err
 		}
-		return tx.audit(ctx, Act{Name: "submission.resolve", Account: tenant.account, SubjectType: "submission", Subject: id.String(), Reason: reason,
-			Details: map[string]string{"decision": decision, "invoice": s.Invoice.String(), "number": s.Number, "reference": id.String()}})
+		return tx.audit(Act{Name: "submission.resolve", Account: t.account, SubjectType: "submission", Subject: id.String(), Reason: reason,
+			Details: s.identify(map[string]string{"decision": decision, "reference": id.String()})})
 	})
 	return resolved, err
 }
 
-// Correctable reports whether the invoice may be changed and submitted again: the provider has rejected the document,
+// identify adds to the details of an act which document a submission has sent.
+func (s *Submission) identify(details map[string]string) map[string]string {
+	details["invoice"], details["number"] = s.Invoice.String(), s.Number
+	if !s.CreditNote.IsZero() {
+		details["credit_note"] = s.CreditNote.String()
+	}
+	return details
+}
+
+// Correctable reports whether the invoice or the credit note may be changed and submitted again: the provider has rejected the document,
 // or an administrator has and the provider has not reported the document since.
 func (s *Submission) Correctable() bool {
 	return s.Outcome.Rejected() && (s.Resolved == nil || s.Resolved.ContradictedAt == nil)
@@ -132,11 +151,11 @@ func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission,
 	if _, err := tx.Exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now)); err != nil {
 		return err
 	}
-	details := map[string]string{"invoice": s.Invoice.String(), "number": s.Number, "resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)}
+	details := s.identify(map[string]string{"resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)})
 	if s.ProviderReference != nil {
 		details["provider_reference"] = *s.ProviderReference
 	}
-	return tx.audit(ctx, Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
+	return tx.audit(Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
 }
 
 // Contradicted returns the number of submissions that were resolved by rejecting them and that the provider has reported

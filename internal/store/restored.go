@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // MaxLaterReferences is the number of later references that are queried before the document of an invoice is sent that was
@@ -43,7 +43,7 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 			return err
 		}
 		t.notify(WorkSubmissions)
-		return t.audit(ctx, Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
+		return t.audit(Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
 	})
 	return open, err
 }
@@ -78,17 +78,21 @@ func (t *tx) discardMissingProofs(ctx context.Context) error {
 	return nil
 }
 
-// LaterReference is a reference under which an invoice may have been submitted after the backup that was restored.
+// LaterReference is a reference under which an invoice or a credit note may have been submitted after the backup that was restored.
 type LaterReference struct {
 	ID      ID
 	Ordinal int64
 }
 
 // LaterReferences returns the references after the submission's own that must be queried before the submission is sent. There
-// are none unless the database was restored after the invoice was created.
+// are none unless the database was restored after the invoice or the credit note was created.
 func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
 	var older bool
 	err := l.Tenant.read(func(q querier) error {
+		if note := l.Submission.CreditNote; !note.IsZero() {
+			return q.QueryRowContext(ctx, `select exists (select 1 from tenants t join credit_notes n on n.tenant_id = t.id
+				where t.id = $1 and n.tenant_id = $1 and n.id = $2 and t.restored_at >= n.created_at)`, l.Tenant.id, note).Scan(&older)
+		}
 		return q.QueryRowContext(ctx, `select exists (select 1 from tenants t join invoices i on i.tenant_id = t.id
 			where t.id = $1 and i.tenant_id = $1 and i.id = $2 and t.restored_at >= i.created_at)`, l.Tenant.id, l.Submission.Invoice).Scan(&older)
 	})
@@ -98,7 +102,7 @@ func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference,
 	out := make([]LaterReference, MaxLaterReferences)
 	for n := range out {
 		ordinal := l.Submission.Ordinal + 1 + int64(n)
-		out[n] = LaterReference{ID: reference(l.Tenant.id, l.Submission.Invoice, ordinal), Ordinal: ordinal}
+		out[n] = LaterReference{ID: reference(l.Tenant.id, l.Submission.subject(), ordinal), Ordinal: ordinal}
 	}
 	return out, nil
 }
@@ -109,7 +113,8 @@ func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference,
 func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, lease time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "adopt submission", func(ctx context.Context, tx *tx) error {
-		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
+		was, err := t.lockCounted(ctx, tx, l.Submission.Invoice)
+		if err != nil {
 			return err
 		}
 		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate())
@@ -119,7 +124,7 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
-		if s.Outcome == api.OutcomeInProgress {
+		if s.countsAsDraft() {
 			tx.use(t.id, usage{drafts: -1}) // the adopted submission has an outcome
 		}
 		s.Outcome, s.Current, s.DueAt, s.NextCheckAt = OutcomeNotSent, false, nil, nil
@@ -133,13 +138,13 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		}
 		now := tx.Now()
 		due := now.Add(lease)
-		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
-			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1}
+		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, CreditNote: s.CreditNote, Connection: s.Connection, Number: s.Number, InvoiceNumber: s.InvoiceNumber,
+			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1, counted: was}
 		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}
 		l.Submission = adopted
-		return t.touchInvoice(ctx, tx, s.Invoice, now)
+		return t.touch(ctx, tx, &adopted, now)
 	})
 	return l, err
 }

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions, also
@@ -45,7 +45,7 @@ func TestReferences(t *testing.T) {
 func TestRestored(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		_, err := f.CreateToken(ctx, f.user, [32]byte{7}, f.Clock.Now().Add(time.Hour))
+		_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		must(t, err)
 		open, ended, drafted := f.submit(t, "INV-1"), f.submit(t, "INV-2"), f.create(t, "INV-3")
 		record(t, ended, allFour("accepted", true))
@@ -157,7 +157,7 @@ func TestAdoptLater(t *testing.T) {
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
 		must(t, err)
-		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, created.ID, 1, 10); err != nil || history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
+		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(created.ID), 1, 10); err != nil || history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
 			t.Errorf("history %v, %v", history, err)
 		}
 	})

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/sdk/go/api"
 )
 
 // TestRetentionInBatches checks that one call removes more old history, of every company, than one transaction does,

@@ -52,7 +52,7 @@ func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, 
 		if err := t.recordEvidence(ctx); err != nil {
 			return err
 		}
-		return t.audit(ctx, Act{Name: "evidence.seal", SubjectType: "database",
+		return t.audit(Act{Name: "evidence.seal", SubjectType: "database",
 			Details: map[string]string{"sealed": strconv.Itoa(out.Sealed), "faults": strconv.Itoa(len(out.Faults))}})
 	})
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // faultsOf verifies the store with the service's replay functions.
@@ -100,7 +100,7 @@ func TestEvidenceKeepsItsDocument(t *testing.T) {
 		}
 		begin := func(document string) store.SubmissionLease {
 			as := intent()
-			as.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(document), nil, nil }
+			as.Render = func(store.Source) ([]byte, api.Faults, error) { return []byte(document), nil, nil }
 			call, begun, err := f.tenant.BeginSubmission(t.Context(), created.ID, as)
 			must(t, err)
 			if !begun {

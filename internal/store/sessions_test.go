@@ -21,7 +21,7 @@ func TestAuthenticateTogether(t *testing.T) {
 		}
 		token := func(n int) [32]byte { return digest(byte(100 + n)) }
 		for n, c := range companies {
-			_, err := f.CreateToken(ctx, c.user, token(n), f.Clock.Now().Add(time.Hour))
+			_, err := f.CreateToken(ctx, c.user, store.NewToken{Digest: token(n), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			must(t, err)
 		}
 		ask := func(refused int) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // grouped is a store whose shared operations have one group each.

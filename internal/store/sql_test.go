@@ -15,13 +15,16 @@ import (
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
 	"AllSubmissions":         "an administrator's list of all accounts",
+	"UnknownSubmissions":     "as AllSubmissions",
 	"ClaimSubmissions":       "a queue belongs to a connection and has work of every tenant; each row is returned with its tenant",
 	"DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
 	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
 	"MarkRestored":           "a restored database: every open submission is looked up, and every token is revoked",
 	"PollLag":                "numbers for the operator",
 	"Summarize":              "makes the missing summaries after a migration",
+	"CountInvoices":          "counts the invoices that a migration left uncounted",
 	"deleteExpiredResponses": "removes expired idempotency keys of all tenants",
+	"deleteExpiredUploads":   "removes expired uploads of all tenants",
 	"Contradicted":           "a number for the operator",
 	"Backlogs":               "numbers for the operator",
 	"beginEvidence":          "finds out whether the database has any evidence",

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // Origin is where a state value was read: the retained response, and when it was received.

@@ -22,7 +22,7 @@
 // # Where to begin
 //
 // Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, and [writeShared] in
-// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission.go
+// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission_begin.go
 // and [SubmissionLease.Record] in record.go.
 //
 // # Files
@@ -31,9 +31,10 @@
 // and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
 // Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them; deletion.go
-// keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a company may keep.
+// keeps lists numbered without gaps, and counters.go counts invoices for the overview. credit.go has credit notes, idempotent.go stored responses, quota.go what a company may keep.
 //
-// Submissions: submission.go begins them and record.go records responses; circuit.go is the circuit breaker of a connection;
+// Submissions: submission.go reads them, submission_begin.go begins them, and record.go records responses; credit_submission.go has what is
+// different for a credit note; circuit.go is the circuit breaker of a connection;
 // resolve.go and restored.go handle decisions of administrators and restored backups; states.go reads states.
 //
 // Work: queues.go finds due work of all kinds.
@@ -43,7 +44,9 @@
 //
 // Incoming e-invoices: purchase.go claims purchase syncs and retains documents; incoming.go reads them.
 //
-// Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go and overview.go.
+// Accounts: account.go, user.go, password.go, sessions.go, apikey.go, apikey_use.go, limit.go, connection.go, reset.go and overview.go.
+//
+// Operators: operator.go and operator_session.go.
 //
 // Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files verify*.go and
 // replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a database, and seal_evidence.go
@@ -124,8 +127,10 @@ type DB struct {
 	packer   packer
 	// shared are the operations whose waiting writes share their statements; see [writeShared].
 	shared map[string]*base.Shared
-	// sessions looks up tokens.
-	sessions *base.Lookups[[32]byte, Session]
+	// sessions looks up tokens, keySessions API keys.
+	sessions, keySessions *base.Lookups[[32]byte, Session]
+	keyUses               uses[ID, apiKeyUse]
+	sessionUses           uses[[32]byte, int64] // microseconds by digest
 	// migration is set by Open.
 	migration Migration
 }
@@ -195,18 +200,19 @@ const draftGroups = 4
 
 // OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
+	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log, quotas: options.Quotas}
 	database, err := base.Open(ctx, address, base.Options{
-		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, Trace: options.trace,
+		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
 			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",
+			"sign_on_subjects.issuer, sign_on_subjects.subject": "sign_on_subjects_issuer_subject_key",
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{database: database, dialect: database.Dialect(), reader: database.Reader(), keys: &sealer{keys: options.Keys, reload: options.ReloadKeys},
-		random: options.Random, log: options.Log, quotas: options.Quotas}
+	db.database, db.dialect, db.reader = database, database.Dialect(), database.Reader()
 	if db.random == nil {
 		db.random = rand.Reader
 	}
@@ -216,7 +222,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	// Drafts, because all drafts of a company wait for the counter in its row; attempts, because they come by the thousand and
 	// lock no row that others hold for long.
 	db.shared = map[string]*base.Shared{opCreateInvoice: database.Share(opCreateInvoice, draftGroups), opRecordAttempt: database.Share(opRecordAttempt, 1)}
-	db.sessions = base.NewLookups(database, db.findSessions)
+	db.sessions, db.keySessions = base.NewLookups(database, db.findSessions), base.NewLookups(database, db.findKeySessions)
 	return db, nil
 }
 
@@ -229,7 +235,10 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.database.Migrate(ctx, files); err != nil {
 		return err
 	}
-	_, err = db.Summarize(ctx)
+	if _, err := db.Summarize(ctx); err != nil {
+		return err
+	}
+	_, err = db.CountInvoices(ctx)
 	return err
 }
 

@@ -44,6 +44,12 @@ func (s *Submission) row() [32]byte {
 		hash.field(from.Evidence[:])
 		hash.number(micros(from.ReportedAt))
 	}
+	if c := s.credited; c != (creditedColumns{}) { // a submission of an invoice is sealed as it was before there were others
+		hash.field(c.note.V[:])
+		hash.optionalNumber(numberOrNil(c.ordinal))
+		hash.optional(textOrNil(c.number))
+		hash.number(s.place)
+	}
 	return hash.sum()
 }
 
@@ -102,7 +108,7 @@ func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) erro
 	return tx.ExecDeferred(ctx, `update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
 		due_at = $9, next_check_at = $10, lease = $11, evidence_seal = $12, resolved_at = $13, resolved_by = $14, resolved_decision = $15,
 		resolved_reason = $16 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, flag(s.Current), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince), s.MissingCount,
+		t.id, s.ID, s.storedCurrent(), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince), s.MissingCount,
 		microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt), s.fencingToken, s.sealed, r.at, r.by, r.decision, r.reason)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestBeginSubmission: the whole intent is committed, under a permanent reference, before the provider is called.
@@ -32,7 +33,7 @@ func TestBeginSubmission(t *testing.T) {
 		}
 		document, err := store.Document(ctx, f.tenant, call.Submission.ID)
 		must(t, err)
-		rendered, _, err := intent().Render(&created.Draft, nil, call.Submission.ID.String())
+		rendered, _, err := intent().Render(store.Source{Draft: &created.Draft, Reference: call.Submission.ID.String()})
 		must(t, err)
 		if want := string(rendered); string(document) != want || string(call.Document) != want {
 			t.Errorf("document %s, to be sent %s, want %s", document, call.Document, want)
@@ -89,8 +90,8 @@ func TestRefusals(t *testing.T) {
 			i := intent()
 			i.Environment, i.Release = "production", release
 			if !complete {
-				i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) {
-					return nil, []string{"due_date"}, nil
+				i.Render = func(store.Source) ([]byte, api.Faults, error) {
+					return nil, api.Faults{"due_date": {{Rule: "required"}}}, nil
 				}
 			}
 			return f.tenant.BeginSubmission(ctx, id, i)
@@ -112,7 +113,7 @@ func TestRefusals(t *testing.T) {
 
 		_, _, err = try(wrong.ID, false)
 		var incomplete *store.IncompleteError
-		if !errors.As(err, &incomplete) || !slices.Equal(incomplete.Missing, []string{"due_date"}) {
+		if !errors.As(err, &incomplete) || !slices.Equal(slices.Collect(maps.Keys(incomplete.Missing)), []string{"due_date"}) {
 			t.Fatalf("error %v, want what is missing", err)
 		}
 		_, _, err = try(wrong.ID, true)
@@ -162,7 +163,7 @@ func TestRenderFails(t *testing.T) {
 		created, broken := f.create(t, "INV-1"), errors.New("broken")
 		before := f.dump(t, f.company)
 		i := intent()
-		i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return nil, nil, broken }
+		i.Render = func(store.Source) ([]byte, api.Faults, error) { return nil, nil, broken }
 		_, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, i)
 		wantErr(t, err, broken)
 		if f.dump(t, f.company) != before {
@@ -185,7 +186,7 @@ func TestOneSubmission(t *testing.T) {
 				t.Errorf("begun %v, error %v", mine, err)
 			}
 		})
-		all, err := view.Of(f.tenant).SubmissionHistory(t.Context(), created.ID, 1, 10)
+		all, err := view.Of(f.tenant).SubmissionHistory(t.Context(), view.OfInvoice(created.ID), 1, 10)
 		must(t, err)
 		if begun.Load() != 1 || all.Total != 1 {
 			t.Errorf("%d have begun, %d submissions are kept", begun.Load(), all.Total)
@@ -236,7 +237,7 @@ func TestNotSent(t *testing.T) {
 		}
 		again, err := f.tenant.Invoice(ctx, call.Submission.Invoice)
 		must(t, err)
-		history, err := view.Of(f.tenant).SubmissionHistory(ctx, call.Submission.Invoice, 1, 10)
+		history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(call.Submission.Invoice), 1, 10)
 		must(t, err)
 		if again.Submission != nil || history.Total != 0 {
 			t.Errorf("a draft again with submission %v and a history of %d", again.Submission, history.Total)

@@ -3,17 +3,18 @@ package store
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 // MaxSubscriptions is how many active webhook subscriptions a company may have.
 const MaxSubscriptions = 20
 
-// reasonRequested is the reason of a deactivation by the owner; other reasons come with attempts.
-const reasonRequested = "requested"
+// DeactivationRequested is the reason of a deactivation by the company; other reasons come with attempts.
+const DeactivationRequested = "requested"
 
 // reasonInactive is the reason of a pending delivery that fails because its subscription was deactivated.
 const reasonInactive = "subscription_inactive"
@@ -78,6 +79,14 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err != nil {
 			return err
 		}
+		host := ""
+		if destination, err := url.Parse(add.URL); err == nil {
+			host = destination.Host // the path may have a secret
+		}
+		if err := t.audit(tx, Act{Name: "subscription.create", SubjectType: "subscription", Subject: id.String(),
+			Details: map[string]string{"host": host, "events": joinKinds(add.Events)}}); err != nil {
+			return err
+		}
 		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: tx.Now()}
 		_, err = tx.Exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
 			values ($1, $2, $3, $4, $5, $6, 1, $7)`, t.id, id, s.URL, joinKinds(s.Events), s.Description, sealed, micros(s.CreatedAt))
@@ -118,9 +127,15 @@ const endBatch = 500
 // subscription stays due while there are more, and each claim ends another batch; until then reads show them as failed.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
 	now := micros(tx.Now())
-	if _, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
-		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
+	deactivated, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
+		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason)
+	if err != nil {
 		return err
+	}
+	if deactivated > 0 {
+		if err := t.audit(tx, Act{Name: "subscription.deactivate", SubjectType: "subscription", Subject: id.String(), Details: map[string]string{"reason": reason}}); err != nil {
+			return err
+		}
 	}
 	return t.endPending(ctx, tx, id, reasonInactive)
 }
@@ -149,7 +164,7 @@ func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscriptio
 		if err := read(); err != nil || !s.Active {
 			return err
 		}
-		if err := t.deactivate(ctx, tx, id, reasonRequested); err != nil {
+		if err := t.deactivate(ctx, tx, id, DeactivationRequested); err != nil {
 			return err
 		}
 		return read()

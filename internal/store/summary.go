@@ -12,8 +12,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
 )
 
 // summaryText is the content of the column summary, as JSON.
@@ -47,14 +47,15 @@ func summarize(d *api.Draft) (invoiceSummary, error) {
 	if err != nil {
 		return invoiceSummary{}, fmt.Errorf("summary: %w", err)
 	}
-	given := func(text *string) string {
-		if text == nil {
-			return ""
-		}
-		return *text
-	}
-	return invoiceSummary{externalID: d.ExternalID, issueDate: given(d.IssueDate), total: amountKey(d.TotalAmount), recipient: strings.ToLower(given(d.RecipientName)),
-		terms: strings.ToLower(given(d.InvoiceNumber) + "\n" + given(d.RecipientNetworkID)), items: len(d.Items), text: string(written)}, nil
+	return invoiceSummary{externalID: d.ExternalID, issueDate: textOf(d.IssueDate), total: AmountKey(d.TotalAmount), recipient: strings.ToLower(textOf(d.RecipientName)),
+		terms: strings.ToLower(textOf(d.InvoiceNumber) + "\n" + textOf(d.RecipientNetworkID)), items: len(d.Items), text: string(written)}, nil
+}
+
+// SetNeeds replaces what the row says about the completeness of its draft and the advice on it. warnings include the advice that depends
+// on the company's profile.
+func (r *InvoiceRow) SetNeeds(missing []string, warnings api.Faults) {
+	r.Missing, r.MissingCount = missing[:min(len(missing), api.MaxSummaryPaths)], len(missing)
+	r.Warnings, r.WarningCount, r.SellerIncluded = firstPaths(warnings, api.MaxSummaryPaths), len(warnings), true
 }
 
 // draftWarnings returns the advice on a draft that does not depend on the company's profile.
@@ -86,17 +87,35 @@ func firstPaths(faults api.Faults, most int) api.Faults {
 	return out
 }
 
-// amountKey returns a form of an amount whose bytes sort in the order of the numbers: the difference from the smallest amount in
+// AmountKey returns a form of an amount whose bytes sort in the order of the numbers: the difference from the smallest amount in
 // millionths, the smallest unit of an [api.Decimal].
-func amountKey(amount *api.Decimal) []byte {
-	const bits = 88 // 10^18 · 10^6 and its negative take 81
-	value := new(big.Int)
-	if amount != nil {
-		whole, fraction, _ := strings.Cut(amount.String(), ".")
-		value.SetString(whole+fraction+strings.Repeat("0", api.MaxScale-len(fraction)), 10)
+func AmountKey(amount *api.Decimal) []byte {
+	value := millionths(amount)
+	value.Add(value, smallestAmount())
+	return value.FillBytes(make([]byte, amountKeyBits/8))
+}
+
+// amountKeyBits is the size of an [AmountKey]: 10^18 · 10^6 and its negative take 81.
+const amountKeyBits = 88
+
+// smallestAmount returns the distance of the smallest amount from zero, in millionths.
+func smallestAmount() *big.Int { return new(big.Int).Lsh(big.NewInt(1), amountKeyBits-1) }
+
+// amountOfKey returns the amount of an [AmountKey] in millionths.
+func amountOfKey(key []byte) *big.Int {
+	value := new(big.Int).SetBytes(key)
+	return value.Sub(value, smallestAmount())
+}
+
+// summaryCurrency returns the currency of the column summary, "" if the draft has none.
+func summaryCurrency(text string) (string, error) {
+	var given struct {
+		Currency string `json:"currency"`
 	}
-	value.Add(value, new(big.Int).Lsh(big.NewInt(1), bits-1))
-	return value.FillBytes(make([]byte, bits/8))
+	if err := jsonv2.Unmarshal([]byte(text), &given); err != nil {
+		return "", fmt.Errorf("stored summary: %w", err)
+	}
+	return given.Currency, nil
 }
 
 const summaryColumns = `tenant_id, invoice_id, created_at, external_id, issue_date, total, recipient, terms, item_count, summary`

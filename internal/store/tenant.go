@@ -36,6 +36,14 @@ func (t *Tenant) Account() ID {
 	return t.account
 }
 
+// actor returns the author of the tenant's next act.
+func (t *Tenant) actor(ctx context.Context) Actor {
+	if t.tx != nil {
+		return t.tx.actor // a transaction may run with the context of another one that is committed with it
+	}
+	return ActorOf(ctx)
+}
+
 // write runs fn in a write transaction, or in the transaction that the tenant has joined; see [DB.write].
 func (t *Tenant) write(ctx context.Context, operation string, fn func(ctx context.Context, tx *tx) error) error {
 	if t == nil || t.db == nil {

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/db"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // behindProxy is a company whose store reaches its database through a proxy.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages, filtered and

@@ -1,26 +1,41 @@
 package store
 
 // Everything that a [Tenant] does not scope, and why. All other operations on data are methods of *Tenant, or of a type that
-// contains the *Tenant it belongs to: [DeliveryLease], [SubmissionLease], [PurchaseLease] and [Reader]. A test compares this list with the code.
+// contains the *Tenant it belongs to: [DeliveryLease], [SubmissionLease], [PurchaseLease], [Book] and [Reader]. A test compares this list with the code.
 //
 // Opening and operating a database (store.go, database.go, id.go, summary.go, tenant.go): the
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
-//   - [DB.Migrate], [DB.Summarize] complete the rows of a database that an older version wrote
+//   - [DB.Migrate], [DB.Summarize], [DB.CountInvoices], [DB.RecountInvoices] complete the rows of a database that an older version wrote
 //   - [DB.Subscribe] notifies workers of a kind of work, without saying whose
 //   - [DB.Tenant]
 //
-// Accounts, users and passwords (account.go, user.go, password.go): they belong to administrators, and to people before they
+// Accounts, users and passwords (account.go, user.go, invitation.go, password.go): they belong to administrators, and to people before they
 // log in.
 //
-//   - [DB.CreateAccount], [DB.RenameAccount], [DB.SetProfile], [DB.SuspendAccount], [DB.ReactivateAccount], [DB.Account], [DB.Accounts]
-//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.User], [DB.Users], [DB.UserByEmail]
+//   - [DB.CreateAccount], [DB.RenameAccount], [DB.SetProfile], [DB.SetLoginPolicy], [DB.SuspendAccount], [DB.ReactivateAccount], [DB.Account], [DB.Accounts]
+//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail]
+//   - [DB.UsableInvitation], [DB.Join] for people who have the secret of an invitation
 //   - [DB.ChangePassword], [DB.ResetPassword], [DB.Rehash]
+//   - [DB.UnlinkUser] (sign_on.go)
+//   - [DB.SecondFactor] for a user who has given the right password, [DB.ResetSecondFactor] (second_factor.go)
+//   - [DB.BeginLogin], [DB.PendingLogin] (pending_login.go)
 //
 // Tokens (account.go, sessions.go): a token is looked up before its owner is known, and the look-up creates the *Tenant.
 //
-//   - [DB.Authenticate], [DB.CreateToken], [DB.RevokeToken]
+//   - [DB.Authenticate], [DB.CreateToken], [DB.CreateSignOnToken], [DB.RevokeToken]
+//
+// API keys (apikey_use.go): a key is looked up like a token, and the uses of all keys are written together. Everything else about keys
+// is a method of *Tenant.
+//
+//   - [DB.AuthenticateAPIKey], and [DB.RecordUses] for sessions too (uses.go)
+//
+// Operators (operator.go, operator_session.go): they are people of the owner of the service and belong to no account.
+//
+//   - [DB.AddOperator], [DB.ResetOperator], [DB.DisableOperator], [DB.Operators], [DB.OperatorByEmail], [DB.OperatorTOTP]
+//   - [DB.EnrollingOperator], [DB.EnrolOperator] for people who have the secret of an enrolment link
+//   - [DB.BeginOperatorSession], [DB.AuthenticateOperator], [DB.EndOperatorSession]
 //
 // Limits (limit.go): they are counted before anybody is authenticated.
 //
@@ -28,8 +43,10 @@ package store
 //
 // Provider connections (connection.go): they belong to accounts, and stay when an account gets a new tenant.
 //
-//   - [DB.AddConnection], [DB.ActivateConnection], [DB.DisableConnection], [DB.ApproveConnection], [DB.ReplaceCredential]
+//   - [DB.AddConnection], [DB.ActivateConnection], [DB.DisableConnection], [DB.ApproveConnection], [DB.ConfirmCreditNotes],
+//     [DB.ReplaceCredential]
 //   - [DB.Connection], [DB.Connections], [DB.Credential]
+//   - [DB.UnroutedEvents], because such an event may belong to any account (provider_event.go)
 //
 // Queues of due work (queues.go, purchase.go): workers look for the work of all tenants, and get a *Tenant with every claim.
 //
@@ -40,6 +57,11 @@ package store
 //
 //   - [DB.PollLag], [DB.Backlogs], [DB.Contradicted]
 //   - [DB.AllSubmissions], [DB.AllDeliveries]
+//
+// Lists of operators (operator_lists.go): they cover all accounts.
+//
+//   - [DB.AccountList], [DB.Companies], [DB.ConnectionList], [DB.FailingConnections], [DB.UnknownSubmissions], [DB.UndeliveredDeliveries],
+//     [DB.FailingSubscriptions], [DB.AuditPage]
 //
 // Decisions of administrators about rows that they name by identifier alone (resolve.go, export.go): the look-up finds the
 // *Tenant.

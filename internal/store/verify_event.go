@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // storedEvent is an event as the database holds it.

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // incoming verifies one incoming e-invoice.

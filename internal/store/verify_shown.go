@@ -9,7 +9,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // shownInvoice is what the API shows of an invoice, from the tables invoices and invoice_summaries.
@@ -31,9 +31,23 @@ func scanShown(row scanner) (*shownInvoice, error) {
 	return &i, nil
 }
 
-// shown compares what the API shows of the invoice of a current submission with the document that was sent, which the seal of the
-// submission has verified.
+// shown compares what the API shows of the invoice or the credit note of a current submission with the document that was sent, which
+// the seal of the submission has verified.
 func (v *verification) shown(ctx context.Context, s *provenSubmission) (*EvidenceError, error) {
+	sent, err := v.replay.Sent(s.document)
+	switch {
+	case err != nil || sent.Invoice.InvoiceNumber == nil:
+		return v.at(KindSubmission, s.ID, 0, flaw{"document", "what was sent contains no invoice"}), nil
+	case s.CreditNote.IsZero():
+		return v.shownInvoice(ctx, s, &sent.Invoice)
+	case sent.Credit == nil:
+		return v.at(KindSubmission, s.ID, 0, flaw{"document", "what was sent contains no credit note"}), nil
+	}
+	return v.shownCreditNote(ctx, s, &sent)
+}
+
+// shownInvoice compares what the API shows of an invoice with the draft that was sent.
+func (v *verification) shownInvoice(ctx context.Context, s *provenSubmission, sent *api.Draft) (*EvidenceError, error) {
 	rows, err := collect(ctx, v.q, scanShown, `select i.id, i.number, i.document, i.summarized, i.created_at, i.updated_at, s.created_at, s.external_id, s.issue_date, s.total, s.recipient, s.terms, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id where i.tenant_id = $1 and i.id = $2`, v.t.id, s.Invoice)
 	if err != nil {
@@ -42,11 +56,7 @@ func (v *verification) shown(ctx context.Context, s *provenSubmission) (*Evidenc
 	if err := ctx.Err(); err != nil {
 		return nil, err // the query failed, not the scan of the row
 	}
-	sent, err := v.replay.Sent(s.document)
-	if err != nil || sent.InvoiceNumber == nil {
-		return v.at(KindSubmission, s.ID, 0, flaw{"document", "what was sent contains no invoice"}), nil
-	}
-	f, err := shownDiffers(rows, &sent)
+	f, err := shownDiffers(rows, sent)
 	if err == nil && !f.found() {
 		f = rows[0].timesDiffer(s, v.t.db.Now())
 	}
@@ -91,14 +101,16 @@ func shownDiffers(rows []*shownInvoice, sent *api.Draft) (flaw, error) {
 }
 
 // timesDiffer compares the times of an invoice with those that are proven: its identifier holds the millisecond of its creation
-// (RFC 9562, section 5.7), and it changed last when it was submitted or later.
+// (RFC 9562, section 5.7), and it changed last when it was submitted or later. Version 0.1 read the clock once for the identifier and
+// then again, so a creation up to a second later is accepted.
 func (i *shownInvoice) timesDiffer(s *provenSubmission, now time.Time) flaw {
+	later := instant(i.createdAt).UnixMilli() - i.id.Time().UnixMilli()
 	switch {
-	case instant(i.createdAt).UnixMilli() != i.id.millis():
+	case later < 0 || later > 1000:
 		return flaw{"created_at", "it is not the time in the identifier"}
 	case i.summarized != 0 && i.summaryCreatedAt != (sql.Null[int64]{V: i.createdAt, Valid: true}):
 		return flaw{"created_at", "the time in lists is another"}
-	case i.updatedAt < micros(s.AttemptedAt) || i.updatedAt > micros(now):
+	case i.updatedAt < micros(s.AttemptedAt) || i.updatedAt > micros(now.Add(clockTolerance)):
 		return flaw{"updated_at", "it is not between the submission and now"}
 	}
 	return flaw{}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // TestShownInvoiceIsProven checks that what an invoice and its row of the lists show is what was sent, while the

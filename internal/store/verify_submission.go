@@ -7,8 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
-	"quittance/sdk/go/api"
 )
 
 const (
@@ -150,8 +150,11 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	return nil, nil
 }
 
-// longestWait is longer than any wait between two queries: a day, and the time of the query itself.
-const longestWait = 25 * time.Hour
+// clockTolerance is how far the clock of the verification may be behind those that set the times.
+const clockTolerance = time.Hour
+
+// longestWait is longer than any wait between two queries, which is at most a day.
+const longestWait = 24*time.Hour + clockTolerance
 
 // scheduleFault returns a flaw if the provider will not be asked about an open submission, or not within [longestWait]. The seal does
 // not cover the schedule, because each claim changes it. This check finds a submission that somebody has made the workers forget.
@@ -220,7 +223,7 @@ func (c *submissionCheck) follow(e *Evidence, body []byte, present bool) flaw {
 	case c.events == nil:
 		return flaw{}
 	}
-	payload := api.SubmissionPayload{States: c.expected.States.Wire(), InvoiceID: c.s.Invoice.String(), InvoiceNumber: c.s.Number}
+	payload := c.s.payload(c.expected.States)
 	return c.events.verify(e.events, kinds, micros(e.ReceivedAt), func(stored Event) ([]byte, error) {
 		return eventBody(stored.ID, stored.Kind, e.ReceivedAt, api.ResourceSubmission, c.s.ID, payload)
 	})

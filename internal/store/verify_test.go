@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // tampering is a change of one chain of three entries outside of the store, with $1 for the tenant, $2 for the chain

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // MaxUnknown is the maximum number of unknown fields that are listed; the rest are reported as one fault of the body. The type

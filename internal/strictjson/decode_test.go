@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quittance/client/api"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 // sample has every kind of field and every rule.

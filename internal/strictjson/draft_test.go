@@ -13,8 +13,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 
+	"quittance/client/api"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 var draftDecoder = strictjson.For[api.Draft]()

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Decoder reads values into T. It is immutable and safe for concurrent use.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/strictjson"
-	"quittance/sdk/go/api"
 )
 
 // TestRequestTypesHaveDecoders makes the decoders that the server makes when it starts.

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // The names of the rules in responses.

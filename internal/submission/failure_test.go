@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/provider"
-	"quittance/sdk/go/api"
 )
 
 // TestFailureReason checks which responses count as a failure of the connection. A response about the document alone

@@ -3,9 +3,8 @@ package submission
 import (
 	"time"
 
-	"quittance/internal/provider"
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and daily once a
@@ -26,7 +25,7 @@ func (p Polling) missingGap() time.Duration {
 	return minMissingGap
 }
 
-// The polling of a submission that has been open for a long time.
+// The polling of a submission that has been open for a long time, or about which the provider can say nothing more.
 const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
@@ -52,10 +51,13 @@ func (r providerResponse) schedule(d *store.Decision, s store.Submission, change
 	if now.Sub(s.AttemptedAt) >= longOpen {
 		wait = dailyPoll
 	}
+	if r.Settled && d.Outcome == api.OutcomeAcknowledged {
+		wait, d.PollWait = dailyPoll, dailyPoll
+	}
 	// The adapter limits RetryAfter.
 	wait = max(wait, r.RetryAfter)
 	due := now.Add(wait)
-	if d.Outcome == api.OutcomeUnknown && r.Kind == provider.UnknownReference {
+	if d.Outcome == api.OutcomeUnknown && r.saysNotSent(s) {
 		// Poll as soon as the next response can count towards a resend, if that is earlier. Never poll later than usual, because
 		// the document may appear at any moment.
 		counts := s.SentAt.Add(2 * r.timeout)

@@ -5,16 +5,17 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // The calls that are about one submission, as evidence names them.
 const (
 	callSubmit = "submit"
 	callStatus = "status"
+	callEvent  = "event" // of the provider's queue
 )
 
 // A document is sent again when the provider has said missingCountForResend times that it has no such document, with at least
@@ -27,7 +28,7 @@ const (
 // providerResponse is the response to one call, with everything that is needed to decide what follows from it.
 type providerResponse struct {
 	provider.Response
-	call string // callSubmit or callStatus
+	call string // callSubmit, callStatus or callEvent
 	// began is when the call began, by the store's clock. The response is treated as the provider's state at that time, because
 	// the process may have been suspended before it could record the response.
 	began   time.Time
@@ -41,6 +42,10 @@ type providerResponse struct {
 	// sendFollows says that nothing was sent yet. It keeps the lease if the provider has no such document, because the caller
 	// sends the document next.
 	sendFollows bool
+	// stepFollows says that the caller takes the step that the response asks for, and stepTimeout how long it may take. It keeps the
+	// lease.
+	stepFollows bool
+	stepTimeout time.Duration
 }
 
 // decide returns what the response changes. It is a pure function of the response and the current, locked submission.
@@ -51,6 +56,8 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 		d.SentAt = s.SentAt
 	}
 	report, readable := r.readReport(s)
+	readable = readable && !r.mayBeOlder(s, held)
+	continues := r.continues(report, readable, held)
 	r.keepEvidence(&d, s, report, readable)
 	var change invoice.Change
 	if readable {
@@ -60,19 +67,41 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 			// body is stored again.
 			d.Evidence = r.newEvidence(report, true)
 		}
-	} else if !r.provedAbsent(s, held) {
+	} else if !r.provedAbsent(s, held) && !continues {
 		r.decideWithoutReport(&d, s, held) //planted:state-from-http-status
+	}
+	if readable && report.Status == invoice.Unsent && !continues {
+		r.decideUnsent(&d, s)
 	}
 	d.FailureReason, d.RetryAfter = r.failureReason(readable), r.RetryAfter
 	r.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
 	switch {
+	case continues:
+		d.KeepLease, d.RenewedUntil = true, new(now.Add(r.stepTimeout))
 	case r.sendFollows:
 		d.KeepLease = r.provedAbsent(s, held)
 	case r.resendFollows:
-		s.Outcome, s.MissingCount = d.Outcome, d.MissingCount // what allowsResend reads of the decision
+		s.Outcome, s.MissingCount, s.ProviderReference = d.Outcome, d.MissingCount, d.ProviderReference // what allowsResend reads of the decision
 		d.KeepLease = r.allowsResend(s)
 	}
 	return d, nil
+}
+
+// mayBeOlder reports whether a report may be older than what another worker has recorded, because it is late and the provider does not
+// number its reports. Such a response is kept as evidence, and nothing is read from it. Events have the order of their queue.
+func (r *providerResponse) mayBeOlder(s store.Submission, held bool) bool {
+	return !held && r.call != callEvent && s.Sequence != nil && r.vocabulary().Sequence == ""
+}
+
+// continues reports whether the caller takes the step that the response asks for, under the lease that it has.
+func (r *providerResponse) continues(report invoice.Report, readable, held bool) bool {
+	if !r.stepFollows || !held {
+		return false
+	}
+	if r.Next == provider.NextStatus {
+		return r.Kind == provider.Inconclusive
+	}
+	return readable && report.Status == invoice.Unsent
 }
 
 // provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be sent.
@@ -85,10 +114,27 @@ func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) 
 	if r.Kind != provider.Complete {
 		return invoice.Report{}, false
 	}
-	report, err := invoice.ReadReport(r.Body, r.profile.Vocabulary)
+	report, err := invoice.ReadReport(r.Body, *r.vocabulary())
 	// A report on another document says nothing about this one. A report that would show our credential must not be shown.
-	same := report.Reference == s.ID.String() //planted:report-on-another-document
+	same := concerns(report, s) //planted:report-on-another-document
 	return report, err == nil && same && !r.echoesCredential(report)
+}
+
+// vocabulary returns the table to read the body with.
+func (r *providerResponse) vocabulary() *invoice.Vocabulary {
+	if r.Vocabulary != nil {
+		return r.Vocabulary
+	}
+	return &r.profile.Vocabulary
+}
+
+// concerns reports whether a report is about a submission. A provider that does not repeat our reference repeats its own, which its
+// first report about the submission has introduced.
+func concerns(report invoice.Report, s store.Submission) bool {
+	if report.Reference != "" {
+		return report.Reference == s.ID.String()
+	}
+	return s.ProviderReference == nil || *s.ProviderReference == report.ProviderReference
 }
 
 // echoesCredential reports whether a value that would be kept of the report in plain text contains our credential.
@@ -104,7 +150,8 @@ func (r providerResponse) echoesCredential(report invoice.Report) bool {
 	return echoes
 }
 
-// keepEvidence appends the response to the evidence, unless it is identical to the previous one.
+// keepEvidence appends the response to the evidence, after the responses to the earlier requests of the call, unless it is identical to
+// the previous one.
 func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
 	if r.HTTPStatus == 0 {
 		return
@@ -112,17 +159,27 @@ func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, re
 	sum := sha256.Sum256(r.Body)
 	repeated := s.LastCheckedAt != nil && s.LastStatus == r.HTTPStatus && s.LastSHA256 == sum && s.Evidence > 0
 	d.Responded, d.LastStatus, d.LastSHA256 = true, r.HTTPStatus, sum
+	if r.Settled && s.PollWait == dailyPoll && s.LastStatus == r.HTTPStatus {
+		d.LastSHA256 = s.LastSHA256 // the last retained response was settled too, see schedule
+		return
+	}
 	if repeated {
 		return
 	}
 	d.Evidence = r.newEvidence(report, readable)
+	for _, earlier := range r.Earlier {
+		if earlier.HTTPStatus != 0 {
+			retained := providerResponse{Response: earlier, call: r.call}
+			d.Earlier = append(d.Earlier, *retained.newEvidence(invoice.Report{}, false))
+		}
+	}
 }
 
 // newEvidence returns the response as evidence, with the state values that were read from it.
 func (r providerResponse) newEvidence(report invoice.Report, readable bool) *store.NewEvidence {
 	values, retained := map[string]string{}, ""
 	if readable {
-		values, retained = stateValues(report), report.Retained(r.profile.Vocabulary.Name)
+		values, retained = stateValues(report), report.Retained(r.vocabulary().Name)
 	}
 	mediaType := r.MediaType
 	if r.Echoed {
@@ -152,6 +209,10 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 	if report.ProviderReference != "" {
 		d.ProviderReference = &report.ProviderReference
 	}
+	if report.Status == invoice.Unsent {
+		d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil, TerminalAnnounced: s.TerminalAt != nil})
+		return change
+	}
 	d.MissingSince, d.MissingCount = nil, 0
 	// A rejection, by the provider or by an administrator, stays: the customer may have corrected the invoice since.
 	if outcome := invoice.Outcome(report.Status); !s.Outcome.Rejected() {
@@ -177,6 +238,9 @@ func equal[T comparable](a, b *T) bool {
 // decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that nothing
 // was sent, that the provider refused the call unread, or that it has no such document.
 func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, held bool) {
+	if r.call == callEvent {
+		return // the call of the submission is another one, and may be in progress
+	}
 	undecided := s.Outcome == api.OutcomeInProgress
 	unread := r.Kind == provider.NotSent || r.Kind == provider.Refused //planted:broken-response-not-sent
 	switch {
@@ -199,9 +263,27 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
-	// The document may still arrive until two call time-outs after it was sent.
+	if r.Kind == provider.UnknownReference {
+		r.countMissing(d, s)
+	}
+}
+
+// decideUnsent handles a report that the provider has the document and has not sent it, which does not follow from a call under this
+// lease. It is a reason to send the document again like a response that there is none.
+func (r providerResponse) decideUnsent(d *store.Decision, s store.Submission) {
+	if s.Outcome == api.OutcomeInProgress {
+		d.Outcome = api.OutcomeUnknown
+	}
+	if r.call == callStatus {
+		r.countMissing(d, s)
+	}
+}
+
+// countMissing counts a response that says that the document was not sent. It may still arrive until two call time-outs after it was
+// sent.
+func (r providerResponse) countMissing(d *store.Decision, s store.Submission) {
 	arrivedBy := s.SentAt.Add(2 * r.timeout)
-	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
+	if d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
 		return
 	}
 	switch {
@@ -213,28 +295,41 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 }
 
 // mayResend reports whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
-// adapter's references are idempotent and the provider has said often enough that it has no such document.
+// provider has said often enough that it has no such document or has not sent it, and guards against a second one: its references
+// are idempotent, or it has prepared the document and sends it once.
 func mayResend(s store.Submission, p provider.Profile) bool {
 	missing := s.MissingCount >= missingCountForResend //planted:resend-without-status-query
-	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && missing)
+	guarded := p.Idempotent || p.GuardsSend && s.ProviderReference != nil
+	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || guarded && missing)
 }
 
 // allowsResend reports whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
 // provider must have just said that it has no such document. If an administrator has ordered the resend, any response from
 // a working provider is enough.
 func (r providerResponse) allowsResend(s store.Submission) bool {
-	confirmed := r.Kind == provider.UnknownReference
+	confirmed := r.saysNotSent(s)
 	if s.ResendOrdered {
-		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 && r.HTTPStatus < http.StatusInternalServerError
+		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 && r.HTTPStatus < http.StatusInternalServerError &&
+			r.HTTPStatus != http.StatusForbidden && r.HTTPStatus != http.StatusTooManyRequests
 	}
 	return confirmed && mayResend(s, r.profile)
+}
+
+// saysNotSent reports whether the provider has just said that it has no such document, or that it has not sent it.
+func (r providerResponse) saysNotSent(s store.Submission) bool {
+	if r.Kind == provider.UnknownReference {
+		return true
+	}
+	report, readable := r.readReport(s)
+	return readable && report.Status == invoice.Unsent
 }
 
 // failureReason names what is wrong with the connection, or returns "" if the response shows a working provider: it is a
 // report, says that there is no such document, or complains about the document alone.
 func (r providerResponse) failureReason(readable bool) string {
 	switch status := r.HTTPStatus; {
-	case readable, r.Kind == provider.UnknownReference:
+	case readable, r.Kind == provider.UnknownReference, r.Kind == provider.Inconclusive,
+		r.Kind == provider.Refused && status == http.StatusOK: // the provider says that it would not take this document
 		return ""
 	case r.ErrorClass != provider.ClassNone:
 		return string(r.ErrorClass)

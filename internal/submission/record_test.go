@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 const timeout = 20 * time.Second
@@ -209,6 +209,11 @@ func TestResendRule(t *testing.T) {
 	}
 	if mayResend(s, provider.Profile{}) {
 		t.Error("sent again although references are not idempotent")
+	}
+	guarded, prepared := provider.Profile{GuardsSend: true}, s
+	prepared.ProviderReference = new("prepared")
+	if mayResend(s, guarded) || !mayResend(prepared, guarded) {
+		t.Error("a provider that sends a prepared document once guards exactly the documents that it has prepared")
 	}
 	s.ResendOrdered = true
 	if !mayResend(s, provider.Profile{}) {

@@ -1,54 +1,111 @@
 package submission
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
+	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/invoice"
-	"quittance/sdk/go/api"
+	"quittance/internal/provider"
+	"quittance/internal/store"
 )
 
-// document is the body of the provider protocol's POST /v1/documents.
-type document struct {
-	Reference string       `json:"reference"`
-	Invoice   *api.Draft   `json:"invoice"`
-	Seller    *api.Profile `json:"seller"`
-}
-
-// render returns the exact bytes of a submission, or the fields that the draft lacks.
-func render(draft *api.Draft, seller *api.Profile, reference string) (text []byte, missing []string, err error) {
-	if missing = invoice.Missing(draft); len(missing) > 0 {
-		return nil, missing, nil
+// render returns the exact bytes of a submission, or what the draft lacks. It implements [store.Intent].Render.
+func render(source store.Source) (text []byte, missing api.Faults, err error) {
+	profile, d := document.Profile(source.Format), document.Document{ID: source.Invoice.String(), Draft: source.Draft, Seller: source.Seller}
+	envelope := provider.Envelope{Reference: source.Reference, Invoice: source.Draft, Seller: source.Seller}
+	if n := source.Credit; n != nil {
+		envelope.CreditNote = &provider.CreditNote{Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
+			Kind: n.Credit.Kind, TotalAmount: n.Credit.Total, Items: n.Credit.Items}
+		d.ID, d.Credit = n.ID.String(), creditNote(envelope)
 	}
-	text, err = json.Marshal(document{Reference: reference, Invoice: draft, Seller: seller}, json.OmitZeroStructFields(true))
-	if err != nil {
+	if findings := document.Needs(profile, d); len(findings) > 0 {
+		return nil, findings.Faults(), nil
+	}
+	kind, _ := provider.Describe(source.Kind)
+	if faults := kind.Faults(source.Draft, source.Options); len(faults) > 0 {
+		return nil, ofDocument(d, faults), nil
+	}
+	if profile != "" {
+		written, err := document.Write(profile, d)
+		if err != nil {
+			return nil, nil, fmt.Errorf("render the document: %w", err)
+		}
+		envelope.Document = provider.NewXMLFile(profile, written)
+	}
+	if text, err = envelope.Marshal(); err != nil {
 		return nil, nil, fmt.Errorf("render the document: %w", err)
 	}
 	return text, nil, nil
 }
 
-var errNoInvoice = errors.New("the document contains no invoice")
-
-// SentInvoice returns the invoice in the document of a submission, as render wrote it. It is the function behind
-// [store.Replay].
-func SentInvoice(text []byte) (api.Draft, error) {
-	draft, _, err := Sent(text)
-	return draft, err
+// ofDocument returns faults of a draft by their paths in a document: in a credit note, the draft is the credited invoice.
+func ofDocument(d document.Document, faults api.Faults) api.Faults {
+	if d.Credit == nil {
+		return faults
+	}
+	credited := api.Faults{}
+	for path, list := range faults {
+		credited[document.CreditedPath+path] = list
+	}
+	return credited
 }
 
-// Sent returns the invoice and the company profile in the document of a submission, as render wrote them.
-func Sent(text []byte) (api.Draft, api.Profile, error) {
-	var sent struct {
-		Invoice *api.Draft  `json:"invoice"`
-		Seller  api.Profile `json:"seller"`
+// creditNote returns the credit note of an envelope with the fields that a document has.
+func creditNote(e provider.Envelope) *api.CreditNote {
+	n := e.CreditNote
+	return &api.CreditNote{Currency: textOf(e.Invoice.Currency), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
+		Kind: n.Kind, TotalAmount: n.TotalAmount, Items: n.Items}
+}
+
+// Sent is what a submission sent.
+type Sent struct {
+	// Invoice is the invoice; for a credit note the credited one.
+	Invoice *api.Draft
+	Seller  *api.Profile
+	// Credit is the credit note with the fields that a document has; nil for an invoice.
+	Credit *api.CreditNote
+	// Format names the document format of Text, which is the rendered document. Both are empty if the connection had no format.
+	Format string
+	Text   []byte
+}
+
+// ReadSent returns what the document of a submission contains, as render wrote it.
+func ReadSent(text []byte) (Sent, error) {
+	envelope, err := provider.ReadEnvelope(text)
+	if err != nil {
+		return Sent{}, err
 	}
-	if err := json.Unmarshal(text, &sent); err != nil {
-		return api.Draft{}, api.Profile{}, fmt.Errorf("read the document: %w", err)
+	sent := Sent{Invoice: envelope.Invoice, Seller: envelope.Seller}
+	if envelope.CreditNote != nil {
+		sent.Credit = creditNote(envelope)
 	}
-	if sent.Invoice == nil {
-		return api.Draft{}, api.Profile{}, errNoInvoice
+	if d := envelope.Document; d != nil {
+		sent.Format, sent.Text = d.Profile, d.Body
 	}
-	return *sent.Invoice, sent.Seller, nil
+	return sent, nil
+}
+
+// ReadSubmitted returns the invoice and the credit note in the document of a submission. It is the function behind [store.Replay].
+func ReadSubmitted(text []byte) (store.Sent, error) {
+	sent, err := ReadSent(text)
+	if err != nil {
+		return store.Sent{}, err
+	}
+	out := store.Sent{Invoice: *sent.Invoice}
+	if n := sent.Credit; n != nil {
+		out.Credit = &store.NewCreditNote{Number: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
+			Credit: invoice.Credit{Kind: n.Kind, Total: n.TotalAmount, Items: n.Items}}
+	}
+	return out, nil
+}
+
+// Unsupported returns a function that says what about a draft the adapter of the account's active connection cannot send; nil if it sends
+// every draft. The account is that of a [store.Session].
+func Unsupported(account *store.Account) func(*api.Draft) api.Faults {
+	kind, known := provider.Describe(account.Kind)
+	if !known || kind.Addresses == nil && len(kind.Currencies) == 0 {
+		return nil
+	}
+	return func(draft *api.Draft) api.Faults { return kind.Faults(draft, account.Options) }
 }

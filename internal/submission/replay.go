@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // The ways in which a retained response contradicts what is recorded about it.
@@ -65,7 +65,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, hasB
 			return report, false, errReading
 		}
 	}
-	if report.Reference != s.ID.String() {
+	if !concerns(report, s) {
 		return report, false, errReading
 	}
 	if !maps.Equal(stateValues(report), e.StateValues) {

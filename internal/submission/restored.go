@@ -3,9 +3,9 @@ package submission
 import (
 	"context"
 
+	"quittance/client/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the status query of the submission's own
@@ -31,12 +31,16 @@ func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLea
 }
 
 // queryLaterReferences queries the references under which the invoice may have been submitted before the database was
-// restored. free is true if the provider has a document under none of them, or if there are no such references. Otherwise
+// restored. free is true if the provider has a document under none of them, if there are no such references, or if it does not know
+// our references: the caller has then searched for the content of the document, which all of them share. Otherwise
 // queryLaterReferences records and returns what it found.
 func (s *Service) queryLaterReferences(ctx context.Context, lease store.SubmissionLease) (recorded store.Submission, free bool, err error) {
 	references, err := lease.LaterReferences(ctx)
 	if err != nil || len(references) == 0 {
 		return store.Submission{}, err == nil, err
+	}
+	if adapter, err := s.Adapters.For(lease.Connection); err == nil && adapter.Profile().QueriesByContent {
+		return store.Submission{}, true, nil // the query of the content has found no document of any reference
 	}
 	for _, reference := range references {
 		response := s.queryStatus(ctx, lease, reference.ID)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/pgtest"
@@ -21,7 +22,6 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
-	"quittance/sdk/go/api"
 )
 
 const credential = "provider-credential"
@@ -335,7 +335,7 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
-			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.SentInvoice})
+			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.ReadSubmitted})
 			must(t, err)
 			if verified.Entries == 0 || len(verified.Faults) > 0 {
 				t.Errorf("backup %d: evidence %+v", n, verified)

@@ -1,4 +1,4 @@
-// Package submission sends a complete draft to the provider as one regulated submission, and polls its result.
+// Package submission sends a complete draft, or a credit note, to the provider as one regulated submission, and polls its result.
 //
 // Its invariants:
 //
@@ -19,13 +19,16 @@
 //	again            unread (401, 403, 429).                                   the document. The next try uses the same
 //	                                                                           reference.
 //	Poll             1 s after a change, then after twice as long each time,   The provider reports later states only when it
-//	                 up to 1 h; once a day after 90 days. At most 1 min after  is polled. Old submissions stay cheap, and all
-//	                 a failed call. Never before the provider's Retry-After.   recover soon after an outage.
+//	                 up to 1 h; once a day after 90 days, or when the          is polled. Old submissions stay cheap, and all
+//	                 provider can say nothing more. At most 1 min after a      recover soon after an outage.
+//	                 failed call. Never before the provider's Retry-After.
 //	Send again       If the outcome is unknown, references are idempotent,     An early response may be older than the arrival
 //	                 and the provider has said twice that it has no such       of the document. Under an idempotent reference,
 //	                 document: both times two call time-outs after the last    even a wrong conclusion makes no second
 //	                 send or later, at least 60 s apart, the last time just    document.
-//	                 now.
+//	                 now. The same if the provider has prepared the document,
+//	                 has said twice that it has not sent it, and sends a
+//	                 prepared document once.
 //	Send again       If an administrator has ordered it, and the provider      A person may know what the provider cannot tell.
 //	                 responds (not with 401, 403, 429 or 5xx).
 //	Stop polling     When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
@@ -41,9 +44,9 @@ import (
 	"log/slog"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // ErrNotSubmitted says that the provider certainly did not receive the document, or refused it unread. The invoice is a
@@ -68,7 +71,7 @@ type Config struct {
 	Observe func(call, kind string, duration time.Duration)
 }
 
-// Service submits invoices and polls submissions. It is safe for concurrent use.
+// Service submits invoices and credit notes and polls submissions. It is safe for concurrent use.
 type Service struct {
 	db      *store.DB
 	limiter *callLimiter
@@ -89,19 +92,75 @@ func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + lease
 // Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the errors of
 // [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling ctx has no effect.
 func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
+	var found store.Invoice
+	lease, recorded, err := s.submit(ctx, tenant, submittable{
+		current: func(ctx context.Context) (_ *store.Submission, err error) {
+			found, err = tenant.Invoice(ctx, invoiceID)
+			return found.Submission, err
+		},
+		begin: func(intent store.Intent) (store.SubmissionLease, bool, error) {
+			return tenant.BeginSubmission(ctx, invoiceID, intent)
+		},
+	})
+	switch {
+	case errors.Is(err, errRecorded):
+		return found, nil
+	case err != nil:
+		return store.Invoice{}, err
+	}
+	return lease.Submitted(recorded), nil
+}
+
+// SubmitCreditNote submits a credit note as [Service.Submit] does an invoice. It returns the errors of
+// [store.Tenant.BeginCreditNoteSubmission], [ErrNotSubmitted] or [ErrBusy].
+func (s *Service) SubmitCreditNote(ctx context.Context, tenant *store.Tenant, id store.ID) (store.CreditNote, error) {
+	var found store.CreditNote
+	lease, recorded, err := s.submit(ctx, tenant, submittable{
+		current: func(ctx context.Context) (_ *store.Submission, err error) {
+			found, err = tenant.CreditNote(ctx, id)
+			return found.Submission, err
+		},
+		begin: func(intent store.Intent) (store.SubmissionLease, bool, error) {
+			return tenant.BeginCreditNoteSubmission(ctx, id, intent)
+		},
+	})
+	switch {
+	case errors.Is(err, errRecorded):
+		return found, nil
+	case err != nil:
+		return store.CreditNote{}, err
+	}
+	return lease.SubmittedCreditNote(recorded), nil
+}
+
+// submittable is an invoice or a credit note. current reads it with its current submission, and begin begins a submission.
+type submittable struct {
+	current func(context.Context) (*store.Submission, error)
+	begin   func(store.Intent) (store.SubmissionLease, bool, error)
+}
+
+// errRecorded says that there is nothing to send, and that what [submittable].current has read last is the result.
+var errRecorded = errors.New("the submission is recorded")
+
+// submit begins a submission and sends its document. It returns the lease and the submission as it was recorded, or errRecorded.
+func (s *Service) submit(ctx context.Context, tenant *store.Tenant, d submittable) (lease store.SubmissionLease, recorded store.Submission, err error) {
 	release, err := s.limiter.acquire(ctx, tenant.Account(), 0)
 	if errors.Is(err, ErrBusy) {
-		// An invoice that was submitted already needs no call and must not wait for one.
-		if found, err := tenant.Invoice(ctx, invoiceID); err != nil || found.Submission != nil && found.Submission.Outcome != api.OutcomeInProgress {
-			return found, err
+		// What was submitted already needs no call and must not wait for one.
+		current, readErr := d.current(ctx)
+		switch {
+		case readErr != nil:
+			return lease, recorded, readErr
+		case current != nil && current.Outcome != api.OutcomeInProgress:
+			return lease, recorded, errRecorded
 		}
 		release, err = s.limiter.acquire(ctx, tenant.Account(), acquireTimeout)
 	}
 	if err != nil {
-		return store.Invoice{}, err
+		return lease, recorded, err
 	}
 	defer release()
-	lease, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
+	lease, begun, err := d.begin(store.Intent{
 		Environment:             s.Environment,
 		Release:                 s.Release,
 		Render:                  render,
@@ -111,14 +170,10 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	if errors.Is(err, store.ErrNotApproved) {
 		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
 	}
-	if err != nil {
-		return store.Invoice{}, err
-	}
-	if !begun {
-		return lease.Submitted(lease.Submission), nil
+	if err != nil || !begun {
+		return lease, lease.Submission, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	var recorded store.Submission
 	if lease.QueryFirst {
 		recorded, err = s.queryBeforeSend(ctx, lease)
 	} else {
@@ -126,13 +181,13 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	}
 	switch {
 	case errors.Is(err, store.ErrLeaseLost):
-		return tenant.Invoice(ctx, invoiceID) // another worker records the outcome
-	case err != nil:
-		return store.Invoice{}, err
-	case !recorded.MaybeSent():
-		return store.Invoice{}, ErrNotSubmitted
+		if _, err = d.current(ctx); err == nil {
+			err = errRecorded // by another worker
+		}
+	case err == nil && !recorded.MaybeSent():
+		err = ErrNotSubmitted
 	}
-	return lease.Submitted(recorded), nil
+	return lease, recorded, err
 }
 
 // Poll queries the status of one claimed submission and records the response. If the provider does not have the document
@@ -155,6 +210,13 @@ func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provid
 	return response.Response, err
 }
 
+// DecideEvent returns what follows from an event of the provider's queue about a submission, for [store.PurchaseLease.RecordEvent].
+// response contains the event, and began is when it was requested.
+func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error) {
+	r := providerResponse{Response: response, call: callEvent, began: began, timeout: s.CallTimeout, polling: s.Polling, profile: adapter.Profile()}
+	return r.decide
+}
+
 // ignoreLeaseLost drops the error that says that another worker has the lease.
 func ignoreLeaseLost(err error) error {
 	if errors.Is(err, store.ErrLeaseLost) {
@@ -163,9 +225,24 @@ func ignoreLeaseLost(err error) error {
 	return err
 }
 
-// send submits the document of a committed intent and records the response.
+// send submits the document of a committed intent and records the response. If the response asks for another step, send takes it
+// under the same lease: it continues only with what was committed, and only while nobody else has the lease.
 func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
-	return s.record(ctx, lease, s.submitOnce(ctx, lease))
+	response := s.submitOnce(ctx, lease)
+	for step := 1; ; step++ {
+		response.stepFollows = response.Next != provider.NextNone && step < response.profile.Steps
+		response.stepTimeout = s.leaseDuration()
+		recorded, err := s.record(ctx, lease, response)
+		if err != nil || !response.stepFollows || !lease.Kept(recorded) {
+			return recorded, err
+		}
+		lease.Submission = recorded
+		if response.Next == provider.NextSubmit {
+			response = s.submitOnce(ctx, lease)
+		} else {
+			response = s.queryStatus(ctx, lease, recorded.ID)
+		}
+	}
 }
 
 // submitOnce makes one submit call with the document of a committed intent. It sends nothing if the lease has ended.
@@ -176,7 +253,8 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	}
 	s.beginCall(&response)
 	if s.db.Now().Before(*lease.Submission.DueAt) {
-		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(), Body: lease.Document})
+		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(),
+			ProviderReference: textOf(lease.Submission.ProviderReference), Repeated: maybeReceived(lease), Body: lease.Document})
 	} else {
 		// This process was suspended after the intent was committed. Another worker may have queried its status since, and
 		// the provider may have said that it has none. The document must not arrive after that.
@@ -186,16 +264,41 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	return response
 }
 
+// maybeReceived reports whether the provider may have received an earlier transmission of a submission: its outcome is unknown, or this
+// database was restored from a backup and may have lost it.
+func maybeReceived(lease store.SubmissionLease) bool {
+	return lease.QueryFirst || lease.Submission.Outcome != api.OutcomeInProgress
+}
+
 // queryStatus makes one status call, which returns what the provider has under a reference.
 func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Connection, callStatus)
 	if adapter == nil {
 		return response
 	}
+	query := provider.Query{Reference: reference.String()}
+	if reference == lease.Submission.ID {
+		query.ProviderReference = textOf(lease.Submission.ProviderReference)
+		if query.Body = lease.Document; response.profile.QueriesByContent && query.ProviderReference == "" && query.Body == nil {
+			var err error
+			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, reference); err != nil {
+				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "submission", reference, "error", err)
+				return response
+			}
+		}
+	}
 	s.beginCall(&response)
-	response.Response = adapter.Status(ctx, reference.String())
+	response.Response = adapter.Status(ctx, query)
 	s.endCall(&response)
 	return response
+}
+
+// textOf returns the text that p points to, "" for nil.
+func textOf(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
 }
 
 // prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be used, the

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // RuleDisagrees is the rule of a warning about figures that disagree.

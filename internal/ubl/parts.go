@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // party returns a party; e is nil if the document has none.

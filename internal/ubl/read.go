@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // maxLines is how many lines of a document are shown. All are counted and added up.

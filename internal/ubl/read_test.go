@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quittance/client/api"
 	"quittance/internal/ubl"
-	"quittance/sdk/go/api"
 )
 
 // readFile returns a document of testdata.

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // maxValue is the longest text that is shown, in characters. Longer ones are cut.

@@ -4,22 +4,32 @@ import (
 	"context"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // CreditNote returns a credit note as it is shown by itself.
 func CreditNote(n store.CreditNote) api.CreditNote {
-	return api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
 		ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
-		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+		States: n.States().Wire(), VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+	if n.Submission != nil {
+		out.Submitted, out.SubmittedAt = true, &n.Submission.AttemptedAt
+		out.Submission, out.Details = new(Submission(*n.Submission)), details(n.Submission)
+	}
+	return out
 }
 
 // CreditNoteSummary returns a credit note as lists of the API show it.
 func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
-	return api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number, IssueDate: r.IssueDate, Reason: r.Reason,
+	out := api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number, IssueDate: r.IssueDate, Reason: r.Reason,
 		ReasonCode: r.ReasonCode, Kind: r.Credit.Kind, Currency: r.Currency, TotalAmount: r.Credit.Total, ItemCount: r.Items,
-		VoidedAt: r.VoidedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		States: r.States().Wire(), VoidedAt: r.VoidedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	if r.Submission != nil {
+		out.Submitted, out.SubmittedAt = true, &r.Submission.AttemptedAt
+		out.Submission, out.Details = new(Submission(*r.Submission)), details(r.Submission)
+	}
+	return out
 }
 
 // CreditNoteFilter filters a list of credit notes. Zero fields have no effect.
@@ -47,15 +57,16 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 			return err
 		}
 		var s statement
-		where := filter.conditions(&s)
+		where := filter.conditions(&s, SearchDepth)
 		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where, `order by position desc`)
 		return err
 	})
 	return out, err
 }
 
-// conditions returns the filter as SQL. At least one field has an effect.
-func (f CreditNoteFilter) conditions(s *statement) string {
+// conditions returns the filter as SQL, which examines the newest depth credit notes if there is no index. At least one field has an
+// effect.
+func (f CreditNoteFilter) conditions(s *statement, depth int) string {
 	var conditions []string
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Invoice != nil {
@@ -67,7 +78,7 @@ func (f CreditNoteFilter) conditions(s *statement) string {
 	if f.Void == nil && f.Text == "" {
 		return conditions[0]
 	}
-	newest := `position > (select credit_notes from tenants where id = $1) - ` + s.value(SearchDepth)
+	newest := `position > (select credit_notes from tenants where id = $1) - ` + s.value(depth)
 	if f.Text == "" {
 		add(newest)
 	} else {

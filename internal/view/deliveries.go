@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // Subscriptions returns a page of all webhook subscriptions, including deactivated ones, newest first.
@@ -23,6 +23,8 @@ type DeliveryFilter struct {
 	Subscription, Event store.ID
 	Kind                api.EventKind
 	State               api.DeliveryState
+	// Undelivered selects those that failed or were blocked. It has no effect beside a subscription, an event or a state.
+	Undelivered bool
 }
 
 // Deliveries returns a page of deliveries, newest first. It examines the newest [SearchDepth] deliveries of the event, of the
@@ -30,24 +32,30 @@ type DeliveryFilter struct {
 // them is the end of an index, and nothing is sorted.
 func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (out Page[store.Delivery], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		// Deliveries after oldest are examined: all of them if there are no more than SearchDepth.
-		oldest, truncated := []byte{}, false
-		var s statement
-		among := filter.among(&s) + ` order by id desc limit 1 offset ` + s.value(SearchDepth)
-		err := r.Query(ctx, func(row store.Row) error {
-			truncated = true
-			return row.Scan(&oldest)
-		}, `select id from deliveries where tenant_id = $1`+among, s.args...)
+		oldest, truncated, err := filter.oldest(ctx, r, SearchDepth)
 		if err != nil {
 			return err
 		}
-		s = statement{}
+		var s statement
 		where := `id > ` + s.value(oldest) + filter.among(&s) + filter.rest(&s)
 		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where, r.Deliveries, where, `order by id desc`)
 		out.Truncated = truncated
 		return err
 	})
 	return out, err
+}
+
+// oldest returns the newest delivery that is not examined if only the newest depth deliveries are, and whether there is one; otherwise an
+// empty identifier, which precedes all.
+func (f DeliveryFilter) oldest(ctx context.Context, r store.Reader, depth int) (id []byte, exists bool, err error) {
+	var s statement
+	id = []byte{}
+	among := f.among(&s) + ` order by id desc limit 1 offset ` + s.value(depth)
+	err = r.Query(ctx, func(row store.Row) error {
+		exists = true
+		return row.Scan(&id)
+	}, `select id from deliveries where tenant_id = $1`+among, s.args...)
+	return id, exists, err
 }
 
 // among returns the part of the filter that an index answers in the order of identifiers.
@@ -57,7 +65,7 @@ func (f DeliveryFilter) among(s *statement) string {
 		return ` and event_id = ` + s.value(f.Event)
 	case !f.Subscription.IsZero():
 		return ` and subscription_id = ` + s.value(f.Subscription)
-	case f.State == api.DeliveryFailed, f.State == api.DeliveryBlocked:
+	case f.State == api.DeliveryFailed, f.State == api.DeliveryBlocked, f.State == "" && f.Undelivered:
 		return ` and state in ('failed', 'blocked')`
 	}
 	return ``

@@ -7,44 +7,61 @@ import (
 	"quittance/internal/store"
 )
 
-// SubmissionHistory returns a page of the submissions of an invoice that the provider may have received, newest first.
-func (t Tenant) SubmissionHistory(ctx context.Context, invoice store.ID, number, perPage int) (out Page[store.Submission], err error) {
-	err = t.readHistory(ctx, invoice, func(ctx context.Context, r store.Reader) error {
-		out, err = submissionPage(ctx, r, invoice, number, perPage)
+// History is what has happened to an invoice or a credit note: its submissions and the evidence about them. The methods that
+// read it return [store.ErrNotFound] if the document does not exist.
+type History struct {
+	of store.ID
+	// exists finds the document $2, submissions selects its submissions, and ordinal sorts them.
+	exists, submissions, ordinal string
+}
+
+// OfInvoice is the history of an invoice, without that of its credit notes.
+func OfInvoice(id store.ID) History {
+	return History{id, `select 1 from invoices where tenant_id = $1 and id = $2`, `invoice_id = $2 and credit_note_id is null`, `ordinal`}
+}
+
+// OfCreditNote is the history of a credit note.
+func OfCreditNote(id store.ID) History {
+	return History{id, `select 1 from credit_notes where tenant_id = $1 and id = $2`, `credit_note_id = $2`, `credit_note_ordinal`}
+}
+
+// SubmissionHistory returns a page of the submissions that the provider may have received, newest first.
+func (t Tenant) SubmissionHistory(ctx context.Context, h History, number, perPage int) (out Page[store.Submission], err error) {
+	err = t.readHistory(ctx, h, func(ctx context.Context, r store.Reader) error {
+		out, err = h.submissionPage(ctx, r, number, perPage)
 		return err
 	})
 	return out, err
 }
 
-// EvidenceHistory returns a page of the evidence of all submissions of an invoice, oldest first, without the bodies.
-func (t Tenant) EvidenceHistory(ctx context.Context, invoice store.ID, number, perPage int) (out Page[store.Evidence], err error) {
-	err = t.readHistory(ctx, invoice, func(ctx context.Context, r store.Reader) error {
-		out, err = evidencePage(ctx, r, invoice, `order by `+ordinalOfSubmission+`, ordinal`, number, perPage)
+// EvidenceHistory returns a page of the evidence of all submissions, oldest first, without the bodies.
+func (t Tenant) EvidenceHistory(ctx context.Context, h History, number, perPage int) (out Page[store.Evidence], err error) {
+	err = t.readHistory(ctx, h, func(ctx context.Context, r store.Reader) error {
+		out, err = h.evidencePage(ctx, r, ``, number, perPage)
 		return err
 	})
 	return out, err
 }
 
-// InvoiceHistory returns the pages with the given number of the submissions of an invoice, newest first, and of their evidence. The
-// first page of the evidence is the newest, and each page is oldest first. Both are of one moment. InvoiceHistory returns
-// [store.ErrNotFound] if there is no such invoice.
-func (t Tenant) InvoiceHistory(ctx context.Context, invoice store.ID, number, perPage int) (submissions Page[store.Submission], evidence Page[store.Evidence], err error) {
-	err = t.readHistory(ctx, invoice, func(ctx context.Context, r store.Reader) error {
-		if submissions, err = submissionPage(ctx, r, invoice, number, perPage); err != nil {
+// History returns the pages with the given number of the submissions, newest first, and of their evidence. The first page of the evidence
+// is the newest, and each page is oldest first. Both are of one moment.
+func (t Tenant) History(ctx context.Context, h History, number, perPage int) (submissions Page[store.Submission], evidence Page[store.Evidence], err error) {
+	err = t.readHistory(ctx, h, func(ctx context.Context, r store.Reader) error {
+		if submissions, err = h.submissionPage(ctx, r, number, perPage); err != nil {
 			return err
 		}
-		evidence, err = evidencePage(ctx, r, invoice, `order by `+ordinalOfSubmission+` desc, ordinal desc`, number, perPage)
+		evidence, err = h.evidencePage(ctx, r, ` desc`, number, perPage)
 		slices.Reverse(evidence.Entries)
 		return err
 	})
 	return submissions, evidence, err
 }
 
-// readHistory runs read in a snapshot that has the invoice, and returns [store.ErrNotFound] if there is none.
-func (t Tenant) readHistory(ctx context.Context, invoice store.ID, read func(ctx context.Context, r store.Reader) error) error {
+// readHistory runs read in a snapshot that has the document.
+func (t Tenant) readHistory(ctx context.Context, h History, read func(ctx context.Context, r store.Reader) error) error {
 	return t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		found := 0
-		err := r.Query(ctx, func(row store.Row) error { return row.Scan(&found) }, `select 1 from invoices where tenant_id = $1 and id = $2`, invoice)
+		err := r.Query(ctx, func(row store.Row) error { return row.Scan(&found) }, h.exists, h.of)
 		if err == nil && found == 0 {
 			err = store.ErrNotFound
 		}
@@ -55,20 +72,17 @@ func (t Tenant) readHistory(ctx context.Context, invoice store.ID, read func(ctx
 	})
 }
 
-func submissionPage(ctx context.Context, r store.Reader, invoice store.ID, number, perPage int) (Page[store.Submission], error) {
-	const sent = `invoice_id = $2 and outcome <> 'not_sent'`
-	return readPage(ctx, r, &statement{args: []any{invoice}}, number, perPage, `select count(*) from submissions where tenant_id = $1 and `+sent,
-		r.Submissions, sent, `order by ordinal desc`)
+func (h History) submissionPage(ctx context.Context, r store.Reader, number, perPage int) (Page[store.Submission], error) {
+	sent := h.submissions + ` and outcome <> 'not_sent'`
+	return readPage(ctx, r, &statement{args: []any{h.of}}, number, perPage, `select count(*) from submissions where tenant_id = $1 and `+sent,
+		r.Submissions, sent, `order by `+h.ordinal+` desc`)
 }
 
-// ofInvoice selects the evidence of all submissions of the invoice $2, and ordinalOfSubmission sorts it by submission.
-const (
-	ofInvoice           = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)`
-	ordinalOfSubmission = `(select ordinal from submissions where tenant_id = $1 and id = submission_id)`
-)
-
-func evidencePage(ctx context.Context, r store.Reader, invoice store.ID, order string, number, perPage int) (Page[store.Evidence], error) {
-	return readPage(ctx, r, &statement{args: []any{invoice}}, number, perPage, `select count(*) from evidence where tenant_id = $1 and `+ofInvoice, r.Evidence, ofInvoice, order)
+// evidencePage returns a page of the evidence, sorted by submission in the given direction.
+func (h History) evidencePage(ctx context.Context, r store.Reader, direction string, number, perPage int) (Page[store.Evidence], error) {
+	condition := `submission_id in (select id from submissions where tenant_id = $1 and ` + h.submissions + `)`
+	order := `order by (select ` + h.ordinal + ` from submissions where tenant_id = $1 and id = submission_id)` + direction + `, evidence.ordinal` + direction
+	return readPage(ctx, r, &statement{args: []any{h.of}}, number, perPage, `select count(*) from evidence where tenant_id = $1 and `+condition, r.Evidence, condition, order)
 }
 
 // EvidenceBodies returns the bodies of at most 100 retained responses with one query, except those that are withheld, truncated or
@@ -76,4 +90,17 @@ func evidencePage(ctx context.Context, r store.Reader, invoice store.ID, order s
 func (t Tenant) EvidenceBodies(ctx context.Context, ids []store.ID) (map[store.ID][]byte, error) {
 	return byID[[]byte](ctx, t, ids, `select id, body from evidence where tenant_id = $1 and withheld = 0 and truncated = 0
 		and length(body) <= 65536`)
+}
+
+// SubmissionEvidence returns the newest responses about one submission, newest first and at most limit. It returns [store.ErrNotFound] if the
+// submission does not exist.
+func (t Tenant) SubmissionEvidence(ctx context.Context, submission store.ID, limit int) (out []store.Evidence, err error) {
+	if _, err := t.tenant.Submission(ctx, submission); err != nil {
+		return nil, err
+	}
+	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		out, err = r.Evidence(ctx, `submission_id = $2`, `order by ordinal desc limit $3`, submission, limit)
+		return err
+	})
+	return out, err
 }

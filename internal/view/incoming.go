@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // IncomingInvoice returns an incoming e-invoice in its latest revision.
@@ -25,6 +25,11 @@ func IncomingRevision(r store.Revision) api.IncomingRevision {
 	}
 }
 
+// incomingMatching is the condition for incoming e-invoices i among the newest $3 with the pattern $2 in their latest revisions r.
+const incomingMatching = `i.position > (select incoming from tenants where id = $1) - $3 and (
+	lower(r.invoice_number) like lower($2) escape '\' or lower(r.supplier_name) like lower($2) escape '\'
+	or lower(r.supplier_network_id) like lower($2) escape '\' or lower(i.provider_document_id) like lower($2) escape '\')`
+
 // IncomingInvoices returns a page of the incoming e-invoices, newest first. A revision does not move an e-invoice in the list. Without
 // a search text a page is a range of an index, so every page costs the same. With one the list has the e-invoices among the newest
 // [SearchDepth] whose latest revision has the text in its number, in the supplier's name or network identifier, or in the provider's
@@ -32,12 +37,9 @@ func IncomingRevision(r store.Revision) api.IncomingRevision {
 func (t Tenant) IncomingInvoices(ctx context.Context, search string, number, perPage int) (out Page[store.Incoming], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if search != "" {
-			const matching = `i.position > (select incoming from tenants where id = $1) - $3 and (
-				lower(r.invoice_number) like lower($2) escape '\' or lower(r.supplier_name) like lower($2) escape '\'
-				or lower(r.supplier_network_id) like lower($2) escape '\' or lower(i.provider_document_id) like lower($2) escape '\')`
 			out, err = readPage(ctx, r, &statement{args: []any{containing(search), SearchDepth}}, number, perPage, `select count(*) from incoming i
-				join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and r.revision = i.revision and `+matching,
-				r.Incoming, matching, `order by i.position desc`)
+				join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and r.revision = i.revision and `+incomingMatching,
+				r.Incoming, incomingMatching, `order by i.position desc`)
 			return err
 		}
 		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select incoming from tenants where id = $1`); err != nil {

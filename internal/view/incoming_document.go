@@ -12,13 +12,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/ubl"
-	"quittance/sdk/go/api"
 )
 
 // DocumentBytes returns about how much memory it takes to read the document of a revision, and 0 if it cannot be shown. It is
-// reserved before [ReadDocument].
+// reserved before [ReadDocument]. It is also enough for the pages of the document with the document attached: what printing takes besides
+// is bounded by the number of printers.
 func DocumentBytes(r *store.Revision) int {
 	const factor, most = 16, 4 << 20
 	if !r.Retained || r.Withheld || r.Size == nil {
@@ -109,8 +110,12 @@ func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id 
 
 // XMLFile returns an XML document as a file that is named after a number, such as that of an invoice.
 func XMLFile(number string, content []byte) Attachment {
-	name := safeFileName(strings.NewReplacer("/", "-", `\`, "-").Replace(number), []string{".xml"})
-	return Attachment{Name: name, MediaType: "application/xml", Size: int64(len(content)), Content: bytes.NewReader(content)}
+	return Attachment{Name: fileOf(number, ".xml"), MediaType: "application/xml", Size: int64(len(content)), Content: bytes.NewReader(content)}
+}
+
+// fileOf returns the name of a file that is named after a number.
+func fileOf(number, extension string) string {
+	return safeFileName(strings.NewReplacer("/", "-", `\`, "-").Replace(number), []string{extension})
 }
 
 func text(s *string) string {

@@ -1,19 +1,83 @@
 package view
 
 import (
+	"context"
 	"encoding/hex"
 	"maps"
+	"slices"
 
+	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
-// Invoice returns an invoice as it is shown by itself. profile is the seller's, for the advice that depends on it.
-func Invoice(i store.Invoice, profile *api.Profile) api.Invoice {
-	missing := invoice.Missing(&i.Draft)
+// Seller is what the company that shows its drafts is and needs.
+type Seller struct {
+	// Profile is the company profile.
+	Profile *api.Profile
+	// Format is the document format of its active connection; "" if it has none.
+	Format document.Profile
+	// Unsupported returns what about a draft the adapter of that connection cannot send; nil if it sends every draft.
+	Unsupported func(*api.Draft) api.Faults
+}
+
+// SellerOf returns what an account needs. The account is that of a [store.Session], and unsupported is [Seller].Unsupported.
+func SellerOf(account *store.Account, unsupported func(*api.Draft) api.Faults) Seller {
+	return Seller{Profile: &account.Profile, Format: document.Profile(account.Format), Unsupported: unsupported}
+}
+
+// needs adds what a draft still needs for submission to the advice on it, and returns its paths. An invoice that was submitted needs
+// nothing: it was complete when it was sent.
+func (s Seller) needs(i *store.Invoice, warnings api.Faults) []string {
+	if i.Submission != nil {
+		s.Format, s.Unsupported = "", nil
+	}
+	return s.Needs(&i.Draft, warnings)
+}
+
+// Needs returns the paths of what a draft needs for submission. What its format needs replaces advice of the same rule in warnings, which
+// names the rules of several formats.
+func (s Seller) Needs(draft *api.Draft, warnings api.Faults) []string {
+	findings := document.Needs(s.Format, document.Document{Draft: draft, Seller: s.Profile})
+	if len(findings) == 0 && s.Unsupported != nil {
+		faults := s.Unsupported(draft)
+		for _, path := range slices.Sorted(maps.Keys(faults)) {
+			findings = append(findings, document.Finding{Path: path, Fault: faults[path][0]})
+		}
+	} else if s.Format == "" {
+		return findings.Paths()
+	}
+	for _, finding := range findings {
+		others := slices.DeleteFunc(warnings[finding.Path], func(known api.Fault) bool { return known.Rule == finding.Rule })
+		warnings[finding.Path] = append(others, finding.Fault)
+	}
+	return findings.Paths()
+}
+
+// AddNeeds adds to rows what their drafts need for submission in the format of the company's connection. Without a format, the rows have
+// that already. charge is that of [store.Tenant.EachDraft].
+func (t Tenant) AddNeeds(ctx context.Context, rows []store.InvoiceRow, seller Seller, charge func(bytes int) error) error {
+	var drafts []store.ID
+	at := map[store.ID]*store.InvoiceRow{}
+	for n := range rows {
+		if row := &rows[n]; row.Submission == nil && seller.Format != "" {
+			drafts, at[row.ID] = append(drafts, row.ID), row
+		}
+	}
+	return t.tenant.EachDraft(ctx, drafts, charge, func(id store.ID, draft *api.Draft) {
+		warnings := invoice.Warnings(draft, seller.Profile)
+		missing := seller.Needs(draft, warnings)
+		at[id].SetNeeds(missing, warnings)
+	})
+}
+
+// Invoice returns an invoice as it is shown by itself.
+func Invoice(i store.Invoice, seller Seller) api.Invoice {
+	warnings := invoice.Warnings(&i.Draft, seller.Profile)
+	missing := seller.needs(&i, warnings)
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
-		Warnings: invoice.Warnings(&i.Draft, profile), States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
+		Warnings: warnings, States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
 	warnNumber(i, out.Warnings)
 	if i.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &i.Submission.AttemptedAt
@@ -29,9 +93,12 @@ func warnNumber(i store.Invoice, warnings api.Faults) {
 	}
 }
 
-// InvoiceSummary returns an invoice as lists of the API show it. profile is the seller's, for the advice that depends on it.
-func InvoiceSummary(r store.InvoiceRow, profile *api.Profile) api.InvoiceSummary {
-	d, warnings := &r.Draft, invoice.SellerWarnings(&r.Draft, profile)
+// InvoiceSummary returns an invoice as lists of the API show it.
+func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
+	d, warnings := &r.Draft, api.Faults{}
+	if !r.SellerIncluded {
+		warnings = invoice.SellerWarnings(&r.Draft, seller.Profile)
+	}
 	count := r.WarningCount + len(warnings)
 	maps.Copy(warnings, r.Warnings)
 	if warnNumber(r.Invoice, warnings); warnings.Has("invoice_number") { // no other advice concerns this field
@@ -66,9 +133,13 @@ func Submission(s store.Submission) api.Submission {
 		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next, Resolved: s.Resolved}
 }
 
-// SubmissionRecord returns a submission as the history of its invoice shows it.
+// SubmissionRecord returns a submission as the history of its invoice or credit note shows it.
 func SubmissionRecord(s store.Submission) api.SubmissionRecord {
-	return api.SubmissionRecord{Submission: Submission(s), Current: s.Current, InvoiceNumber: s.Number, States: s.States.Wire(), Details: details(&s)}
+	out := api.SubmissionRecord{Submission: Submission(s), Current: s.Current, InvoiceNumber: s.InvoiceNumber, States: s.States.Wire(), Details: details(&s)}
+	if !s.CreditNote.IsZero() {
+		out.CreditNoteNumber = s.Number
+	}
+	return out
 }
 
 // details returns each state value of a submission with its meaning, its time and its evidence.
@@ -98,5 +169,9 @@ func Evidence(e store.Evidence) api.Evidence {
 
 // Connection returns a provider connection as its company may see it.
 func Connection(c store.Connection) api.Connection {
-	return api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State, FailingSince: c.FailingSince}
+	out := api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State, FailingSince: c.FailingSince}
+	if c.Format != "" {
+		out.Profile = &c.Format
+	}
+	return out
 }

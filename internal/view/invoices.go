@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // InvoiceFilter filters and sorts a list of invoices. Nil and empty fields, and absent dimensions, have no effect.
@@ -24,10 +24,16 @@ type InvoiceFilter struct {
 	Outcome *api.Outcome
 	// Attention selects the invoices that need a person, or the others; see [AttentionAfter].
 	Attention *bool
+	// Tab selects the invoices of a tab.
+	Tab Tab
 	// IssuedFrom and IssuedTo bound the issue date, both inclusive: YYYY-MM-DD.
 	IssuedFrom, IssuedTo string
 	// UpdatedSince is the earliest time of the last change.
 	UpdatedSince *time.Time
+	// AmountFrom and AmountTo bound the total amount, both inclusive and in any currency.
+	AmountFrom, AmountTo *api.Decimal
+	// Currency is the exact ISO 4217 code.
+	Currency string
 	// Recipient is text in the recipient's name, ignoring case.
 	Recipient string
 	// Search is text in the number, the recipient's name or its network identifier, ignoring case.
@@ -47,6 +53,8 @@ const (
 	OrderIssueDate InvoiceOrder = "issue_date"
 	OrderTotal     InvoiceOrder = "total_amount"
 	OrderRecipient InvoiceOrder = "recipient_name"
+	OrderNumber    InvoiceOrder = "invoice_number"
+	OrderUpdated   InvoiceOrder = "updated_at"
 )
 
 // AttentionAfter is how long an outcome may be unknown before an invoice needs a person. An invoice whose current submission was
@@ -56,14 +64,19 @@ const AttentionAfter = 10 * time.Minute
 // narrows reports whether the filter excludes anything.
 func (f *InvoiceFilter) narrows() bool {
 	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 || f.Outcome != nil ||
-		f.Attention != nil || f.IssuedFrom != "" || f.IssuedTo != "" || f.UpdatedSince != nil || f.Recipient != "" || f.Search != ""
+		f.Attention != nil || f.Tab != TabAll || f.IssuedFrom != "" || f.IssuedTo != "" || f.UpdatedSince != nil || f.Recipient != "" || f.Search != "" ||
+		f.AmountFrom != nil || f.AmountTo != nil || f.Currency != ""
 }
 
 // Invoices returns a page of the invoices. A page of the unfiltered list in the order of creation is a range of an index. Its bounds
-// are computed from counters of the created and deleted invoices, so every page costs the same. Any other list examines at most
-// [SearchDepth] candidates.
+// are computed from counters of the created and deleted invoices, so every page costs the same. A page of a tab is a range of an index
+// too, as far as [SearchDepth]. Any other list examines at most [SearchDepth] candidates.
 func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number, perPage int) (out Page[store.InvoiceRow], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		if filter.onlyTab() {
+			out, err = filter.tabPage(ctx, r, number, perPage)
+			return err
+		}
 		if filter.narrows() || filter.Order != OrderCreated {
 			out, err = searchInvoices(ctx, r, &filter, number, perPage)
 			return err
@@ -81,6 +94,15 @@ func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number, perP
 		if filter.Ascending {
 			slices.Reverse(out.Entries)
 		}
+		return err
+	})
+	return out, err
+}
+
+// InvoicesByID returns those of at most 100 invoices that exist, in the order of ids, with one query.
+func (t Tenant) InvoicesByID(ctx context.Context, ids []store.ID) (out []store.InvoiceRow, err error) {
+	err = t.tenant.ReadRows(func(r store.Reader) error {
+		out, err = invoicesByID(ctx, r, ids)
 		return err
 	})
 	return out, err

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // EventsByID returns at most 100 events with one query.

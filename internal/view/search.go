@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,46 +10,59 @@ import (
 	"quittance/internal/store"
 )
 
-// searchInvoices reads a page of a filtered or sorted list. The candidates come from one index, at most SearchDepth and one more,
-// which shows that there are others. The same statement applies the rest of the filter to their summaries.
+// invoiceSearch is what a search has found.
+type invoiceSearch struct {
+	// examined is the number of candidates, and total that of the matches among them.
+	examined, total int
+	// ids are the matches of a range, in the order of the list.
+	ids []store.ID
+}
+
+// searchInvoices reads a page of a filtered or sorted list.
 func searchInvoices(ctx context.Context, r store.Reader, filter *InvoiceFilter, number, perPage int) (Page[store.InvoiceRow], error) {
-	var s statement
-	candidates := filter.candidates(&s)
-	where := filter.conditions(&s, r.Now())
-	direction := " desc"
-	if filter.Ascending {
-		direction = ""
-	}
-	order := " order by sorted" + direction + ", created_at" + direction + ", invoice_id" + direction
 	offset := SearchDepth // past the end, and no overflow
 	if number-1 <= SearchDepth/perPage {
 		offset = min(offset, (number-1)*perPage)
 	}
-	limit := ` limit ` + s.value(min(perPage, SearchDepth-offset)) + ` offset ` + s.value(offset)
-	var examined, total int
-	var ids []store.ID
-	// The page is joined to one row, so that the counts come with an empty page too.
-	err := r.Query(ctx, func(row store.Row) error {
-		var id *store.ID
-		err := row.Scan(&examined, &total, &id)
-		if id != nil {
-			ids = append(ids, *id)
-		}
-		return err
-	}, `with examined as materialized (`+candidates+`),
-		matched as materialized (select s.invoice_id, s.created_at, `+filter.sortedBy(r)+` as sorted from invoice_summaries s
-			where s.tenant_id = $1 and s.invoice_id `+r.InSubquery(`select id from examined where id is not null`)+where+`)
-		select (select count(*) from examined), (select count(*) from matched), p.invoice_id
-		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+limit+`) p on one.one = 1`+order, s.args...)
+	found, err := filter.search(ctx, r, SearchDepth, offset, min(perPage, SearchDepth-offset))
 	if err != nil {
 		return Page[store.InvoiceRow]{}, err
 	}
-	out := Page[store.InvoiceRow]{Total: min(total, SearchDepth), Truncated: examined > SearchDepth}
-	out.Entries, err = invoicesByID(ctx, r, ids)
+	out := Page[store.InvoiceRow]{Total: min(found.total, SearchDepth), Truncated: found.examined > SearchDepth}
+	out.Entries, err = invoicesByID(ctx, r, found.ids)
 	return out, err
 }
 
-// invoicesByID reads invoices in the order of ids.
+// search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates come from one index, at most depth
+// and one more, which shows that there are others. The same statement applies the rest of the filter to their summaries.
+func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (found invoiceSearch, err error) {
+	var s statement
+	now := r.Now()
+	candidates := f.candidates(&s, now, depth)
+	where := f.conditions(&s, now)
+	direction := " desc"
+	if f.Ascending {
+		direction = ""
+	}
+	order := " order by sorted" + direction + ", created_at" + direction + ", invoice_id" + direction
+	bounds := ` limit ` + s.value(limit) + ` offset ` + s.value(offset)
+	// The range is joined to one row, so that the counts come with an empty range too.
+	err = r.Query(ctx, func(row store.Row) error {
+		var id *store.ID
+		err := row.Scan(&found.examined, &found.total, &id)
+		if id != nil {
+			found.ids = append(found.ids, *id)
+		}
+		return err
+	}, `with examined as materialized (`+candidates+`),
+		matched as materialized (select s.invoice_id, s.created_at, `+f.sortedBy(r)+` as sorted from invoice_summaries s
+			where s.tenant_id = $1 and s.invoice_id `+r.InSubquery(`select id from examined where id is not null`)+where+`)
+		select (select count(*) from examined), (select count(*) from matched), p.invoice_id
+		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+bounds+`) p on one.one = 1`+order, s.args...)
+	return found, err
+}
+
+// invoicesByID reads those of some invoices that exist, in the order of ids.
 func invoicesByID(ctx context.Context, r store.Reader, ids []store.ID) ([]store.InvoiceRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -59,15 +73,7 @@ func invoicesByID(ctx context.Context, r store.Reader, ids []store.ID) ([]store.
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[store.ID]store.InvoiceRow, len(rows))
-	for _, row := range rows {
-		byID[row.ID] = row
-	}
-	out := make([]store.InvoiceRow, 0, len(ids))
-	for _, id := range ids {
-		out = append(out, byID[id])
-	}
-	return out, nil
+	return inOrder(ids, rows, func(i *store.InvoiceRow) store.ID { return i.ID }), nil
 }
 
 // sortedBy returns the column of the summaries that the list is sorted by.
@@ -79,16 +85,20 @@ func (f *InvoiceFilter) sortedBy(r store.Reader) string {
 		return `s.total`
 	case OrderRecipient:
 		return `s.recipient` + r.ByteOrder()
+	case OrderNumber:
+		return `s.terms` + r.ByteOrder() // which begins with the number
+	case OrderUpdated:
+		return `(select i.updated_at from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id)`
 	case OrderCreated:
 	}
 	return `s.created_at`
 }
 
 // candidates returns a query for the identifiers (id, which may be null) of the invoices to examine, from the index that finds the
-// fewest.
-func (f *InvoiceFilter) candidates(s *statement) string {
+// fewest: at most the given number and one more.
+func (f *InvoiceFilter) candidates(s *statement, now time.Time, most int) string {
 	const newest = `select invoice_id as id from invoice_summaries where tenant_id = $1 order by invoice_id desc limit `
-	depth := s.value(SearchDepth + 1)
+	depth := s.value(most + 1)
 	numbered := func(number string) string {
 		return `select id from invoices where tenant_id = $1 and number = ` + s.value(number) + ` order by position desc limit ` + depth
 	}
@@ -106,10 +116,18 @@ func (f *InvoiceFilter) candidates(s *statement) string {
 				join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 1`
 	case len(f.States) > 0:
 		return f.withStateValue(s, depth)
+	case f.Tab == TabAttention, f.Tab == TabInProgress: // usually few
+		return `select id from (` + f.tabCandidates(s, now, depth, ` desc`) + `) tab`
 	case f.Search != "":
 		return `select id from (` + newest + depth + `) newest union select id from (` + numbered(f.Search) + `) numbered`
 	case f.IssuedFrom != "" || f.IssuedTo != "" || f.Order == OrderIssueDate:
 		return f.issued(s, depth)
+	case f.Order == OrderUpdated && f.Ascending:
+		return `select id from invoices where tenant_id = $1 order by updated_at, id limit ` + depth
+	case f.Order == OrderUpdated:
+		return `select id from invoices where tenant_id = $1 order by updated_at desc, id desc limit ` + depth
+	case f.Tab != TabAll:
+		return `select id from (` + f.tabCandidates(s, now, depth, ` desc`) + `) tab`
 	}
 	if f.Ascending {
 		return `select invoice_id as id from invoice_summaries where tenant_id = $1 order by invoice_id limit ` + depth
@@ -164,12 +182,24 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 	if f.UpdatedSince != nil {
 		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + `)`)
 	}
+	if f.AmountFrom != nil {
+		add(`s.total >= ` + s.value(store.AmountKey(f.AmountFrom)))
+	}
+	if f.AmountTo != nil {
+		add(`s.total <= ` + s.value(store.AmountKey(f.AmountTo)))
+	}
+	if f.Currency != "" {
+		add(`s.summary like ` + s.value(containing(`"currency":`+strconv.Quote(f.Currency))) + ` escape '\'`) // quotation marks in a text have a backslash
+	}
 	if f.Recipient != "" {
 		add(`s.recipient like ` + s.value(containing(strings.ToLower(f.Recipient))) + ` escape '\'`)
 	}
 	if f.Search != "" {
 		pattern := s.value(containing(strings.ToLower(f.Search)))
 		add(`(s.terms like ` + pattern + ` escape '\' or s.recipient like ` + pattern + ` escape '\')`)
+	}
+	if f.Tab != TabAll {
+		add(f.tabCondition(s, now))
 	}
 	f.submissionConditions(s, now, add)
 	return where.String()

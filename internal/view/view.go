@@ -20,10 +20,12 @@ import (
 // Tenant reads the lists and pages of one tenant.
 type Tenant struct {
 	tenant *store.Tenant
+	// most is how many rows a whole list has at most.
+	most int
 }
 
 // Of returns the read models of a tenant.
-func Of(tenant *store.Tenant) Tenant { return Tenant{tenant} }
+func Of(tenant *store.Tenant) Tenant { return Tenant{tenant, MaxListed} }
 
 // SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates are the
 // newest entries, or for [Tenant.Invoices] those with the number, external identifier or state value of the filter, those changed

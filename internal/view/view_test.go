@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 // company is a tenant with one row of every kind.
@@ -79,7 +80,7 @@ func (c *company) submit(t *testing.T) {
 	created, err := c.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 	must(t, err)
 	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
-		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(`{}`), nil, nil }})
+		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte(`{}`), nil, nil }})
 	must(t, err)
 	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered", Meaning: api.MeaningPositive}}
 	c.submission, err = lease.Record(t.Context(), func(_ store.Submission, _ bool, now time.Time) (store.Decision, error) {
@@ -108,11 +109,18 @@ func TestReadModelsShowOneTenant(t *testing.T) {
 		lists := map[string]func(c company) (any, error){
 			"invoices":       func(c company) (any, error) { return c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10) },
 			"found invoices": func(c company) (any, error) { return c.view.Invoices(ctx, view.InvoiceFilter{Search: "inv"}, 1, 10) },
+			"invoices by identifier": func(c company) (any, error) {
+				return c.view.InvoicesByID(ctx, []store.ID{first.submission.Invoice, second.submission.Invoice})
+			},
 			"numbers": func(c company) (any, error) {
 				return c.view.InvoiceNumbers(ctx, []store.ID{first.submission.Invoice, second.submission.Invoice})
 			},
-			"submissions":     func(c company) (any, error) { return c.view.SubmissionHistory(ctx, c.submission.Invoice, 1, 10) },
-			"evidence":        func(c company) (any, error) { return c.view.EvidenceHistory(ctx, c.submission.Invoice, 1, 10) },
+			"submissions": func(c company) (any, error) {
+				return c.view.SubmissionHistory(ctx, view.OfInvoice(c.submission.Invoice), 1, 10)
+			},
+			"evidence": func(c company) (any, error) {
+				return c.view.EvidenceHistory(ctx, view.OfInvoice(c.submission.Invoice), 1, 10)
+			},
 			"credit notes":    func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10) },
 			"found credits":   func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{Text: "cn"}, 1, 10) },
 			"incoming":        func(c company) (any, error) { return c.view.IncomingInvoices(ctx, "", 1, 10) },
@@ -158,16 +166,18 @@ func TestSummaryAgreesWithInvoice(t *testing.T) {
 			_, err := c.tenant.CreateInvoice(ctx, d)
 			must(t, err)
 		}
-		profile := &api.Profile{LegalName: new("Palm Trading LLC")}
+		profile := &api.Profile{LegalName: new("Palm Trading LLC"), Street: new("1 Creek Road"), City: new("Dubai"), Country: new("AE"), EndpointScheme: new("0235")}
 		list, err := c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10)
 		must(t, err)
 		if len(list.Entries) != 4 {
 			t.Fatalf("%d invoices", len(list.Entries))
 		}
-		for _, row := range list.Entries {
-			found, err := c.tenant.Invoice(ctx, row.ID)
+		for n, format := range slices.Repeat([]document.Profile{"", document.PINTAE, document.BIS3}, len(list.Entries)) {
+			seller, row := view.Seller{Profile: profile, Format: format}, []store.InvoiceRow{list.Entries[n/3]}
+			must(t, c.view.AddNeeds(ctx, row, seller, func(int) error { return nil }))
+			found, err := c.tenant.Invoice(ctx, row[0].ID)
 			must(t, err)
-			whole, summary := view.Invoice(found, profile), view.InvoiceSummary(row, profile)
+			whole, summary := view.Invoice(found, seller), view.InvoiceSummary(row[0], seller)
 			if summary.MissingCount != len(whole.Missing) || summary.WarningCount != len(whole.Warnings) || summary.ItemCount != len(whole.Items) {
 				t.Errorf("%s: counts %d, %d and %d, want %d, %d and %d", *summary.InvoiceNumber, summary.MissingCount, summary.WarningCount, summary.ItemCount,
 					len(whole.Missing), len(whole.Warnings), len(whole.Items))

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // Subscription returns a webhook subscription without its secret.

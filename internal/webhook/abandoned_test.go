@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/queue"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 // TestPanickingAttempt checks that an attempt that panics counts as a failed attempt: it is followed by the usual wait,

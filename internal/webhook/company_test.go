@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 func must(t testing.TB, err error) {
@@ -57,7 +57,7 @@ func (c *company) addEvents(t testing.TB, n int) {
 	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
 	must(t, err)
 	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 	must(t, err)
 	kinds := make([]api.EventKind, n)
 	for i := range kinds {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // DestinationError means that the text of a destination breaks rules of form. These do not depend on an address or a resolver, so

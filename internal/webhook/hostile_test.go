@@ -384,6 +384,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 		}
 		close(arrived)
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler) // without it net/http answers 200, which may still arrive
 	})
 	sender := newSender(t, webhook.Config{Policy: d.policy})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/sdk/go/api"
+	"quittance/client/api"
 )
 
 // Limits of one attempt.
@@ -174,7 +174,7 @@ func (s *Sender) attempt(parent context.Context, r Request) Result {
 	}
 	ctx, cancel := context.WithTimeout(parent, s.timeout)
 	defer cancel()
-	response, err := s.egress.post(ctx, destination, header(r), r.Body)
+	response, err := s.egress.post(ctx, destination, Header(r), r.Body)
 	if err != nil {
 		return classifyError(parent, err)
 	}
@@ -205,8 +205,8 @@ func readResponseBody(body io.Reader) []byte {
 	return response
 }
 
-// header returns the request header of a delivery.
-func header(r Request) http.Header {
+// Header returns the request header of a delivery.
+func Header(r Request) http.Header {
 	h := make(http.Header, 6)
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", userAgent)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/receiver"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/client/receiver"
 )
 
 // TestSendDeliversTheStoredBytes checks that a request consists of the stored bytes and the four headers of

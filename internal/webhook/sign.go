@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
+	"quittance/client/receiver"
 	"quittance/internal/store"
-	"quittance/sdk/go/client/receiver"
 )
 
 // secretPrefix begins every signing secret, so that scanners for leaked secrets recognise it. It is part of the key.

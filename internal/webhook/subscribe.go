@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // Subscribe creates a subscription with a new signing secret, which it returns and which is never shown again. The caller has

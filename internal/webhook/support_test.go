@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"quittance/client/api"
 	"quittance/internal/webhook"
-	"quittance/sdk/go/api"
 )
 
 // short is the time-out for destinations that do not respond, and ample is longer than any attempt that ends takes.

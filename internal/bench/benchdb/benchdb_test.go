@@ -15,12 +15,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	_ "modernc.org/sqlite"             // the driver sqlite
 
+	"quittance/client/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
-	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -150,14 +150,38 @@ func TestFillDrafts(t *testing.T) {
 			}
 			for n := range filled {
 				for _, column := range slices.Sorted(maps.Keys(filled[n])) {
-					if identifies := slices.Contains([]string{"id", "tenant_id", "account_id", "invoice_id"}, column); !identifies && filled[n][column] != called[n][column] {
-						t.Errorf("%s, row %d: %s is %q, want %q", table, n+1, column, filled[n][column], called[n][column])
+					want := called[n][column]
+					if column == "stored_bytes" {
+						want = f.withoutAudit(t, want)
+					}
+					if identifies := slices.Contains([]string{"id", "tenant_id", "account_id", "invoice_id"}, column); !identifies && filled[n][column] != want {
+						t.Errorf("%s, row %d: %s is %q, want %q", table, n+1, column, filled[n][column], want)
 					}
 				}
 			}
 		}
 		f.checkDrafts(t, count)
 	})
+}
+
+// withoutAudit returns the stored bytes of the second tenant without those of the entries of its audit log that the first tenant does
+// not have, because copies of drafts leave none.
+func (f *fixture) withoutAudit(t *testing.T, storedBytes string) string {
+	t.Helper()
+	size := func(tenant *store.Tenant) (sum int) {
+		for _, row := range f.rows(t, `select actor_kind, actor, means, source, request_id, act, subject_type, subject, reason, details from audit
+			where account_id = $1 and act = 'draft.create'`, tenant.Account()) {
+			for _, text := range row {
+				sum += len(text)
+			}
+		}
+		return sum
+	}
+	stored, err := strconv.Atoi(storedBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(stored - size(f.tenants[1]) + size(f.tenants[0]))
 }
 
 // tenantTables returns tenants and all tables whose rows belong to a tenant.

@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/sdk/go/api"
 )
 
 // batch is the largest number of drafts that are copied in one transaction.
@@ -21,7 +22,7 @@ const batch = 100_000
 var errPrefix = errors.New("fill drafts: the prefix of the invoice numbers must not contain characters that JSON escapes")
 
 // FillDrafts gives a tenant count drafts, at least 1, which differ only in their numbers: prefix followed by 1, 2 and so on.
-// The store creates the first one; the others are copies of its rows, because creating them one by one would take hours.
+// The store creates the first one; the others are copies of its rows, because creating them one by one would take hours. The copies leave no entries in the audit log.
 // filled is called with the number of drafts after each transaction; it may be nil. [store.ErrNotFound] means that the tenant
 // is frozen.
 func (db *DB) FillDrafts(ctx context.Context, tenant *store.Tenant, draft api.Draft, prefix string, count int, filled func(total int)) error {
@@ -73,8 +74,8 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 	// variant, as the digit a, and ends with the position. The number of a copy is its position minus $6.
 	//nolint:gosec // the expression is one of two constants
 	copies := `with recursive n(i) as (select cast($3 as bigint) union all select i + 1 from n where i < $4)
-		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
-		select o.tenant_id, ` + db.copiedID() + `, n.i, $7 || (n.i - $6), replace(o.document, $8, $9 || (n.i - $6) || '"'), o.version, o.created_at, o.updated_at, o.summarized
+		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized, category, counted, counted_version)
+		select o.tenant_id, ` + db.copiedID() + `, n.i, $7 || (n.i - $6), replace(o.document, $8, $9 || (n.i - $6) || '"'), o.version, o.created_at, o.updated_at, o.summarized, o.category, o.counted, o.counted_version
 		from n, invoices o where o.tenant_id = $1 and o.id = $2`
 	if _, err := tx.ExecContext(ctx, copies,
 		tenant, original, first, last, hex.EncodeToString(original[:8])+"a", first-1-int64(done), prefix, numberField(prefix+"1"), openNumberField(prefix)); err != nil {
@@ -92,7 +93,33 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 		(select sum(length(document)) from invoices where tenant_id = $1 and position between $2 and $3) where id = $1`, tenant, first, last); err != nil {
 		return err
 	}
+	if err := countCopies(ctx, tx, tenant, original, count); err != nil {
+		return err
+	}
 	return tx.Commit()
+}
+
+// countCopies adds copies of a draft to the counter of the draft.
+func countCopies(ctx context.Context, tx *sql.Tx, tenant, original store.ID, count int) error {
+	var counted string // the period, the amount in millionths and the currency
+	if err := tx.QueryRowContext(ctx, `select counted from invoices where tenant_id = $1 and id = $2`, tenant, original).Scan(&counted); err != nil {
+		return err
+	}
+	_, counted, _ = strings.Cut(counted, " ")
+	text, currency, _ := strings.Cut(counted, " ")
+	amount, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		return fmt.Errorf("the draft is counted as %q", counted)
+	}
+	args := []any{tenant, currency, count}
+	for range 3 { // from the lowest part of the amount
+		part := new(big.Int)
+		amount.QuoRem(amount, big.NewInt(1_000_000_000), part)
+		args = append(args, part.Int64()*int64(count))
+	}
+	_, err := tx.ExecContext(ctx, `update invoice_counters set invoices = invoices + $3, amount_low = amount_low + $4, amount_middle = amount_middle + $5,
+		amount_high = amount_high + $6 where tenant_id = $1 and category = 'draft' and period = 0 and currency = $2`, args...)
+	return err
 }
 
 // copiedID returns the SQL expression of the identifier of a copy from its 17 first hexadecimal digits, the parameter $5, and

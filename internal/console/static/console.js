@@ -1,20 +1,18 @@
-// JavaScript adds convenience: times in the reader's time zone, no polling in the background, one submission per click, and
-// filters that apply immediately. Everything works without it.
+// JavaScript adds convenience: times in the reader's time zone, no polling in the background, and one submission per click.
+// Everything works without it.
 "use strict";
 (() => {
-  const here = new Date().getFullYear();
-  const format = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const formatYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-
-  const formatDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-  const formatTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  // Times have the form of the server, such as 22 Nov 2026, 07:41, in the reader's time zone.
+  const format = new Intl.DateTimeFormat(`${document.documentElement.lang}-u-ca-gregory-nu-latn`, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
   function localize(root) {
-    for (const time of root.querySelectorAll("time[datetime]")) {
+    for (const time of root.querySelectorAll("time[datetime*=T]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      if (time.classList.contains("tick")) time.replaceChildren(formatDay.format(at), document.createElement("br"), formatTime.format(at));
-      else time.textContent = (at.getFullYear() === here ? format : formatYear).format(at);
+      const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+      const day = `${part.day} ${part.month}`, clock = `${part.hour}:${part.minute}`;
+      if (time.classList.contains("tick")) time.replaceChildren(day, document.createElement("br"), `${clock}:${part.second}`);
+      else time.textContent = `${day} ${part.year}${document.documentElement.dataset.comma} ${clock}`;
     }
   }
   localize(document);
@@ -64,12 +62,45 @@
     return control.hasAttribute("href") ? `[data-live] a[href="${CSS.escape(control.getAttribute("href"))}"]` : "";
   }
 
-  // Show the box that selects all rows of a page. It needs this script.
-  const offer = (root) => root.querySelectorAll("[data-pick]").forEach((box) => { box.hidden = false; });
+  // Show the controls that need scripts: the box that selects all rows of a page, the look-up of a recipient.
+  const offer = (root) => root.querySelectorAll("[data-pick], [data-script]").forEach((control) => { control.hidden = false; });
   offer(document);
   document.addEventListener("htmx:load", (event) => offer(event.detail.elt));
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-pick]")) event.target.form.querySelectorAll("tbody input").forEach((box) => { box.checked = event.target.checked; });
+  });
+
+  // Show and hide the text of a password field. A password is sent from a field that hides it, so that no browser remembers its text.
+  function reveal(button, shown) {
+    const field = document.getElementById(button.dataset.reveal);
+    if ((field.type === "text") === shown) return;
+    field.type = shown ? "text" : "password";
+    [button.textContent, button.dataset.hide] = [button.dataset.hide, button.textContent];
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-reveal]");
+    if (button) reveal(button, document.getElementById(button.dataset.reveal).type === "password");
+  });
+  document.addEventListener("submit", (event) => event.target.querySelectorAll("button[data-reveal]").forEach((button) => reveal(button, false)), true);
+
+  // Say how long a new password is, before anything else, and warn of one that the server refuses or that is easy to guess.
+  document.addEventListener("input", (event) => {
+    const hint = document.querySelector(`[data-strength="${CSS.escape(event.target.id)}"]`);
+    if (!hint) return;
+    const characters = [...event.target.value], different = new Set(event.target.value.toLowerCase()).size;
+    if (characters.length === 0) hint.textContent = "";
+    else if (characters.length < event.target.minLength) hint.textContent = hint.dataset.short.replace("%s", characters.length);
+    else if (different === 1) hint.textContent = hint.dataset.same;
+    else hint.textContent = different < 6 ? hint.dataset.few : hint.dataset.good;
+  });
+
+  // What was said about a recipient does not apply to another one.
+  document.addEventListener("input", (event) => {
+    if (!["buyer_endpoint_scheme", "recipient_network_id"].includes(event.target.name)) return;
+    const button = document.getElementById("look-up");
+    if (!button) return;
+    htmx.trigger(button, "htmx:abort");
+    document.getElementById("recipient").replaceChildren();
   });
 
   // An incomplete date has no value. Report it instead of losing it.
@@ -96,7 +127,7 @@
       event.preventDefault();
       return;
     }
-    if (form.method === "post") {
+    if (form.method === "post" && event.submitter?.formTarget !== "_blank") {
       form.dataset.sent = "1";
       const button = event.submitter;
       if (button && button.dataset.busy) {
@@ -108,11 +139,6 @@
   // Allow submitting again when the browser restores a page from its cache.
   addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
 
-  document.addEventListener("change", (event) => {
-    const form = event.target.closest("form[data-auto]");
-    if (form && event.target.tagName === "SELECT") form.requestSubmit();
-  });
-
   // Leave empty filters out of the address.
   document.addEventListener("formdata", (event) => {
     if (event.target.method !== "get") return;
@@ -122,6 +148,229 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("button[data-print]")) print();
   });
+
+  // Show the tooltip of an element with data-tip by hover, by focus and by tap, above everything else. Without scripts its
+  // title serves. Escape closes it, and the pointer may move onto it (WCAG 2.2, 1.4.13).
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.popover = "manual";
+  tip.setAttribute("aria-hidden", "true"); // the element says the same
+  document.body.append(tip);
+  let tipped = null;
+  function showTip(owner) {
+    if (owner === tipped) return;
+    hideTip();
+    if (owner.title) { owner.dataset.tip = owner.title; owner.removeAttribute("title"); }
+    if (!owner.hasAttribute("aria-label")) owner.setAttribute("aria-description", owner.dataset.tip);
+    tipped = owner;
+    tip.textContent = owner.dataset.tip;
+    tip.showPopover();
+    placeTip();
+  }
+  function placeTip() {
+    if (!tipped) return;
+    const at = tipped.getBoundingClientRect(), box = tip.getBoundingClientRect();
+    const above = at.top - box.height - 6;
+    tip.style.top = (above > 4 ? above : at.bottom + 6) + "px";
+    tip.style.left = Math.max(8, Math.min(at.left + at.width / 2 - box.width / 2, document.documentElement.clientWidth - box.width - 8)) + "px";
+  }
+  function hideTip() {
+    if (!tipped) return;
+    tipped = null;
+    tip.hidePopover();
+  }
+  const tipOf = (target) => target instanceof Element ? target.closest("[data-tip]") : null;
+  document.addEventListener("pointerover", (event) => {
+    const owner = tipOf(event.target);
+    if (owner) showTip(owner);
+    else if (event.target !== tip && !(tipped && tipped === document.activeElement)) hideTip();
+  });
+  document.addEventListener("focusin", (event) => { const owner = tipOf(event.target); if (owner) showTip(owner); else hideTip(); });
+  document.addEventListener("focusout", hideTip);
+  document.addEventListener("click", (event) => { const owner = tipOf(event.target); if (owner) showTip(owner); else if (event.target !== tip) hideTip(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
+  document.addEventListener("scroll", placeTip, { capture: true, passive: true });
+  document.addEventListener("htmx:afterSwap", () => { if (tipped && !tipped.isConnected) hideTip(); });
+
+  // Close a menu by a click outside of it and by Escape.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
+  });
+
+  // A field with a list of choices is a combobox (WAI-ARIA Authoring Practices, combobox with a list popup). Without scripts it has the
+  // browser's own list of suggestions. A field with data-search asks the server for the choices that match the text, and a field with
+  // data-choose presses that button of its form when the user has chosen.
+  const maxChoices = 60;
+  let box = null; // the open combobox: its field, its list and the active option
+  let busy = null; // the promise of the list that is being opened
+
+  function enhance(root) {
+    for (const field of root.querySelectorAll("input[list]")) {
+      field.dataset.list = field.getAttribute("list");
+      field.removeAttribute("list");
+      field.setAttribute("role", "combobox");
+      field.setAttribute("aria-autocomplete", "list");
+      field.setAttribute("aria-expanded", "false");
+      field.setAttribute("autocomplete", "off");
+    }
+  }
+  enhance(document);
+  document.addEventListener("htmx:load", (event) => enhance(event.detail.elt.parentElement || document));
+
+  const isCombobox = (element) => element instanceof HTMLInputElement && element.dataset.list !== undefined;
+  const folded = (text) => text.toLowerCase().split(/\s+/).filter(Boolean).join(" ");
+
+  // Return whether each word of a text begins a word of the choice, or the text begins its code.
+  function matches(option, text) {
+    if (text === "" || folded(option.textContent).startsWith(text)) return true;
+    const words = folded(option.value).split(/[^\p{L}\p{N}]+/u);
+    return text.split(" ").every((part) => words.some((word) => word.startsWith(part)));
+  }
+
+  async function choices(field, text) {
+    const offered = [...(document.getElementById(field.dataset.list)?.options ?? [])];
+    if (!field.dataset.search || text === "") return offered.filter((option) => matches(option, text)).slice(0, maxChoices);
+    const found = document.createElement("datalist");
+    const response = await fetch(`${field.dataset.search}?q=${encodeURIComponent(text)}`, { headers: { "HX-Request": "true" } });
+    if (response.ok && !response.redirected) found.innerHTML = await response.text();
+    return [...found.options];
+  }
+
+  function openBox(field, all) {
+    const opening = showBox(field, all).finally(() => { if (busy === opening) busy = null; });
+    busy = opening;
+  }
+
+  // Keys that are pressed before the list is there are about that list.
+  const whenOpen = (act) => { busy ? busy.then(act) : act(); };
+
+  async function showBox(field, all) {
+    const text = all ? "" : folded(field.value);
+    const asked = (field.dataset.asked = String(Number(field.dataset.asked || 0) + 1));
+    const found = await choices(field, text);
+    if (field.dataset.asked !== asked || document.activeElement !== field) return;
+    closeBox();
+    if (found.length === 0) return;
+    const list = document.createElement("ul");
+    list.id = `${field.id}-choices`;
+    list.className = "choices-popup";
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", document.querySelector(`label[for="${CSS.escape(field.id)}"]`)?.textContent ?? "");
+    found.forEach((option, n) => {
+      const item = document.createElement("li");
+      item.id = `${list.id}-${n}`;
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", "false");
+      item.dataset.value = option.value;
+      const name = document.createElement("bdi"), code = document.createElement("span");
+      name.textContent = option.value;
+      code.textContent = option.textContent;
+      item.append(name, code);
+      list.append(item);
+    });
+    field.after(list);
+    field.setAttribute("aria-expanded", "true");
+    field.setAttribute("aria-controls", list.id);
+    box = { field, list, active: null };
+    list.classList.toggle("end", list.getBoundingClientRect().right > document.documentElement.clientWidth);
+  }
+
+  function closeBox() {
+    if (!box) return;
+    box.list.remove();
+    box.field.setAttribute("aria-expanded", "false");
+    box.field.removeAttribute("aria-controls");
+    box.field.removeAttribute("aria-activedescendant");
+    box = null;
+  }
+
+  function move(down) {
+    const items = [...box.list.children], at = items.indexOf(box.active);
+    activate(items.at(down ? (at + 1) % items.length : at < 0 ? -1 : at - 1));
+  }
+
+  function activate(item) {
+    box.active?.setAttribute("aria-selected", "false");
+    box.active = item;
+    item.setAttribute("aria-selected", "true");
+    item.scrollIntoView({ block: "nearest" });
+    box.field.setAttribute("aria-activedescendant", item.id);
+  }
+
+  function choose(item) {
+    const { field } = box;
+    field.dataset.asked = String(Number(field.dataset.asked || 0) + 1); // a late answer must not open the list again
+    field.value = item.dataset.value;
+    closeBox();
+    field.dispatchEvent(new CustomEvent("input", { bubbles: true, detail: "chosen" }));
+    if (field.dataset.choose) field.form.querySelector(`button[value="${CSS.escape(field.dataset.choose)}"]`)?.click();
+  }
+
+  document.addEventListener("input", (event) => {
+    if (isCombobox(event.target) && event.detail !== "chosen") openBox(event.target, false);
+  });
+  document.addEventListener("click", (event) => {
+    if (isCombobox(event.target) && box?.field !== event.target) openBox(event.target, true);
+  });
+  document.addEventListener("keydown", (event) => {
+    const field = event.target;
+    if (!isCombobox(field)) return;
+    const open = box?.field === field;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (!open && !busy) openBox(field, field.value === "" || event.altKey);
+      whenOpen(() => { if (box?.field === field && !event.altKey) move(event.key === "ArrowDown"); });
+    } else if (event.key === "Enter" && (busy || open && box.active)) {
+      event.preventDefault();
+      field.dataset.entered = "1"; // this press of the key does not send the form
+      whenOpen(() => { if (box?.field === field && box.active) choose(box.active); });
+    } else if (event.key === "Escape" && open) {
+      event.preventDefault();
+      closeBox();
+    } else if (event.key === "Tab" && open) {
+      if (box.active) choose(box.active);
+      else closeBox();
+    }
+  });
+  document.addEventListener("keypress", (event) => { if (event.key === "Enter" && event.target.dataset?.entered) event.preventDefault(); });
+  document.addEventListener("keyup", (event) => { if (event.target.dataset) delete event.target.dataset.entered; });
+  document.addEventListener("mousedown", (event) => {
+    const item = event.target.closest(".choices-popup [role=option]");
+    if (!item) return;
+    event.preventDefault(); // the field keeps the focus
+    if (event.button === 0) choose(item);
+  });
+  addEventListener("resize", closeBox);
+  document.addEventListener("focusout", (event) => {
+    if (box?.field === event.target) closeBox();
+  });
+
+  // Count the ticked rows of a list in its bar.
+  document.addEventListener("change", (event) => {
+    const form = event.target.matches("tbody input, [data-pick]") ? event.target.form : null;
+    if (form) countPicked(form);
+  });
+  function countPicked(form) {
+    const picked = form.querySelector("[data-picked]");
+    if (picked) picked.textContent = form.querySelectorAll("tbody .c-pick input:checked").length;
+  }
+  document.addEventListener("htmx:afterSettle", () => document.querySelectorAll("form:has([data-picked])").forEach(countPicked));
+  addEventListener("pageshow", () => document.querySelectorAll("form:has([data-picked])").forEach(countPicked)); // a browser that goes back keeps the boxes
+
+  // Say when the browser is offline, and that the live parts are old.
+  const offline = document.getElementById("offline");
+  const showOffline = () => { offline.hidden = navigator.onLine; };
+  addEventListener("offline", showOffline);
+  addEventListener("online", showOffline);
+  document.addEventListener("htmx:sendError", () => { offline.hidden = false; });
+  document.addEventListener("htmx:afterOnLoad", showOffline);
 
   // If the browser refuses to copy, select the text, so that the user can copy it with the keyboard.
   document.addEventListener("click", async (event) => {
@@ -138,6 +387,17 @@
     button.textContent = message;
     document.getElementById("announcer").textContent = message;
   });
+
+  // The link of an invitation has its secret in the fragment, which is not sent to servers. Put it into the form, and out of the address.
+  const invited = document.querySelector("form[data-fragment]");
+  const useFragment = () => {
+    if (!invited || location.hash.length < 2) return;
+    invited.elements[invited.dataset.fragment].value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname);
+    invited.requestSubmit();
+  };
+  useFragment();
+  addEventListener("hashchange", useFragment);
 
   // Keep a secret that is shown once out of the browser's history and cache: replace the address with that of the
   // subscription's page, and remove the secret when the user leaves the page.

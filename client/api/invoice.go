@@ -1,0 +1,225 @@
+package api
+
+import "time"
+
+// Draft is the creation payload of an invoice. Optional fields are nil if absent. Lengths are in Unicode code points.
+// The provider decides about everything that no rule here limits.
+type Draft struct {
+	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
+	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
+	RecipientNetworkID  *string  `json:"recipient_network_id" maxLength:"64" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
+	BuyerEndpointScheme *string  `json:"buyer_endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
+	BuyerStreet         *string  `json:"buyer_street" maxLength:"256" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
+	BuyerCity           *string  `json:"buyer_city" maxLength:"256" doc:"Buyer city (BT-52)." example:"Dubai"`
+	BuyerSubdivision    *string  `json:"buyer_subdivision" maxLength:"64" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
+	BuyerCountry        *string  `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	TotalAmount         *Decimal `json:"total_amount" required:"true" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
+	Currency            *string  `json:"currency" required:"true" codelist:"currency" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
+	IssueDate           *string  `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
+	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" doc:"Issue time, HH:MM." example:"09:30"`
+	DueDate             *string  `json:"due_date" format:"date" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
+	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
+	ExternalID          *string  `json:"external_id" maxLength:"64" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
+	Note                *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
+	BuyerTaxID          *string  `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
+	BuyerLegalID        *string  `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
+	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
+	OrderReference      *string  `json:"order_reference" maxLength:"64" doc:"Purchase order (BT-13)." example:"PO-4711"`
+	ContractReference   *string  `json:"contract_reference" maxLength:"64" doc:"Contract (BT-12)." example:"FRAME-2026"`
+	TaxExchangeRate     *Decimal `json:"tax_exchange_rate" exclusiveMinimum:"0" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
+	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
+	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
+}
+
+// Item is one invoice line.
+type Item struct {
+	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
+	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
+	Description    *string  `json:"description" maxLength:"1024" text:"multi" doc:"Item description (BT-154); may contain TAB, LF and CR." example:"Integration workshop"`
+	UnitCode       *string  `json:"unit_code" maxLength:"64" doc:"Unit of measure (BT-130, UN/ECE Recommendation 20/21)." example:"HUR"`
+	Quantity       *Decimal `json:"quantity" required:"true" doc:"Invoiced quantity (BT-129)." example:"10"`
+	BaseQuantity   *Decimal `json:"base_quantity" minimum:"0" doc:"Quantity to which the price applies (BT-149); defaults to 1." example:"1"`
+	NetUnitPrice   *Decimal `json:"net_unit_price" required:"true" minimum:"0" doc:"Item net price (BT-146)." example:"100.00"`
+	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
+	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
+	VATCategory    *string  `json:"vat_category" maxLength:"64" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
+	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152)." example:"5"`
+
+	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
+	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
+	CommodityCode      *string `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
+	CommodityScheme    *string `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
+	OrderLine          *string `json:"order_line_reference" maxLength:"64" doc:"Line of the purchase order (BT-132)." example:"10"`
+}
+
+// Invoice is an invoice as returned: every creation field, and information about its submission. The four states are
+// the provider's own values, each nil until the provider has reported it; none is derived from anything else.
+type Invoice struct {
+	ID string `json:"id" doc:"Identifier." format:"uuid"`
+	Draft
+	Submitted   bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
+	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`
+	Complete    bool        `json:"complete" doc:"True if no field is missing for submission, including what the document format of the connection needs, if it has one."`
+	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
+	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
+	Submission  *Submission `json:"submission" doc:"The current submission, or null."`
+	States
+	Details   StateDetails `json:"states" doc:"Further information about each of the four states."`
+	CreatedAt time.Time    `json:"created_at" doc:"When the draft was created (UTC)."`
+	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft, or the information about its submission, last changed (UTC)."`
+}
+
+// States are the four independent dimensions, with the provider's values verbatim.
+type States struct {
+	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null if never reported." example:"accepted_by_provider"`
+	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null if never reported." example:"accepted"`
+	TaxAuthorityState    *string `json:"tax_authority_state" doc:"Tax-authority reporting state, verbatim; null if never reported." example:"accepted"`
+	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null if never reported." example:"accepted"`
+}
+
+// StateDetails has further information about each of the four states; a dimension that was never reported is nil.
+type StateDetails struct {
+	SubmissionState      *StateDetail `json:"submission_state" doc:"About the provider validation or submission result; null if never reported."`
+	ProviderInvoiceState *StateDetail `json:"provider_invoice_state" doc:"About the top-level provider invoice state; null if never reported."`
+	TaxAuthorityState    *StateDetail `json:"tax_authority_state" doc:"About the tax-authority reporting state; null if never reported."`
+	ReceiverState        *StateDetail `json:"receiver_state" doc:"About the receiver state; null if never reported."`
+}
+
+// StateDetail is one state with the provider's information, or that of its adapter's published table, about the value.
+// Nothing in it is an interpretation of this service.
+type StateDetail struct {
+	Value      string    `json:"value" doc:"The state value, verbatim." example:"accepted"`
+	Final      bool      `json:"final" doc:"True if the provider calls the value final."`
+	Meaning    *Meaning  `json:"meaning" enum:"positive,negative,waiting" doc:"Meaning of the value according to the provider; null if the provider does not state it." example:"positive"`
+	ReportedAt time.Time `json:"reported_at" doc:"When the response that reported the value was retained (UTC)."`
+	EvidenceID string    `json:"evidence_id" format:"uuid" doc:"Identifier of the retained response that reported the value."`
+}
+
+// Meaning is the meaning that a provider publishes for a state value.
+type Meaning string
+
+// The meanings.
+const (
+	MeaningPositive Meaning = "positive"
+	MeaningNegative Meaning = "negative"
+	MeaningWaiting  Meaning = "waiting"
+)
+
+// Meanings lists every meaning.
+var Meanings = [...]Meaning{MeaningPositive, MeaningNegative, MeaningWaiting} //nolint:gochecknoglobals // a constant list
+
+// Submission is the service's own record of sending an invoice or a credit note.
+type Submission struct {
+	ID                string      `json:"id" format:"uuid" doc:"The permanent reference under which the provider has the document."`
+	Outcome           Outcome     `json:"outcome" enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown" doc:"What this service knows about the submission; it is not a fifth state. rejected is the provider's decision; resolved_rejected is the decision of an administrator of this service about an unknown outcome."`
+	AttemptedAt       time.Time   `json:"attempted_at" doc:"When the intent to submit was stored."`
+	ProviderReference *string     `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
+	LastCheckedAt     *time.Time  `json:"last_checked_at" doc:"When the provider last responded about it."`
+	NextCheckAt       *time.Time  `json:"next_check_at" doc:"When the provider is queried next, or at the earliest while its connection has failures; null once everything is final."`
+	Resolved          *Resolution `json:"resolved" doc:"Decision of an administrator of this service about an unknown outcome; null if there is none."`
+}
+
+// Resolution is the decision of an administrator of the service about a submission with an unknown outcome.
+type Resolution struct {
+	By       string    `json:"by" doc:"Name of the administrator."`
+	At       time.Time `json:"at" doc:"When it was decided (UTC)."`
+	Decision string    `json:"decision" enum:"resend,reject" doc:"resend: sent again under its reference. reject: counted as rejected, so that the invoice can be corrected and submitted again."`
+	Reason   string    `json:"reason" doc:"Reason that the administrator gave."`
+	// ContradictedAt means that there may be two documents for one invoice.
+	ContradictedAt *time.Time `json:"contradicted_at" doc:"When the provider reported the document although it had been resolved by rejecting it, or null. Two documents may then have been accepted for one invoice."`
+}
+
+// Outcome is the result of the service's own call to the provider. It is not a state of the invoice.
+type Outcome string
+
+// The outcomes of a submission.
+const (
+	OutcomeInProgress   Outcome = "in_progress"
+	OutcomeAcknowledged Outcome = "acknowledged"
+	OutcomeRejected     Outcome = "rejected"
+	OutcomeUnknown      Outcome = "unknown"
+	// OutcomeResolvedRejected is an administrator's decision about an unknown outcome, not one of the provider.
+	OutcomeResolvedRejected Outcome = "resolved_rejected"
+)
+
+// Rejected reports whether the invoice may be corrected and submitted again: the provider has rejected the document, or an
+// administrator has decided that it counts as rejected.
+func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeResolvedRejected }
+
+// Deleted confirms a deletion.
+type Deleted struct {
+	ID      string `json:"id" format:"uuid" doc:"Identifier of what was deleted."`
+	Deleted bool   `json:"deleted" doc:"Always true. The deletion is permanent."`
+}
+
+// Preflight is the result of checking a draft that is not stored.
+type Preflight struct {
+	Complete bool     `json:"complete" doc:"True if no field is missing for submission, including what the document format of the connection needs, if it has one."`
+	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
+	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
+	Computed Computed `json:"computed" doc:"Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate."`
+}
+
+// Computed are the totals of a draft. Each is null if it cannot be computed from the draft.
+type Computed struct {
+	Net   *Amount `json:"net" doc:"Sum of the lines."`
+	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate."`
+	Total *Amount `json:"total" doc:"Sum of net and tax."`
+}
+
+// Amount is a computed amount: an exact JSON number, which may have more digits than a [Decimal].
+type Amount string
+
+// MarshalJSON writes the number; the zero value is null.
+func (a Amount) MarshalJSON() ([]byte, error) {
+	if a == "" {
+		return []byte("null"), nil
+	}
+	return []byte(a), nil
+}
+
+// UnmarshalJSON keeps the text of the number; null becomes the zero value.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	if *a = Amount(text); *a == "null" {
+		*a = ""
+	}
+	return nil
+}
+
+// SubmissionRecord is one submission in the history of an invoice, with its own four states.
+type SubmissionRecord struct {
+	Submission
+	Current       bool   `json:"current" doc:"True for the submission that the invoice shows."`
+	InvoiceNumber string `json:"invoice_number" doc:"The number of the invoice, for a credit note of the credited one, when it was submitted."`
+	// CreditNoteNumber is empty for an invoice.
+	CreditNoteNumber string `json:"credit_note_number,omitempty" doc:"The number of the credit note; absent for an invoice."`
+	States
+	Details StateDetails `json:"states" doc:"Further information about each of the four states."`
+}
+
+// Evidence is one retained response of the provider. The list of an invoice's evidence is append-only.
+type Evidence struct {
+	ID           string            `json:"id" format:"uuid" doc:"Identifier."`
+	SubmissionID string            `json:"submission_id" format:"uuid" doc:"The submission it is about."`
+	Ordinal      int64             `json:"ordinal" minimum:"1" doc:"Position in the chain of its submission, from 1 without gaps."`
+	ReceivedAt   time.Time         `json:"received_at" doc:"When it was retained (UTC)."`
+	Call         string            `json:"call" enum:"submit,status,event" doc:"Kind of the request: the submission, a status query, or the request for an event of the provider's queue."`
+	HTTPStatus   int               `json:"http_status" doc:"HTTP status of the response. Nothing is derived from it."`
+	MediaType    string            `json:"media_type" doc:"Content-Type of the response as received."`
+	SHA256       string            `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
+	Truncated    bool              `json:"truncated" doc:"True if only the beginning of the response is retained."`
+	Withheld     bool              `json:"withheld" doc:"True if the response contains a credential; its body is then sealed."`
+	Words        map[string]string `json:"words" nullable:"false" doc:"The reported state values by dimension, verbatim."`
+	Previous     string            `json:"previous" doc:"Digest of the previous entry; all zeros for the first."`
+	Digest       string            `json:"digest" doc:"Digest of this entry, which covers all its fields and the previous entry."`
+}
+
+// RetainedBody is a body exactly as the provider sent it: a purchase document, or a response that was retained as evidence. Treat
+// it as data and never render it as a page.
+type RetainedBody struct {
+	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty if unknown." example:"application/xml"`
+	SHA256     string  `json:"sha256" doc:"Lowercase hex SHA-256 of the bytes." example:"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
+	BodyBase64 *string `json:"body_base64" doc:"The bytes in base64 (RFC 4648, section 4); null if they are withheld or were not retained."`
+	Withheld   bool    `json:"withheld" doc:"True if the bytes contain our credential; they are then sealed and never shown."`
+}

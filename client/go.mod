@@ -1,0 +1,3 @@
+module quittance/client
+
+go 1.26.0

@@ -1,0 +1,11 @@
+//go:build unix
+
+package main
+
+import (
+	"os/signal"
+	"syscall"
+)
+
+// ignoreFileSizeSignal lets a write beyond the file size limit fail like one on a full disk instead of ending the process.
+func ignoreFileSizeSignal() { signal.Ignore(syscall.SIGXFSZ) }

@@ -1,0 +1,4 @@
+package main
+
+// ignoreFileSizeSignal does nothing: Windows has no such signal.
+func ignoreFileSizeSignal() {}

@@ -1,0 +1,139 @@
+package account
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/internal/access"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// invited returns the secret of an invitation by the owner of a service's account.
+func invited(t *testing.T, s *Service, account store.Account, address string, role access.Role) string {
+	t.Helper()
+	tenant, err := s.DB.Tenant(t.Context(), account.ID)
+	must(t, err)
+	made, err := s.Invite(t.Context(), tenant, nil, address, role)
+	must(t, err)
+	link := made.Link("https://invoices.example/")
+	before, code, found := strings.Cut(link, "#")
+	if !found || before != "https://invoices.example/join" || !strings.HasPrefix(code, secret.InvitationPrefix) || len(code) != len(secret.InvitationPrefix)+43 {
+		t.Fatalf("link %s", link)
+	}
+	if !made.ExpiresAt.Equal(s.Now().Add(72 * time.Hour)) {
+		t.Errorf("expires at %s", made.ExpiresAt)
+	}
+	return code
+}
+
+// TestJoin checks that an invited person chooses a password once and logs in with it and the invited address, and that nothing else is
+// accepted as an invitation.
+func TestJoin(t *testing.T) {
+	s, db, account := newService(t)
+	ctx := t.Context()
+	code := invited(t, s, account, "  Books@Example.COM ", access.Accountant)
+	found, company, err := s.FindInvitation(ctx, home, code)
+	must(t, err)
+	if found.Email != "books@example.com" || found.Role != access.Accountant || company != account.Company {
+		t.Errorf("found %+v of %q", found, company)
+	}
+	for name, refused := range map[string]struct {
+		code, name, password string
+		want                 error
+	}{
+		"no code":           {"", "Books", chosen, ErrInvitation},
+		"another code":      {code[:len(code)-1] + "~", "Books", chosen, ErrInvitation},
+		"short password":    {code, "Books", "14 characters!", ErrPasswordLength},
+		"long password":     {code, "Books", strings.Repeat("ab", 129), ErrPasswordLength},
+		"invalid UTF-8":     {code, "Books", chosen + "\xff", ErrPasswordLength},
+		"common password":   {code, "Books", "aaaaaaaaaaaaaaaa", ErrCommonPassword},
+		"name of two lines": {code, "Books\nand more", chosen, ErrName},
+		"long name":         {code, strings.Repeat("n", 257), chosen, ErrName},
+	} {
+		if _, err := s.Join(ctx, home, refused.code, refused.name, refused.password); err == nil || err.Error() != refused.want.Error() {
+			t.Errorf("%s: %v, want %v", name, err, refused.want)
+		}
+	}
+	user, err := s.Join(ctx, home, code, "", chosen)
+	must(t, err)
+	if user.Email != "books@example.com" || user.Name != user.Email || user.Role != access.Accountant || user.PasswordChangeRequired {
+		t.Errorf("user %+v", user)
+	}
+	login, _, err := s.Login(ctx, home, Credentials{Email: "books@example.com", Password: chosen})
+	must(t, err)
+	session, err := db.Authenticate(ctx, secret.Digest(login.Token))
+	must(t, err)
+	if session.Role != access.Accountant || session.Account.ID != account.ID {
+		t.Errorf("session %+v", session)
+	}
+	_, err = s.Join(ctx, home, code, "", chosen)
+	wantErr(t, err, ErrInvitation)
+	_, _, err = s.FindInvitation(ctx, home, code)
+	wantErr(t, err, ErrInvitation)
+	// The secret of an invitation is no token, and a token is no invitation.
+	if _, err := db.Authenticate(ctx, secret.Digest(secret.New(code))); err == nil {
+		t.Error("an invitation authenticates")
+	}
+	for _, address := range []string{"", "@", "a@", "@b", "a b@c", "a@b\n", "a\x00@b", "plain"} {
+		if parsed, err := ParseEmail(address); err == nil && parsed != "a@b" {
+			t.Errorf("%q is the address %q", address, parsed)
+		}
+	}
+}
+
+// TestJoinWithForeignAddress checks that the address of another company's user cannot join, with the error of an unknown secret.
+func TestJoinWithForeignAddress(t *testing.T) {
+	s, _, _ := newService(t)
+	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
+	must(t, err)
+	code := invited(t, s, other, email, access.Owner)
+	_, err = s.Join(t.Context(), home, code, "Mallory", chosen)
+	wantErr(t, err, ErrInvitation)
+	if err.Error() != ErrInvitation.Error() {
+		t.Errorf("the error tells more: %v", err)
+	}
+	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password}) // the user is as before
+	must(t, err)
+}
+
+// TestInvitationLimits checks that wrong secrets are limited like logins, before any password is hashed, and that a right one is not
+// charged.
+func TestInvitationLimits(t *testing.T) {
+	s, db, account := newService(t)
+	ctx := t.Context()
+	code := invited(t, s, account, "books@example.com", access.Viewer)
+	hashes := counted(s.Hasher)
+	for range 2 * s.LoginRate {
+		_, _, err := s.FindInvitation(ctx, home, code)
+		must(t, err)
+	}
+	wantUsed(t, db, 0, "invitation", home)
+	for n := range s.LoginRate {
+		var err error
+		if n%2 == 0 {
+			_, err = s.Join(ctx, home, "qi_wrong", "", chosen)
+		} else {
+			_, _, err = s.FindInvitation(ctx, home, "qi_wrong")
+		}
+		wantErr(t, err, ErrInvitation)
+	}
+	for _, given := range []string{code, "qi_wrong"} {
+		if _, _, err := s.FindInvitation(ctx, home, given); !limited(err) {
+			t.Errorf("%v after too many wrong secrets", err)
+		}
+		if _, err := s.Join(ctx, home, given, "", chosen); !limited(err) {
+			t.Errorf("%v after too many wrong secrets", err)
+		}
+	}
+	if hashes.Load() != 0 {
+		t.Errorf("%d passwords were hashed", hashes.Load())
+	}
+	if _, err := s.Join(ctx, "192.0.2.9", code, "", chosen); err != nil {
+		t.Errorf("another source: %v", err)
+	}
+	s.LoginRate = 0 // disabled
+	_, _, err := s.FindInvitation(ctx, home, "qi_wrong")
+	wantErr(t, err, ErrInvitation)
+}

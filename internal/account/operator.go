@@ -1,0 +1,199 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// EnrolPath is the path of the page on which an operator enrols.
+const EnrolPath = "/enrol"
+
+// EnrolmentTTL is how long the link to that page can be used.
+const EnrolmentTTL = 72 * time.Hour
+
+// OperatorSessionTTL is how long a session of an operator lasts at most; see also [store.OperatorIdle].
+const OperatorSessionTTL = 8 * time.Hour
+
+// The errors of the enrolment of an operator.
+var (
+	// ErrEnrolment says that an enrolment link cannot be used. It does not say why.
+	ErrEnrolment = errors.New("the enrolment link cannot be used")
+	// ErrCode says that a code is not the one that the authenticator shows now.
+	ErrCode = errors.New("the code of the authenticator is wrong")
+)
+
+// Enrolment is an operator with a new enrolment link, whose secret is not stored.
+type Enrolment struct {
+	store.Operator
+	secret secret.Text
+}
+
+// Link returns the address that the operator opens: base, such as https://operators.example, and the page with the secret in the fragment,
+// which browsers do not send. An empty base gives a path.
+func (e Enrolment) Link(base string) string {
+	return strings.TrimSuffix(base, "/") + EnrolPath + "#" + e.secret.Reveal()
+}
+
+// AddOperator adds an operator and makes the enrolment link. The error is [ErrEmail], or [store.ErrExists] if there is an operator with the
+// address.
+func (s *Service) AddOperator(ctx context.Context, email string) (Enrolment, error) {
+	return s.makeLink(ctx, email, s.DB.AddOperator)
+}
+
+// ResetOperator removes what an operator logs in with and makes a new enrolment link. The error is [ErrEmail], or [store.ErrNotFound] if there
+// is no operator with the address.
+func (s *Service) ResetOperator(ctx context.Context, email string) (Enrolment, error) {
+	return s.makeLink(ctx, email, s.DB.ResetOperator)
+}
+
+func (s *Service) makeLink(ctx context.Context, email string, save func(context.Context, string, store.Enrolment) (store.Operator, error)) (Enrolment, error) {
+	email, err := ParseEmail(email)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	code, err := secret.NewEnrolment(s.Random)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	operator, err := save(ctx, email, store.Enrolment{Digest: secret.EnrolmentDigest(code), ExpiresAt: s.Now().Add(EnrolmentTTL).UTC().Truncate(time.Microsecond)})
+	return Enrolment{Operator: operator, secret: code}, err
+}
+
+// EnrollingOperator returns the operator with the secret of an enrolment link. The error is [*LimitedError] or [ErrEnrolment]; an unknown secret
+// counts towards the login limits of its source.
+func (s *Service) EnrollingOperator(ctx context.Context, from, code string) (store.Operator, error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return store.Operator{}, err
+	}
+	found, err := s.DB.EnrollingOperator(ctx, secret.EnrolmentDigest(secret.New(code)))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Operator{}, ErrEnrolment
+	}
+	return found, errors.Join(err, a.cancel(ctx))
+}
+
+// Enrol uses up an enrolment link: its operator gets a password and an authenticator with the given secret, which has shown a code. Enrol
+// returns the recovery codes, which are not stored. The error is [*LimitedError], [ErrEnrolment], [ErrCode], [ErrPasswordLength],
+// [ErrCommonPassword] or [ErrBusy].
+func (s *Service) Enrol(ctx context.Context, from, code, password string, shared secret.Text, shown string) ([]secret.Text, error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	digest := secret.EnrolmentDigest(secret.New(code))
+	operator, err := s.DB.EnrollingOperator(ctx, digest) // before any work for the password
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrEnrolment
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.cancel(ctx))
+	}
+	codes, err := a.enrol(ctx, digest, operator, password, shared, shown)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrEnrolment
+	}
+	return codes, errors.Join(err, a.cancel(ctx))
+}
+
+// enrol checks what an operator has typed and stores it.
+func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Operator, password string, shared secret.Text, shown string) ([]secret.Text, error) {
+	if err := checkNewPassword(password); err != nil {
+		return nil, err
+	}
+	step, valid := TOTPStep(shared, shown, a.Now(), 0)
+	if !valid {
+		return nil, ErrCode
+	}
+	hash, err := a.Hasher.Hash(ctx, a.turn, password)
+	if err != nil {
+		return nil, err
+	}
+	codes, recovery, err := a.newRecoveryCodes(operator.ID)
+	if err != nil {
+		return nil, err
+	}
+	with := store.OperatorFactors{PasswordHash: hash, TOTP: shared, Step: step, Recovery: recovery}
+	_, err = a.DB.EnrolOperator(ctx, digest, with)
+	return codes, err
+}
+
+// operatorLimits begins the name of an operator in the limits of logins. No e-mail address that a user types has this form after
+// [NormalizeEmail], so that nobody uses up the limits of an operator at the login of users.
+const operatorLimits = " operator "
+
+// StartOperatorSession checks the password of an operator and a code of the authenticator, or a recovery code, and creates a session. The
+// limits are those of [Service.Login], for operators apart; further codes are wrong after too many wrong ones. The error is [*LimitedError], [ErrInvalidCredentials] or [ErrBusy]. A
+// caller does not learn whether the address, the password or the code was wrong.
+func (s *Service) StartOperatorSession(ctx context.Context, from, email, password, code string) (secret.Text, time.Time, error) {
+	email = NormalizeEmail(email)
+	a, err := s.begin(ctx, from, operatorLimits+email)
+	if err != nil {
+		return secret.Text{}, time.Time{}, err
+	}
+	session, err := secret.NewOperatorSession(s.Random)
+	if err != nil {
+		return secret.Text{}, time.Time{}, errors.Join(fmt.Errorf("make a session: %w", err), a.cancel(ctx))
+	}
+	expires := s.Now().Add(OperatorSessionTTL).UTC().Truncate(time.Microsecond)
+	switch err := a.startOperator(ctx, email, password, code, secret.OperatorSessionDigest(session), expires); {
+	case errors.Is(err, ErrInvalidCredentials):
+		return secret.Text{}, time.Time{}, err
+	case err != nil:
+		return secret.Text{}, time.Time{}, errors.Join(err, a.refundCode(ctx), a.cancel(ctx))
+	}
+	return session, expires, errors.Join(a.refundCode(ctx), a.refundFailure(ctx, a.trustedSource()))
+}
+
+// startOperator compares the password, always and first, and then uses up the code.
+func (a *attempt) startOperator(ctx context.Context, email, password, code string, digest [32]byte, expires time.Time) error {
+	operator, err := a.DB.OperatorByEmail(ctx, email)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	right, err := a.Hasher.Matches(ctx, a.turn, operator.PasswordHash, password)
+	if err != nil {
+		return err
+	}
+	if !right || operator.DisabledAt != nil {
+		return ErrInvalidCredentials
+	}
+	a.codes, err = a.chargeCode(ctx, operator.ID, a.email)
+	if _, limited := errors.AsType[*LimitedError](err); limited {
+		return ErrInvalidCredentials // the error itself would tell that the password is right
+	}
+	if err != nil {
+		return err
+	}
+	factor, valid, err := a.factor(operator, code)
+	if err != nil {
+		return err
+	}
+	if !valid {
+		return ErrInvalidCredentials
+	}
+	err = a.DB.BeginOperatorSession(ctx, operator, factor, digest, expires)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCodeUsed) {
+		return ErrInvalidCredentials
+	}
+	return err
+}
+
+// factor returns what a code proves, and false if it proves nothing. Only the transaction of the login knows whether it was used before.
+func (a *attempt) factor(operator store.Operator, code string) (store.OperatorProof, bool, error) {
+	if recovery, valid := RecoveryDigest(operator.ID[:], code); valid {
+		return store.OperatorProof{Recovery: &recovery}, true, nil
+	}
+	shared, err := a.DB.OperatorTOTP(operator)
+	if err != nil || shared.IsZero() {
+		return store.OperatorProof{}, false, err
+	}
+	step, valid := TOTPStep(shared, code, a.Now(), operator.TOTPStep)
+	return store.OperatorProof{Step: step}, valid, nil
+}

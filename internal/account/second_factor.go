@@ -1,0 +1,290 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// The errors of second factors.
+var (
+	// ErrOTPRequired says that the password is right, and that the user has a second factor whose code is missing or wrong.
+	ErrOTPRequired = errors.New("the code of the second factor is missing or wrong")
+	// ErrWrongCode says that the code of a new authenticator app is wrong, or that none waits for its confirmation.
+	ErrWrongCode = errors.New("the code of the new authenticator app is wrong")
+	// ErrNoPendingLogin says that a login cannot be completed: it was completed before, or has expired.
+	ErrNoPendingLogin = errors.New("there is no login to complete")
+)
+
+const (
+	// codeRate is how many wrong codes an hour one user may give. A thief who knows the password has a chance of one in 30,000 a day to
+	// guess one: 240 attempts at three valid codes among a million, of which each is valid for 90 seconds.
+	codeRate = 10
+	// LoginTTL is how long the second factor of a login may take.
+	LoginTTL = 10 * time.Minute
+)
+
+// proveFactor compares a code with the second factor of a user who has given the right password. It returns nil if the user has none. The
+// error is [ErrOTPRequired], [*LimitedError] after too many wrong codes, or [store.ErrSuspended], which callers get without a code.
+func (a *attempt) proveFactor(ctx context.Context, user store.User, code string) (*store.FactorProof, error) {
+	factor, err := a.DB.SecondFactor(ctx, user)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch account, err := a.DB.Account(ctx, user.Account); {
+	case err != nil:
+		return nil, err
+	case account.Status != store.AccountActive:
+		return nil, store.ErrSuspended
+	}
+	if code == "" {
+		return nil, ErrOTPRequired
+	}
+	charged, err := a.chargeCode(ctx, user.ID, user.Email)
+	if err != nil {
+		return nil, err
+	}
+	proof := store.FactorProof{EnrolledAt: factor.EnrolledAt}
+	var right bool
+	if proof.Step, right = TOTPStep(factor.Secret, code, a.Now(), factor.LastStep); !right {
+		// Whether there is such a recovery code is known when it is used up.
+		if proof.Recovery, right = RecoveryDigest(user.ID[:], code); !right {
+			return nil, ErrOTPRequired
+		}
+	}
+	a.codes = charged
+	return &proof, nil
+}
+
+// chargeCode charges the limit of wrong codes of a person before a code is compared. email is that of [attempt] at the person's logins. Sources
+// that have recently completed a login of the person have limits of their own, so that a thief with the password does not lock the person out.
+func (a *attempt) chargeCode(ctx context.Context, person store.ID, email string) ([]store.LimitUsage, error) {
+	if a.LoginRate == 0 {
+		return nil, nil
+	}
+	parts := []string{"code", person.String()}
+	known, _, err := a.DB.LimitUsage(ctx, limitKey("trusted", a.from.String(), email))
+	if err != nil {
+		return nil, err
+	}
+	if known > 0 {
+		parts = append(parts, a.from.String())
+	}
+	charged, err := a.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(parts...), Max: codeRate, Window: failureWindow})
+	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+		limit := a.limitStatus(codeRate, exhausted.Usage)
+		limit.Remaining = 0
+		return nil, &LimitedError{Limit: limit}
+	}
+	return charged, err
+}
+
+// refundCode refunds the charge for a code that was right.
+func (a *attempt) refundCode(ctx context.Context) error {
+	if len(a.codes) == 0 {
+		return nil
+	}
+	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.codes)
+}
+
+// beginLogin stores a pending login for a user who has given the right password, and returns its secret, which binds it to a browser.
+func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans) (Login, error) {
+	pending, err := secret.NewLogin(a.Random)
+	if err != nil {
+		return Login{}, err
+	}
+	expires := a.Now().Add(LoginTTL).UTC().Truncate(time.Microsecond)
+	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means}, expires)
+	return Login{Pending: pending, Expires: expires}, err
+}
+
+// CompleteSession starts the session of a pending login with the code of the second factor. The error is [ErrNoPendingLogin],
+// [ErrOTPRequired], [*LimitedError] or [store.ErrSuspended].
+func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, code, userAgent string) (Login, error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return Login{}, err
+	}
+	digest := secret.LoginDigest(pending)
+	waiting, err := s.DB.PendingLogin(ctx, digest)
+	if errors.Is(err, store.ErrNotFound) {
+		return Login{}, ErrNoPendingLogin
+	}
+	if err != nil {
+		return Login{}, errors.Join(err, a.cancel(ctx))
+	}
+	a.email = waiting.User.Email
+	proof, err := a.proveFactor(ctx, waiting.User, code)
+	if err != nil {
+		return Login{}, err
+	}
+	token, err := secret.NewSession(s.Random)
+	if err != nil {
+		return Login{}, err
+	}
+	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
+	account, err := s.DB.CreateToken(ctx, waiting.User, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
+		Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
+	switch {
+	case errors.Is(err, store.ErrSecondFactor):
+		return Login{}, ErrOTPRequired
+	case errors.Is(err, store.ErrSessionEnded) || errors.Is(err, store.ErrNotFound):
+		return Login{}, ErrNoPendingLogin
+	case err != nil:
+		return Login{}, err
+	}
+	if err := errors.Join(a.refundCode(ctx), a.cancel(ctx)); err != nil {
+		return Login{}, err
+	}
+	if s.LoginRate > 0 {
+		err = s.DB.ReleaseLimits(context.WithoutCancel(ctx), nil, a.trustedSource())
+	}
+	return Login{Token: token, Expires: expires, User: waiting.User, Account: account}, err
+}
+
+// Enrollment is the secret of an authenticator app that waits for its confirmation.
+type Enrollment struct {
+	// Secret is in base32; Address is what the app reads from a QR code.
+	Secret, Address secret.Text
+}
+
+// BeginEnrollment makes the secret of an authenticator app for the user of a session. It replaces nothing until it is confirmed.
+func (s *Service) BeginEnrollment(ctx context.Context, session store.Session) (Enrollment, error) {
+	shared, err := NewTOTPSecret(s.Random)
+	if err != nil {
+		return Enrollment{}, err
+	}
+	if err := session.Tenant.BeginTOTP(ctx, session, shared); err != nil {
+		return Enrollment{}, err
+	}
+	return Enrollment{Secret: shared, Address: TOTPAddress(shared, session.Email)}, nil
+}
+
+// PendingEnrollment returns what [Service.BeginEnrollment] has returned within the last hour, or [store.ErrNotFound].
+func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) (Enrollment, error) {
+	shared, err := session.Tenant.PendingTOTP(ctx, session)
+	if err != nil {
+		return Enrollment{}, err
+	}
+	return Enrollment{Secret: shared, Address: TOTPAddress(shared, session.Email)}, nil
+}
+
+// ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the recovery codes, which
+// are stored as digests. otp is a code of the present second factor, if there is one. The error is [ErrWrongCode], [ErrOTPRequired] for a
+// wrong otp, [*LimitedError] or [store.ErrSessionEnded].
+func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code, otp string) ([]secret.Text, error) {
+	user, err := s.DB.User(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := session.Tenant.PendingTOTP(ctx, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, errors.Join(ErrWrongCode, a.cancel(ctx))
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.cancel(ctx))
+	}
+	step, right := TOTPStep(shared, code, s.Now(), 0)
+	if !right {
+		return nil, ErrWrongCode
+	}
+	proof, err := a.proveFactor(ctx, user, otp)
+	if err != nil {
+		return nil, err
+	}
+	codes, digests, err := s.newRecoveryCodes(user.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch err := session.Tenant.ConfirmTOTP(ctx, session, shared, step, digests, proof); {
+	case errors.Is(err, store.ErrSecondFactor):
+		return nil, ErrOTPRequired
+	case errors.Is(err, store.ErrNotFound):
+		return nil, ErrWrongCode
+	case err != nil:
+		return nil, err
+	}
+	return codes, errors.Join(a.refundCode(ctx), a.cancel(ctx))
+}
+
+// newRecoveryCodes returns new recovery codes of a person, and their digests.
+func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digests [][32]byte, err error) {
+	if codes, err = NewRecoveryCodes(s.Random); err != nil {
+		return nil, nil, err
+	}
+	for _, code := range codes {
+		digest, valid := RecoveryDigest(person[:], code.Reveal())
+		if !valid {
+			return nil, nil, fmt.Errorf("a new recovery code has another form than one")
+		}
+		digests = append(digests, digest)
+	}
+	return codes, digests, nil
+}
+
+// DisableSecondFactor removes the second factor of the user of a session, and ends the user's other sessions. Password and code count
+// towards the limits of a login. The error is [ErrWrongPassword], [ErrOTPRequired], [store.ErrNotFound] if there is no second factor,
+// [store.ErrFactorRequired] if the company requires one, [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
+func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password, otp string) (Limit, error) {
+	return s.withBothFactors(ctx, session, from, password, otp, func(_ store.User, proof *store.FactorProof) error {
+		return session.Tenant.DisableSecondFactor(ctx, session, proof)
+	})
+}
+
+// ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of [Service.DisableSecondFactor].
+func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password, otp string) (codes []secret.Text, limit Limit, err error) {
+	limit, err = s.withBothFactors(ctx, session, from, password, otp, func(user store.User, proof *store.FactorProof) error {
+		made, digests, err := s.newRecoveryCodes(user.ID)
+		if err != nil {
+			return err
+		}
+		codes = made
+		return session.Tenant.ReplaceRecoveryCodes(ctx, session, digests, proof)
+	})
+	return codes, limit, err
+}
+
+// withBothFactors does something that needs the password and the second factor of the user of a session, who has both.
+func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password, otp string, do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
+	user, err := s.DB.User(ctx, session)
+	if err != nil {
+		return Limit{}, err
+	}
+	a, err := s.begin(ctx, from, user.Email)
+	if err != nil {
+		return limitOf(err), err
+	}
+	a.turn = Turn{Holder: "company " + session.Account.ID.String(), Known: true}
+	right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, password)
+	if err != nil {
+		return a.limit, errors.Join(err, a.cancel(ctx))
+	}
+	if !right {
+		return a.limit, ErrWrongPassword
+	}
+	proof, err := a.proveFactor(ctx, user, otp)
+	if err == nil && proof == nil {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		err = do(user, proof)
+	}
+	switch {
+	case errors.Is(err, store.ErrSecondFactor):
+		err = ErrOTPRequired
+	case err == nil, errors.Is(err, store.ErrFactorRequired):
+		err = errors.Join(err, a.refundCode(ctx))
+	}
+	return a.limit, errors.Join(err, a.cancel(ctx))
+}

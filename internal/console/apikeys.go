@@ -1,0 +1,180 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+	"quittance/internal/view"
+)
+
+const apiKeysPath = "/api-keys"
+
+func apiKeyRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: apiKeysPath, needs: access.ManageKeys, serve: (*request).listAPIKeys},
+		{method: http.MethodGet, path: apiKeysPath + "/new", needs: access.ManageKeys, serve: (*request).showAPIKeyForm},
+		{method: http.MethodPost, path: apiKeysPath + "/new", needs: access.ManageKeys, serve: (*request).createAPIKey},
+		{method: http.MethodPost, path: apiKeysPath + "/{key}/revoke", needs: access.ManageKeys, serve: (*request).revokeAPIKey},
+	}
+}
+
+// apiKeyRows is a page of the list of API keys.
+type apiKeyRows struct {
+	Rows   []api.APIKey
+	Paging paging
+}
+
+func (req *request) listAPIKeys() error {
+	keys, err := req.session.Tenant.APIKeys(req.r.Context())
+	if err != nil {
+		return err
+	}
+	rows := apiKeyRows{Paging: req.paging()}
+	rows.Paging.Total = len(keys)
+	first, through := max(0, rows.Paging.First()-1), rows.Paging.Through()
+	for _, key := range keys[min(first, through):through] {
+		rows.Rows = append(rows.Rows, view.APIKey(key, req.Now()))
+	}
+	title, err := req.pages.messages.text("keys.title")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusOK, "api_keys", pageData{Title: title, Section: "keys", Body: rows, Export: newExportMenu(apiKeysPath, nil)})
+}
+
+// apiKeyForm is the form of a new API key.
+type apiKeyForm struct {
+	Name string
+	// Networks has a network on each line, Expires is a date or "".
+	Networks, Expires string
+	// Chosen holds the selected scopes.
+	Chosen map[access.Scope]bool
+	// Key identifies one use of the form, so that sending it twice creates one API key.
+	Key string
+	// Faults holds the error messages by field.
+	Faults map[string][]string
+}
+
+// Scopes returns the scopes that can be selected.
+func (apiKeyForm) Scopes() []access.Scope { return access.Scopes }
+
+func (req *request) showAPIKeyForm() error {
+	return req.respondAPIKeyForm(http.StatusOK, apiKeyForm{Chosen: map[access.Scope]bool{access.ScopeRead: true}})
+}
+
+// respondAPIKeyForm responds with the form, which gets a new key each time.
+func (req *request) respondAPIKeyForm(status int, form apiKeyForm) error {
+	var err error
+	if form.Key, err = req.newKey(); err != nil {
+		return err
+	}
+	title, err := req.pages.messages.text("keys.new")
+	if err != nil {
+		return err
+	}
+	return req.page(status, "api_key_form", pageData{Title: title, Section: "keys", Body: form})
+}
+
+// newAPIKeyPage is the view model of the page of a new API key. It is the only page that ever contains a key.
+type newAPIKeyPage struct {
+	api.APIKey
+	Secret string
+}
+
+// apiKeyRequests is the API's decoder of new API keys.
+var apiKeyRequests = strictjson.For[api.APIKeyRequest]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// readAPIKeyForm reads the form and validates it like the API. The request is for recognizing the same form.
+func (req *request) readAPIKeyForm() (form apiKeyForm, add store.NewAPIKey, request api.APIKeyRequest, err error) {
+	form = apiKeyForm{Name: strings.TrimSpace(req.form.Get("name")), Networks: strings.ReplaceAll(req.form.Get("networks"), "\r\n", "\n"), Expires: req.form.Get("expires"),
+		Chosen: map[access.Scope]bool{}, Faults: map[string][]string{}}
+	networks := strings.FieldsFunc(form.Networks, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
+	given := map[string]any{"name": form.Name, "scopes": append([]string{}, req.form["scopes"]...), "networks": networks}
+	if form.Expires != "" {
+		given["expires_at"] = form.Expires + "T00:00:00Z"
+	}
+	for _, scope := range req.form["scopes"] {
+		form.Chosen[access.Scope(scope)] = true
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return form, add, request, fmt.Errorf("console: form of an API key: %w", err)
+	}
+	value, err := strictjson.Parse(text)
+	if err != nil {
+		return form, add, request, fmt.Errorf("console: form of an API key: %w", err)
+	}
+	request, faults := apiKeyRequests.Decode(value)
+	add, more := account.ReadAPIKeyRequest(request, req.Now())
+	for path, of := range faults.With(more) {
+		for _, fault := range of {
+			field, message := path, fault.Message
+			if at, found := strings.CutPrefix(path, "networks["); found {
+				field = "networks"
+				if n, err := strconv.Atoi(strings.TrimSuffix(at, "]")); err == nil && n < len(networks) {
+					message = networks[n] + ": " + message
+				}
+			}
+			field, _, _ = strings.Cut(field, "[")
+			form.Faults[field] = append(form.Faults[field], message)
+		}
+	}
+	for _, messages := range form.Faults {
+		slices.Sort(messages) // in the same order each time
+	}
+	return form, add, request, nil
+}
+
+// createAPIKey creates an API key and shows it in the response itself. No other address shows it. Sending the form again leads to the
+// list.
+func (req *request) createAPIKey() error {
+	form, add, request, err := req.readAPIKeyForm()
+	if err != nil {
+		return err
+	}
+	if len(form.Faults) > 0 {
+		return req.respondAPIKeyForm(http.StatusUnprocessableEntity, form)
+	}
+	var made newAPIKeyPage
+	again, err := req.once(request, func(ctx context.Context, tenant *store.Tenant) (string, error) {
+		created, key, err := req.Accounts.CreateAPIKey(ctx, tenant, req.session, add)
+		made = newAPIKeyPage{APIKey: view.APIKey(created, req.Now()), Secret: key.Reveal()}
+		return created.ID.String(), err
+	})
+	switch {
+	case errors.Is(err, store.ErrLimit):
+		form.Faults["limit"] = []string{req.pages.messages.textOr("keys.limit", "")}
+		return req.respondAPIKeyForm(http.StatusConflict, form)
+	case err != nil:
+		return err
+	case again != "":
+		return req.redirect(withFlash(apiKeysPath, "good.key_made_before"))
+	}
+	title, err := req.pages.messages.text("keys.made")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusCreated, "new_api_key", pageData{Title: title, Section: "keys", Body: made})
+}
+
+func (req *request) revokeAPIKey() error {
+	id, err := req.id("key")
+	if err != nil {
+		return err
+	}
+	if _, err := req.session.Tenant.RevokeAPIKey(req.r.Context(), id); err != nil {
+		return err
+	}
+	return req.redirect(withFlash(apiKeysPath, "good.key_revoked"))
+}

@@ -1,0 +1,23 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/internal/store/audittest"
+)
+
+// TestPagesAreAudited checks that docs/audit.md says for every form and button which acts it leaves in the audit log, or why none.
+func TestPagesAreAudited(t *testing.T) {
+	t.Parallel()
+	var changing []string
+	for _, route := range routes() {
+		if route.method != http.MethodGet {
+			changing = append(changing, route.method+" "+route.path)
+		}
+	}
+	audittest.Read(t).WantDecisions(t, changing, func(operation string) bool {
+		return strings.Contains(operation, " /") && !strings.Contains(operation, " /api/") && !strings.HasPrefix(operation, http.MethodGet) && !strings.HasPrefix(operation, "operators ")
+	})
+}

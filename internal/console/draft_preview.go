@@ -1,0 +1,80 @@
+package console
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+
+	"quittance/client/api"
+	"quittance/internal/document"
+	"quittance/internal/view"
+)
+
+// The buttons that show the document that a form would become. They save nothing.
+const (
+	doPreview    = "preview"
+	doPreviewPDF = "preview-pdf"
+	doPreviewXML = "preview-xml"
+)
+
+// previewID is the identifier in the XML of a preview. No invoice has it.
+const previewID = "00000000-0000-0000-0000-000000000000"
+
+// previewForm repeats the form of a preview, so that its buttons can show the same document in other formats.
+type previewForm struct {
+	Action string
+	Fields []preservedField
+	// Format is the document format of the company's connection, or "".
+	Format string
+	// Faults and Needs are the paths of the fields that must be corrected or are required to submit.
+	Faults, Needs []string
+}
+
+// preview shows the document that a form would become. done is false for any other button.
+func (req *request) preview(checked *checkedForm, action string) (done bool, err error) {
+	do := req.form.Get("do")
+	if do != doPreview && do != doPreviewPDF && do != doPreviewXML {
+		return false, nil
+	}
+	if do == doPreview {
+		return true, req.respondPreview(checked, action)
+	}
+	if len(checked.faults) > 0 {
+		return true, &problem{status: http.StatusUnprocessableEntity, messageKey: "incomplete_document", cause: errFormFaults}
+	}
+	o, err := view.Preview(&req.session, &checked.draft, previewID, document.Profile(req.session.Account.Format))
+	if _, incomplete := errors.AsType[*document.IncompleteError](err); incomplete && do == doPreviewPDF {
+		o, err = view.Preview(&req.session, &checked.draft, previewID, "") // the pages need no document
+	}
+	switch {
+	case err != nil:
+		return true, pdfProblem(err)
+	case do == doPreviewPDF:
+		return true, req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
+	case o.XML == nil:
+		return true, &problem{status: http.StatusNotFound}
+	}
+	file := view.XMLFile(o.Number(), o.XML)
+	return true, req.sendFile(&file)
+}
+
+// respondPreview responds with the page of a document that is not stored.
+func (req *request) respondPreview(checked *checkedForm, action string) error {
+	fields := previewForm{Action: action, Format: req.session.Account.Format, Faults: checked.faultPaths(), Needs: checked.missing}
+	for _, name := range slices.Sorted(maps.Keys(req.form)) {
+		for _, value := range req.form[name] {
+			if name != "do" {
+				fields.Fields = append(fields.Fields, preservedField{name, value})
+			}
+		}
+	}
+	d := &checked.draft
+	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.pages.newShownDocument(d), Outcome: "draft",
+		At: req.Now(), Preview: &fields}
+	title, err := req.pages.messages.text("preview.title")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusOK, "print", pageData{Title: title, Section: "invoices", Body: p})
+}

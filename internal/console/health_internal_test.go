@@ -1,0 +1,26 @@
+package console
+
+import "testing"
+
+// TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived.
+func TestSubscriptionHealth(t *testing.T) {
+	messages, err := readCatalogue(tongues[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		health        subscriptionHealth
+		text, meaning string
+	}{
+		{subscriptionHealth{Active: true}, "No deliveries yet", "neutral"},
+		{subscriptionHealth{Active: true, Pending: 1}, "Pending", "waiting"},
+		{subscriptionHealth{Active: true, Delivered: 30}, "Delivering", "positive"},
+		{subscriptionHealth{Active: true, Delivered: 29, Undelivered: 1}, "Some failed", "waiting"},
+		{subscriptionHealth{Active: true, Undelivered: 29, Pending: 1}, "Failing", "negative"},
+		{subscriptionHealth{Delivered: 30}, "Deactivated", "neutral"},
+	} {
+		if got, err := messages.health(c.health); err != nil || got.Text != c.text || got.Meaning != c.meaning {
+			t.Errorf("%+v: %q with the meaning %s, %v", c.health, got.Text, got.Meaning, err)
+		}
+	}
+}

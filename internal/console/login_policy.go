@@ -1,0 +1,65 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+
+	"quittance/internal/access"
+	"quittance/internal/store"
+)
+
+const loginPolicyPath = usersPath + "/login-policy"
+
+func loginPolicyRoutes() []route {
+	return []route{{method: http.MethodPost, path: loginPolicyPath, needs: access.ManageUsers, serve: (*request).setLoginPolicy}}
+}
+
+// loginPolicyForm is the part of the page of people that says how they have to log in.
+type loginPolicyForm struct {
+	Policy string
+	// SignOn reports that there is single sign-on, BySignOn that the caller has logged in by it, and so may require it.
+	SignOn, BySignOn bool
+	// Factor reports that the caller has a second factor, and so may require one.
+	Factor bool
+}
+
+// Now returns the key of the present policy below "users.policy." in the messages.
+func (f loginPolicyForm) Now() string {
+	if f.Policy == string(store.LoginAny) && !f.SignOn {
+		return "password"
+	}
+	return f.Policy
+}
+
+// loginPolicy returns the form for a caller who has a second factor, or has none.
+func (req *request) loginPolicy(factor bool) loginPolicyForm {
+	return loginPolicyForm{Policy: string(req.session.Account.LoginPolicy), SignOn: req.SignOn != nil, BySignOn: req.session.Means == store.LoginBySingleSignOn, Factor: factor}
+}
+
+// setLoginPolicy requires a second factor or single sign-on, or allows passwords alone again.
+func (req *request) setLoginPolicy() error {
+	policy, done := store.LoginAny, "good.sso_not_required"
+	switch req.form.Get("policy") {
+	case string(store.LoginAny):
+		if req.session.Account.LoginPolicy == store.LoginSecondFactor {
+			done = "good.factor_not_required"
+		}
+	case string(store.LoginSecondFactor):
+		policy, done = store.LoginSecondFactor, "good.factor_required"
+	case string(store.LoginSingleSignOn):
+		policy, done = store.LoginSingleSignOn, "good.sso_required"
+	default:
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
+	err := req.session.Tenant.SetLoginPolicy(req.r.Context(), req.session, policy)
+	if errors.Is(err, store.ErrNotSignOn) {
+		return req.redirect(withFlash(usersPath, "bad.not_sso"))
+	}
+	if errors.Is(err, store.ErrNoFactor) {
+		return req.redirect(withFlash(usersPath, "bad.no_factor"))
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(withFlash(usersPath, done))
+}

@@ -1,0 +1,294 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+func overviewRoutes() []route {
+	return []route{{method: http.MethodGet, path: "/", needs: access.Read, serve: (*request).showOverview}}
+}
+
+// The overview is polled less often than lists, and its queue shows so many invoices and so many credit notes.
+const (
+	overviewPollInterval = 10 * time.Second
+	queuedInvoices       = 10
+	queuedCredits        = 5
+)
+
+// overviewPage is the view model of the first page.
+type overviewPage struct {
+	Part live
+	// MayWrite reports that the user may create invoices.
+	MayWrite bool
+}
+
+// overviewPart is the live part of the first page.
+type overviewPart struct {
+	// Empty reports that the company has no invoices.
+	Empty, MayWrite bool
+	Tiles           []tile
+	Queue           []queued
+	// More is how many invoices need attention that the queue does not show.
+	More  int
+	Chart overviewChart
+}
+
+// tile is the figure of one tab of the list of invoices, to which it leads.
+type tile struct {
+	Tab view.Tab
+	// Meaning is the style class, and Shape the icon.
+	Meaning, Shape string
+	Invoices       int
+	Sums           []*moneyView
+}
+
+// Path returns the address of the tab.
+func (t tile) Path() string { return "/invoices?tab=" + string(t.Tab) }
+
+// queued is one thing that needs a person.
+type queued struct {
+	// Kind is invoice, credit, subscription or connection.
+	Kind        string
+	Title, Path string
+	// Who is the recipient or a description, or "". Amount is nil if it has none.
+	Who    string
+	Amount *moneyView
+	Pills  []pill
+	// Since is when it began, or zero.
+	Since time.Time
+	// Quotes are the provider's own messages.
+	Quotes []string
+	// Step is the key of the next step below "overview.step.", and StepPath its address.
+	Step, StepPath string
+}
+
+func (req *request) showOverview() error {
+	ctx := req.r.Context()
+	found, err := view.Of(req.session.Tenant).Overview(ctx)
+	if err != nil {
+		return err
+	}
+	p := overviewPart{Empty: found.Tabs[view.TabAll].Invoices == 0, MayWrite: req.session.Permissions.Has(access.Write), Tiles: tiles(found.Tabs), Chart: newOverviewChart(found.Days)}
+	if err := req.fillQueue(ctx, &p, found.Tabs[view.TabAttention].Invoices); err != nil {
+		return err
+	}
+	announcement, err := req.pages.messages.plural("overview.attention", found.Tabs[view.TabAttention].Invoices)
+	if err != nil {
+		return err
+	}
+	part, err := req.livePart("overview", "overview", p, overviewPollInterval, announcement)
+	if err != nil {
+		return err
+	}
+	if req.isFragment() {
+		return req.respondLive("overview", part)
+	}
+	title, err := req.pages.messages.text("overview.title")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview", Body: overviewPage{part, p.MayWrite}})
+}
+
+// tiles returns the tiles, in their order.
+func tiles(counts map[view.Tab]view.TabCount) []tile {
+	out := []tile{
+		{Tab: view.TabAttention, Meaning: "negative", Shape: "bad"}, {Tab: view.TabInProgress, Meaning: "waiting", Shape: "wait"},
+		{Tab: view.TabAccepted, Meaning: "positive", Shape: "good"}, {Tab: view.TabDrafts, Shape: "draft"},
+	}
+	for n := range out {
+		count := counts[out[n].Tab]
+		out[n].Invoices = count.Invoices
+		if count.Invoices == 0 {
+			out[n].Meaning = ""
+		}
+		for _, sum := range count.Sums {
+			out[n].Sums = append(out[n].Sums, money(sum.Amount, sum.Currency))
+		}
+	}
+	return out
+}
+
+// fillQueue fills the queue: connections and subscriptions first, then the newest invoices and credit notes. attention is how many
+// invoices need attention.
+func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention int) error {
+	of := view.Of(req.session.Tenant)
+	invoices, err := of.Invoices(ctx, view.InvoiceFilter{Tab: view.TabAttention}, 1, queuedInvoices)
+	if err != nil {
+		return err
+	}
+	credits, err := of.AttentionCreditNotes(ctx, queuedCredits)
+	if err != nil {
+		return err
+	}
+	quotes, err := req.latestRemarks(ctx, invoices.Entries, credits)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(req.queueConnections(ctx, p), req.queueSubscriptions(ctx, p)); err != nil {
+		return err
+	}
+	for _, i := range invoices.Entries {
+		if i.Submission == nil {
+			continue // it was corrected since it was counted
+		}
+		item := queued{Kind: "invoice", Title: deref(i.Draft.InvoiceNumber), Path: "/invoices/" + i.ID.String(), Who: deref(i.Draft.RecipientName),
+			Amount: money(i.Draft.TotalAmount, i.Draft.Currency)}
+		item.StepPath = item.Path
+		if i.Submission.Correctable() && p.MayWrite {
+			item.Step, item.StepPath = "correct", item.Path+"/edit"
+		}
+		if err := req.describe(&item, i.Submission, quotes); err != nil {
+			return err
+		}
+		p.Queue = append(p.Queue, item)
+	}
+	p.More = max(0, attention-len(invoices.Entries))
+	for _, c := range credits {
+		if c.Submission == nil {
+			continue
+		}
+		item := queued{Kind: "credit", Title: c.Number, Path: "/credit-notes/" + c.ID.String(), Amount: money(c.Credit.Total, c.Currency)}
+		item.StepPath = item.Path
+		if err := req.describe(&item, c.Submission, quotes); err != nil {
+			return err
+		}
+		p.Queue = append(p.Queue, item)
+	}
+	return nil
+}
+
+// describe says why a submission needs a person.
+func (req *request) describe(item *queued, s *store.Submission, quotes map[store.ID][]string) error {
+	messages := req.pages.messages
+	item.Since, item.Quotes = s.AttemptedAt, quotes[s.ID]
+	if s.Outcome != api.OutcomeAcknowledged {
+		meaning, shape := "waiting", "unknown"
+		if s.Outcome.Rejected() {
+			meaning, shape = "negative", "bad"
+		}
+		item.Pills = append(item.Pills, pill{Meaning: meaning, Shape: shape, Text: messages.textOr("outcome."+string(s.Outcome), string(s.Outcome))})
+	}
+	for _, state := range stateViews(s.States) {
+		if state.Meaning != api.MeaningNegative {
+			continue
+		}
+		text, err := messages.text("overview.word", messages.textOr("state."+state.Dimension, state.Dimension), state.Value)
+		if err != nil {
+			return err
+		}
+		item.Pills = append(item.Pills, pill{Meaning: "negative", Shape: state.Shape(), Text: text, Tip: state.Value})
+		item.Since = s.Origins[invoice.Dimension(state.Dimension)].ReportedAt
+	}
+	if item.Step == "" {
+		item.Step = "review"
+	}
+	if s.Outcome == api.OutcomeUnknown {
+		item.Step = "watch"
+	}
+	return nil
+}
+
+// maxQuotes is how many messages the queue quotes of each response.
+const maxQuotes = 2
+
+// latestRemarks returns the provider's messages to people in its latest response about each submission.
+func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceRow, credits []store.CreditNoteRow) (map[store.ID][]string, error) {
+	var submissions []store.ID
+	for _, i := range invoices {
+		if i.Submission != nil {
+			submissions = append(submissions, i.Submission.ID)
+		}
+	}
+	for _, c := range credits {
+		if c.Submission != nil {
+			submissions = append(submissions, c.Submission.ID)
+		}
+	}
+	of := view.Of(req.session.Tenant)
+	latest, err := of.LatestResponses(ctx, submissions)
+	if err != nil {
+		return nil, err
+	}
+	evidence := make([]store.ID, 0, len(latest))
+	for _, id := range latest {
+		evidence = append(evidence, id)
+	}
+	bodies, err := of.EvidenceBodies(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
+	out := map[store.ID][]string{}
+	for submission, id := range latest {
+		for _, remark := range invoice.ReadRemarks(bodies[id]) {
+			text := remark.Text
+			if text == "" {
+				text = remark.Code
+			}
+			if remark.Code != invoice.Discovery && len(out[submission]) < maxQuotes && !slices.Contains(out[submission], text) {
+				out[submission] = append(out[submission], text)
+			}
+		}
+	}
+	return out, nil
+}
+
+// queueConnections adds the active connection if calls to its provider fail.
+func (req *request) queueConnections(ctx context.Context, p *overviewPart) error {
+	connections, err := req.DB.Connections(ctx, &req.session.Account.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range connections {
+		if c.State != store.ConnectionActive || c.FailingSince == nil {
+			continue
+		}
+		text, err := req.pages.messages.text("overview.connection.failing")
+		if err != nil {
+			return err
+		}
+		title, err := req.pages.messages.text("overview.connection")
+		if err != nil {
+			return err
+		}
+		p.Queue = append(p.Queue, queued{Kind: "connection", Title: title, Path: "/account", Who: c.Kind, Pills: []pill{{Meaning: "negative", Shape: "warn", Text: text, Tip: c.FailureReason}},
+			Since: *c.FailingSince, Step: "connection", StepPath: "/account"})
+	}
+	return nil
+}
+
+// queueSubscriptions adds the webhook subscriptions that need a person.
+func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) error {
+	troubled, err := view.Of(req.session.Tenant).TroubledSubscriptions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range troubled {
+		path := "/webhooks/" + s.ID.String()
+		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Since: s.FailingSince, Step: "deliveries", StepPath: path}
+		text, err := req.pages.messages.text("overview.subscription.failing")
+		if !s.Active {
+			item.Step = "subscription"
+			if s.DeactivatedAt != nil {
+				item.Since = *s.DeactivatedAt
+			}
+			text, err = req.pages.messages.text("overview.subscription.deactivated")
+		}
+		if err != nil {
+			return err
+		}
+		item.Pills = []pill{{Meaning: "negative", Shape: "warn", Text: text}}
+		p.Queue = append(p.Queue, item)
+	}
+	return nil
+}

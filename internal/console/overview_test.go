@@ -1,0 +1,91 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/store"
+)
+
+// TestOverview checks that the first page counts invoices where they are, quotes the provider, and offers one next step for each thing
+// that needs a person.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
+	page := v.get("/").body
+	for _, want := range []string{"No invoices yet", `href="/invoices/new"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of a new company without %q", want)
+		}
+	}
+	var made api.Invoice
+	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("DRAFT-1", "1"), &made)
+	accepted, rejected, refused := s.submitted(t, token, "OK-1", "1234567890"), s.submitted(t, token, "NO-1", "sandbox-rejected-validation"), s.submitted(t, token, "TAX-1", "sandbox-rejected-authority")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		page = v.get("/").body
+		if strings.Contains(page, "Tax authority: rejected") && tileFigure(page, "accepted") == "1" && tileFigure(page, "attention") == "2" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the states never arrive: %s", page)
+		}
+	}
+	for tab, want := range map[string]string{"attention": "2", "in_progress": "0", "accepted": "1", "drafts": "1"} {
+		if got := tileFigure(page, tab); got != want {
+			t.Errorf("tile %s shows %q, want %q", tab, got, want)
+		}
+	}
+	for _, want := range []string{"2,100.00", "The provider says:", `href="/invoices/` + rejected + `/edit">Correct and resend`, `href="/invoices/` + refused + `">Review`, `aria-current="page"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, accepted) {
+		t.Error("an accepted invoice is in the queue")
+	}
+	if got := v.get("/", "HX-Request", "true"); got.status != http.StatusOK || strings.Contains(got.body, "<html") || !strings.Contains(got.body, "Needs attention") {
+		t.Errorf("the live part: %d %s", got.status, got.body)
+	}
+}
+
+// tileFigure returns the number that a tile shows.
+func tileFigure(page, tab string) string {
+	found := regexp.MustCompile(`id="tile-` + tab + `".*?<span class="figure">([^<]*)<`).FindStringSubmatch(page)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// TestOverviewOfTrouble checks where an invoice is while its call is under way and its outcome unknown, and that the queue names a connection whose calls fail.
+func TestOverviewOfTrouble(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Second)
+	v, tenant := s.loggedIn(t), s.tenant(t)
+	created, err := tenant.CreateInvoice(t.Context(), draft("UNKNOWN-1", "1"))
+	must(t, err)
+	call, _, err := tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+	must(t, err)
+	if page := v.get("/").body; tileFigure(page, "in_progress") != "1" || tileFigure(page, "drafts") != "0" || !strings.Contains(page, "Nothing needs your attention.") {
+		t.Errorf("while the call is under way: %s", page)
+	}
+	_, err = call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
+		return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider", KeepLease: true}, nil
+	})
+	must(t, err)
+	page := v.get("/").body
+	for _, want := range []string{"Provider connection", "Calls fail", "time-out &lt;of&gt; the provider", `href="/account">Check connection`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	if got := tileFigure(page, "in_progress"); got != "1" {
+		t.Errorf("%q invoices are in progress, want the one of unknown outcome", got)
+	}
+}

@@ -1,0 +1,79 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+	"quittance/internal/submission"
+)
+
+// recipients is the API's decoder of look-ups.
+var recipients = strictjson.For[api.RecipientQuery]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// recipientNote is what a form says about its recipient.
+type recipientNote struct {
+	// Class and Icon are those of the note, and Text is what it says.
+	Class, Icon, Text string
+}
+
+// lookUpRecipient responds with what the provider says about the recipient in a form. It stores nothing.
+func (req *request) lookUpRecipient() error {
+	fields := readDraftForm(req.form).Fields
+	var query jsonObject
+	query.addText("scheme", fields["buyer_endpoint_scheme"])
+	query.addText("id", fields["recipient_network_id"])
+	body, err := strictjson.Parse(query.encoded())
+	if err != nil {
+		return &problem{status: http.StatusBadRequest, cause: err}
+	}
+	wanted, faults := recipients.Decode(body)
+	if len(faults.With(invoice.RecipientFaults(&wanted))) > 0 {
+		return req.respondRecipient(recipientOf, "incomplete")
+	}
+	found, err := req.Submissions.LookUpRecipient(req.r.Context(), req.session.Tenant, *wanted.Scheme, *wanted.ID)
+	accepted, own := strings.Join(found.Profiles, ", "), req.session.Account.Format
+	switch {
+	case errors.Is(err, store.ErrConnectionRequired):
+		return req.respondRecipient(flashOf, "connection")
+	case errors.Is(err, store.ErrNotApproved):
+		return req.respondRecipient(flashOf, "not_approved")
+	case errors.Is(err, submission.ErrBusy):
+		return req.respondRecipient(flashOf, "busy")
+	case err != nil:
+		return err
+	case found.Found == nil:
+		return req.respondRecipient(recipientOf, "unknown")
+	case !*found.Found:
+		return req.respondRecipient(recipientOf, "not_found")
+	case accepted == "":
+		return req.respondRecipient(recipientOf, "found")
+	case own != "" && !slices.Contains(found.Profiles, own):
+		return req.respondRecipient(recipientOf, "other_format", own, accepted)
+	}
+	return req.respondRecipient(recipientOf, "accepts", accepted)
+}
+
+// The families of the messages of a note.
+const (
+	recipientOf = "recipient."
+	flashOf     = "flash.bad."
+)
+
+// respondRecipient responds with the note of a message.
+func (req *request) respondRecipient(family, key string, values ...any) error {
+	text, err := req.pages.messages.text(family+key, values...)
+	if err != nil {
+		return err
+	}
+	note := recipientNote{Class: "warned", Icon: "warn", Text: text}
+	if key == "found" || key == "accepts" {
+		note.Class, note.Icon = "hint", "good"
+	}
+	return req.part("draft", "recipient", note)
+}

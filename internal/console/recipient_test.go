@@ -1,0 +1,71 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"quittance/internal/fakeprovider"
+	"quittance/internal/store"
+)
+
+// TestCheckRecipient checks what the form says about a recipient, for every answer of the provider.
+func TestCheckRecipient(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.loggedIn(t)
+	check := func(scheme, id, want string) {
+		t.Helper()
+		got := v.do(http.MethodPost, "/invoices/recipient", "buyer_endpoint_scheme="+scheme+"&recipient_network_id="+id, "HX-Request", "true")
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, "<html") || strings.Contains(got.body, "%!") {
+			t.Errorf("%s %s: %d %s, want %s", scheme, id, got.status, got.body, want)
+		}
+	}
+	check("0235", "1234567890", "has found this buyer, who accepts pint-ae, bis3.")
+	check("0235", "sandbox-receiver-not-found", "has not found this buyer")
+	check("0235", "sandbox-discovery-timed-out", "cannot say")
+	check("", "1234567890", "the value of the buyer’s ID first")
+	check("9999", "1234567890", "the value of the buyer’s ID first")
+	check("0235", "%FF", "the value of the buyer’s ID first")
+	must(t, s.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.DropBefore, Times: 1}))
+	check("0235", "1234567890", "cannot say")
+
+	id, err := store.ParseID(s.Info.AccountID)
+	must(t, err)
+	connections, err := s.DB().Connections(t.Context(), &id)
+	must(t, err)
+	for _, c := range connections {
+		_, err := s.DB().DisableConnection(t.Context(), c.ID)
+		must(t, err)
+	}
+	check("0235", "1234567890", "no active provider connection")
+	if n := s.count(t); n != 0 {
+		t.Errorf("%d invoices were stored", n)
+	}
+}
+
+// TestCheckRecipientInABrowser presses the button of the form, which needs scripts. The input is kept.
+func TestCheckRecipientInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	b := newBrowser(t, s.base)
+	b.login(s.email, s.password)
+	var note, kept string
+	b.do(chromedp.Navigate(s.base+"/invoices/new"), chromedp.WaitVisible("#look-up"),
+		chromedp.SendKeys(`[name="recipient_name"]`, "Palm"), chromedp.SetValue(`[name="buyer_endpoint_scheme"]`, "0235"), chromedp.SetValue(`[name="recipient_network_id"]`, "1234567890"),
+		chromedp.Click("#look-up"), chromedp.WaitVisible("#recipient p"), chromedp.Text("#recipient", &note), chromedp.Value(`[name="recipient_name"]`, &kept))
+	if !strings.Contains(note, "has found this buyer") || kept != "Palm" {
+		t.Errorf("note %q, name %q", note, kept)
+	}
+	b.do(chromedp.SendKeys(`[name="recipient_network_id"]`, "5"))
+	if b.until(`document.querySelector("#recipient").childElementCount === 0`); b.text("#recipient") != "" {
+		t.Error("the note is about another recipient")
+	}
+	b.wantQuiet("the form")
+}

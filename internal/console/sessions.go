@@ -1,0 +1,102 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+const sessionsPath = "/sessions"
+
+// sessionRecordRoutes are the lists of sessions: the own ones, and those of a colleague.
+func sessionRecordRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: sessionsPath, needs: access.OwnLogin, serve: (*request).listOwnSessions},
+		{method: http.MethodPost, path: sessionsPath + "/others/end", needs: access.OwnLogin, serve: (*request).endOtherSessions},
+		{method: http.MethodPost, path: sessionsPath + "/{session}/end", needs: access.OwnLogin, serve: (*request).endSession},
+		{method: http.MethodGet, path: usersPath + "/{user}/sessions", needs: access.ManageUsers, serve: (*request).listSessionsOfUser},
+	}
+}
+
+// sessionsPage is the view model of the sessions of one user. Own reports that it is the one who looks at the page.
+type sessionsPage struct {
+	User   store.User
+	Own    bool
+	Rows   []api.Session
+	Paging paging
+}
+
+func (req *request) listOwnSessions() error {
+	user, err := req.DB.User(req.r.Context(), req.session)
+	if err != nil {
+		return err
+	}
+	title, err := req.pages.messages.text("sessions.title")
+	if err != nil {
+		return err
+	}
+	return req.respondSessions(user, title, "account")
+}
+
+func (req *request) listSessionsOfUser() error {
+	id, err := req.id("user")
+	if err != nil {
+		return err
+	}
+	if id == req.session.User {
+		return req.redirect(sessionsPath)
+	}
+	user, err := req.session.Tenant.User(req.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	title, err := req.pages.messages.text("sessions.title.of")
+	if err != nil {
+		return err
+	}
+	return req.respondSessions(user, title, "users")
+}
+
+func (req *request) respondSessions(user store.User, title, section string) error {
+	p := sessionsPage{User: user, Own: user.ID == req.session.User, Paging: req.paging()}
+	records, total, err := req.session.Tenant.SessionRecords(req.r.Context(), user.ID, p.Paging.Page, p.Paging.PerPage)
+	if err != nil {
+		return err
+	}
+	p.Paging.Total = total
+	for _, record := range records {
+		p.Rows = append(p.Rows, view.Session(record, req.session))
+	}
+	return req.page(http.StatusOK, "sessions", pageData{Title: title, Section: section, Body: p})
+}
+
+// endSession ends a session and leads back to the list that has it. Somebody who ends the own present session is logged out.
+func (req *request) endSession() error {
+	id, err := req.id("session")
+	if err != nil {
+		return err
+	}
+	ended, err := req.session.Tenant.EndSession(req.r.Context(), req.session, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case ended.ID == req.session.RecordID():
+		http.SetCookie(req.w, req.cookie("", time.Time{}))
+		return req.redirect(withFlash("/login", "good.logged_out"))
+	case ended.User == req.session.User:
+		return req.redirect(withFlash(sessionsPath, "good.session_ended"))
+	}
+	return req.redirect(withFlash(usersPath+"/"+ended.User.String()+"/sessions", "good.session_ended"))
+}
+
+func (req *request) endOtherSessions() error {
+	if _, err := req.session.Tenant.EndOtherSessions(req.r.Context(), req.session); err != nil {
+		return err
+	}
+	return req.redirect(withFlash(sessionsPath, "good.sessions_ended"))
+}

@@ -1,0 +1,104 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"quittance/internal/access"
+	"quittance/internal/account"
+	"quittance/internal/sso"
+	"quittance/internal/store"
+)
+
+// signOnRoutes are the begin and the end of a login by single sign-on. Its end is a request of the provider's page: what it carries
+// counts only with the cookie of the browser that began the attempt.
+func signOnRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/login/sso", needs: access.Public, serve: (*request).beginSignOn},
+		{method: http.MethodGet, path: sso.CallbackPath, needs: access.Public, serve: (*request).endSignOn},
+	}
+}
+
+// signOnCookie returns the cookie of an attempt, with the prefix that binds it to this host; see [secureCookie]. Browsers send it with the
+// navigation back from the provider, which SameSite=Strict would prevent.
+func (c *Console) signOnCookie(value string) *http.Cookie {
+	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
+	cookie := &http.Cookie{Name: c.cookieName() + "-sso", Value: value, Path: "/", Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(sso.AttemptTTL / time.Second)}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	return cookie
+}
+
+// beginSignOn sends the browser to the provider.
+func (req *request) beginSignOn() error {
+	if req.SignOn == nil {
+		return &problem{status: http.StatusNotFound}
+	}
+	attempt, err := sso.NewAttempt(req.Random, req.Now(), req.next())
+	if err != nil {
+		return err
+	}
+	to, err := req.SignOn.Begin(attempt)
+	if err != nil {
+		return req.refuseSignOn(err)
+	}
+	http.SetCookie(req.w, req.signOnCookie(attempt.Cookie()))
+	return req.redirect(to)
+}
+
+// endSignOn starts a session for the person whom the provider has logged in, and redirects to the page that was requested before.
+func (req *request) endSignOn() error {
+	if req.SignOn == nil {
+		return &problem{status: http.StatusNotFound}
+	}
+	answer, err := req.signOnAnswer()
+	if err != nil {
+		return req.refuseSignOn(err) // and keep the cookie: the request may be a forged one, beside an attempt that goes on
+	}
+	http.SetCookie(req.w, req.signOnCookie(""))
+	ctx := req.r.Context()
+	started, err := req.Accounts.SignOn(ctx, req.source, req.r.UserAgent(), answer.Digest(), func(ctx context.Context) (sso.Identity, error) {
+		return req.SignOn.Identify(ctx, answer)
+	})
+	if err != nil {
+		return req.refuseSignOn(err)
+	}
+	if err := req.adopt(started); err != nil {
+		return err
+	}
+	return req.redirect(req.ownPage(answer.Next()))
+}
+
+// signOnAnswer returns the answer that the request has to an attempt of this browser. The error is [sso.ErrState].
+func (req *request) signOnAnswer() (sso.Answer, error) {
+	cookie, err := req.r.Cookie(req.signOnCookie("").Name)
+	if err != nil {
+		return sso.Answer{}, sso.ErrState
+	}
+	attempt, err := sso.ReadAttempt(cookie.Value)
+	if err != nil {
+		return sso.Answer{}, err
+	}
+	return attempt.Answer(req.r.URL.Query(), req.Now())
+}
+
+// refuseSignOn redirects to the login page, which says why nobody was logged in. The redirect removes what the provider sent from the
+// address.
+func (req *request) refuseSignOn(err error) error {
+	for _, known := range [...]struct {
+		err error
+		key string
+	}{
+		{sso.ErrUnavailable, "bad.sso_unavailable"}, {sso.ErrDenied, "bad.sso_denied"}, {sso.ErrInvalid, "bad.sso_invalid"}, {sso.ErrUnverified, "bad.sso_unverified"},
+		{sso.ErrState, "bad.sso_state"}, {account.ErrNoUser, "bad.sso_no_user"}, {store.ErrOtherSubject, "bad.sso_other"}, {store.ErrSuspended, "bad.sso_suspended"},
+	} {
+		if errors.Is(err, known.err) {
+			return req.redirect(withFlash("/login", known.key))
+		}
+	}
+	return err
+}

@@ -1,0 +1,225 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+const usersPath = "/users"
+
+func userRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: usersPath, needs: access.ManageUsers, serve: func(req *request) error { return req.respondUsers(http.StatusOK, inviteForm{}) }},
+		{method: http.MethodPost, path: usersPath + "/invitations", needs: access.ManageUsers, serve: (*request).inviteUser},
+		{method: http.MethodPost, path: usersPath + "/invitations/{invitation}/revoke", needs: access.ManageUsers, serve: (*request).revokeInvitation},
+		{method: http.MethodPost, path: usersPath + "/{user}/role", needs: access.ManageUsers, serve: (*request).changeRole},
+		{method: http.MethodPost, path: usersPath + "/{user}/disable", needs: access.ManageUsers, serve: func(req *request) error { return req.setActive(false) }},
+		{method: http.MethodPost, path: usersPath + "/{user}/second-factor/reset", needs: access.ManageUsers, serve: (*request).resetSecondFactor},
+		{method: http.MethodPost, path: usersPath + "/{user}/enable", needs: access.ManageUsers, serve: func(req *request) error { return req.setActive(true) }},
+		{method: http.MethodPost, path: usersPath + "/{user}/unlink", needs: access.ManageUsers, serve: (*request).unlinkUser},
+	}
+}
+
+// usersPage is the view model of the people of the company.
+type usersPage struct {
+	Users       []userRow
+	Paging      paging
+	Invitations []invitationRow
+	Invite      inviteForm
+	LoginPolicy loginPolicyForm
+}
+
+// Roles returns the roles that can be selected, the least first.
+func (usersPage) Roles() []access.Role {
+	return []access.Role{access.Viewer, access.Accountant, access.Developer, access.Owner}
+}
+
+// userRow is one user. Own reports that it is the one who has opened the page. LastLogin is zero for a user who never logged in.
+type userRow struct {
+	api.User
+	Own       bool
+	LastLogin time.Time
+	// Factor reports that the user has a second factor.
+	Factor bool
+}
+
+// invitationRow is one invitation. By is the address of the user who made it, or "" for an administrator.
+type invitationRow struct {
+	api.Invitation
+	By      string
+	Expired bool
+}
+
+// inviteForm is the form of an invitation.
+type inviteForm struct {
+	Email string
+	Role  access.Role
+	// Fault is the key of an error message below "users.invite.fault.", or "".
+	Fault string
+}
+
+func (req *request) respondUsers(status int, form inviteForm) error {
+	ctx, tenant := req.r.Context(), req.session.Tenant
+	p := usersPage{Paging: req.paging(), Invite: form}
+	if req.r.Method != http.MethodGet {
+		p.Paging.path = usersPath
+	}
+	if p.Invite.Role == "" {
+		p.Invite.Role = access.Viewer
+	}
+	users, total, err := tenant.Users(ctx, p.Paging.Page, p.Paging.PerPage)
+	if err != nil {
+		return err
+	}
+	p.Paging.Total = total
+	factors, err := tenant.UsersWithSecondFactor(ctx)
+	if err != nil {
+		return err
+	}
+	p.LoginPolicy = req.loginPolicy(factors[req.session.User])
+	addresses := map[store.ID]string{req.session.User: req.session.Email}
+	ids := make([]store.ID, len(users))
+	for n, u := range users {
+		ids[n] = u.ID
+	}
+	logins, err := view.Of(tenant).LastLogins(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		addresses[u.ID] = u.Email
+		p.Users = append(p.Users, userRow{view.User(u), u.ID == req.session.User, logins[u.ID], factors[u.ID]})
+	}
+	invitations, err := tenant.Invitations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range invitations {
+		row := invitationRow{Invitation: view.Invitation(i), Expired: !req.Now().Before(i.ExpiresAt)}
+		if i.InvitedBy != nil {
+			if row.By = addresses[*i.InvitedBy]; row.By == "" {
+				row.By = i.InvitedBy.String() // on another page of the list
+			}
+		}
+		p.Invitations = append(p.Invitations, row)
+	}
+	title, err := req.pages.messages.text("users.title")
+	if err != nil {
+		return err
+	}
+	return req.page(status, "users", pageData{Title: title, Section: "users", Body: p, Export: newExportMenu(usersPath, nil)})
+}
+
+// invitedPage is the view model of the page of a new invitation. It is the only page that ever contains a link.
+type invitedPage struct {
+	api.Invitation
+	URL string
+}
+
+// inviteUser makes an invitation and shows its link in the response itself. No other address shows it.
+func (req *request) inviteUser() error {
+	form := inviteForm{Email: req.form.Get("email"), Role: access.Role(req.form.Get("role"))}
+	if !form.Role.IsValid() {
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
+	made, err := req.Accounts.Invite(req.r.Context(), req.session.Tenant, &req.session, form.Email, form.Role)
+	for _, fault := range [...]struct {
+		err error
+		key string
+	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {store.ErrLimit, "limit"}} {
+		if errors.Is(err, fault.err) {
+			if form.Fault = fault.key; len(form.Email) > maxEmail {
+				form.Email = ""
+			}
+			return req.respondUsers(http.StatusUnprocessableEntity, form)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	title, err := req.pages.messages.text("users.invited")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusCreated, "invited", pageData{Title: title, Section: "users",
+		Body: invitedPage{Invitation: view.Invitation(made.Invitation), URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host))}})
+}
+
+func (req *request) revokeInvitation() error {
+	id, err := req.id("invitation")
+	if err != nil {
+		return err
+	}
+	if _, err := req.session.Tenant.RevokeInvitation(req.r.Context(), req.session, id); err != nil {
+		return err
+	}
+	return req.redirect(withFlash(usersPath, "good.invitation_revoked"))
+}
+
+func (req *request) changeRole() error {
+	role := access.Role(req.form.Get("role"))
+	if !role.IsValid() {
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
+	return req.changeUser("good.role_changed", func(now store.UserChange) store.UserChange {
+		now.Role = role
+		return now
+	})
+}
+
+func (req *request) setActive(active bool) error {
+	done := "good.user_disabled"
+	if active {
+		done = "good.user_enabled"
+	}
+	return req.changeUser(done, func(now store.UserChange) store.UserChange {
+		now.Active = active
+		return now
+	})
+}
+
+// unlinkUser ends the link of a user to a person at the OpenID provider.
+func (req *request) unlinkUser() error {
+	return req.changeUser("good.user_unlinked", func(now store.UserChange) store.UserChange {
+		now.Linked = false
+		return now
+	})
+}
+
+func (req *request) resetSecondFactor() error {
+	id, err := req.id("user")
+	if err != nil {
+		return err
+	}
+	if _, err := req.session.Tenant.ResetSecondFactor(req.r.Context(), req.session, id); err != nil {
+		return err
+	}
+	return req.redirect(withFlash(usersPath, "good.factor_reset"))
+}
+
+// changeUser changes the user that the path names, and redirects to the list with the notice done. A user who has given up the own right
+// to see the list gets the first page instead.
+func (req *request) changeUser(done string, change func(now store.UserChange) store.UserChange) error {
+	id, err := req.id("user")
+	if err != nil {
+		return err
+	}
+	changed, err := req.session.Tenant.ChangeUser(req.r.Context(), req.session, id, func(now store.UserChange) (store.UserChange, error) { return change(now), nil })
+	if errors.Is(err, store.ErrLastOwner) {
+		return req.redirect(withFlash(usersPath, "bad.last_owner"))
+	}
+	if err != nil {
+		return err
+	}
+	if id == req.session.User && !changed.Role.Permissions().Has(access.ManageUsers) {
+		return req.redirect(withFlash("/invoices", done))
+	}
+	return req.redirect(withFlash(usersPath, done))
+}

@@ -1,0 +1,46 @@
+package export_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"quittance/internal/export"
+	"quittance/internal/fairlimit"
+	"quittance/internal/store"
+	"quittance/internal/tabular"
+)
+
+// TestExportsAreBounded checks that a company can make two files at a time, and as many again when they are closed.
+func TestExportsAreBounded(t *testing.T) {
+	exporter := export.New(0)
+	empty := export.List{Name: "list", Columns: []tabular.Column{{Name: "text"}}, Rows: func(context.Context) (iter.Seq2[[]string, error], error) {
+		return func(func([]string, error) bool) {}, nil
+	}}
+	open := func(company store.ID) *export.File {
+		t.Helper()
+		file, err := exporter.Open(t.Context(), company, empty, tabular.XLSX)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	first, second := open(store.ID{1}), open(store.ID{1})
+	if _, err := exporter.Open(t.Context(), store.ID{1}, empty, tabular.CSV); !errors.Is(err, fairlimit.ErrFull) {
+		t.Errorf("the third file of a company: %v", err)
+	}
+	for _, file := range []*export.File{first, second, open(store.ID{2})} {
+		var out bytes.Buffer
+		if _, err := file.WriteTo(&out); err != nil || out.Len() == 0 {
+			t.Errorf("%d bytes: %v", out.Len(), err)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := open(store.ID{1}).Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,37 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// Lock waits for the exclusive lock of an open file. The lock ends when the file is closed or the process ends, however it ends.
+func Lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }
+
+// TryLock takes the lock of [Lock] without waiting. The error is [ErrLocked] if somebody else has it.
+func TryLock(file *os.File) error {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrLocked
+	}
+	return err
+}
+
+// SyncDirectory makes the names of the files in a directory durable.
+func SyncDirectory(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
+// grants none.
+func Grants(info fs.FileInfo, permissions fs.FileMode) bool {
+	return info.Mode().Perm()&permissions != 0
+}

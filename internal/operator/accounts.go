@@ -1,0 +1,159 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+func accountRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: accountsPath, serve: (*request).listAccounts},
+		{method: http.MethodGet, path: accountsPath + "/{account}", serve: (*request).showAccount},
+		{method: http.MethodPost, path: accountsPath + "/{account}/suspend", serve: func(req *request) error { return req.changeAccount((*store.DB).SuspendAccount, "good.suspended") }},
+		{method: http.MethodPost, path: accountsPath + "/{account}/reactivate", serve: func(req *request) error { return req.changeAccount((*store.DB).ReactivateAccount, "good.reactivated") }},
+		{method: http.MethodPost, path: accountsPath + "/{account}/api-keys/{key}/revoke", serve: (*request).revokeKey},
+	}
+}
+
+// accountsPage is the view model of the list of accounts.
+type accountsPage struct {
+	Search string
+	Rows   []store.AccountRow
+	// Next is the address of the next page, or "".
+	Next string
+}
+
+func (req *request) listAccounts() error {
+	query := req.r.URL.Query()
+	p := accountsPage{Search: searched(query.Get("q"))}
+	rows, err := req.DB.AccountList(req.r.Context(), p.Search, parsePosition(query.Get("after")), maxPerPage+1)
+	if err != nil {
+		return err
+	}
+	p.Rows = rows[:min(len(rows), maxPerPage)]
+	if more := len(rows) > maxPerPage; more {
+		p.Next = next(accountsPath, query, more, formatPosition(p.Rows[maxPerPage-1].Position()))
+	}
+	return req.show(http.StatusOK, "accounts", "op.accounts.title", page{Section: "accounts", Body: p})
+}
+
+// maxSearch is the number of bytes of the longest search.
+const maxSearch = 256
+
+// searched returns the text of a search. One that no row can contain finds nothing.
+func searched(text string) string {
+	text = text[:min(len(text), maxSearch)] // before the next line, because it may cut a character
+	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD"))
+}
+
+// accountPage is the view model of one account.
+type accountPage struct {
+	store.Account
+	Users       []store.User
+	Keys        []keyRow
+	Connections []connectionRow
+	// Change suspends or reactivates the account.
+	Change act
+}
+
+// keyRow is an API key of an account.
+type keyRow struct {
+	api.APIKey
+	// Revoke revokes the key; nil for one that has ended.
+	Revoke *act
+}
+
+func (req *request) showAccount() error {
+	id, err := req.id("account")
+	if err != nil {
+		return err
+	}
+	p := accountPage{}
+	if p.Account, err = req.DB.Account(req.r.Context(), id); err != nil {
+		return err
+	}
+	if p.Users, err = req.DB.Users(req.r.Context(), id); err != nil {
+		return err
+	}
+	if p.Keys, err = req.keys(id); err != nil {
+		return err
+	}
+	connections, err := req.DB.Connections(req.r.Context(), &id)
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(connections) {
+		p.Connections = append(p.Connections, connectionRow{Connection: c})
+	}
+	at := accountsPath + "/" + id.String()
+	p.Change = act{ID: "suspend", Path: at + "/suspend", Key: "suspend", Of: p.Company, Danger: true}
+	if p.Status != store.AccountActive {
+		p.Change = act{ID: "reactivate", Path: at + "/reactivate", Key: "reactivate", Of: p.Company}
+	}
+	return req.show(http.StatusOK, "account", "", page{Title: p.Company, Section: "accounts", Body: p})
+}
+
+// keys returns the API keys of an account, without their secrets.
+func (req *request) keys(id store.ID) (rows []keyRow, err error) {
+	tenant, err := req.DB.Tenant(req.r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := tenant.APIKeys(req.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		row := keyRow{APIKey: view.APIKey(key, req.Now())}
+		if row.State == api.APIKeyActive {
+			row.Revoke = &act{ID: "revoke-" + row.ID, Path: accountsPath + "/" + id.String() + "/api-keys/" + row.ID + "/revoke", Key: "revoke", Of: row.Name, Danger: true}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// changeAccount applies a function that the command line calls too.
+func (req *request) changeAccount(change func(*store.DB, context.Context, store.ID) error, notice string) error {
+	id, err := req.id("account")
+	if err != nil {
+		return err
+	}
+	ctx, _, err := req.because()
+	if err != nil {
+		return err
+	}
+	if err := change(req.DB, ctx, id); err != nil {
+		return err
+	}
+	return req.redirectWith(accountsPath+"/"+id.String(), notice)
+}
+
+func (req *request) revokeKey() error {
+	id, err := req.id("account")
+	if err != nil {
+		return err
+	}
+	key, err := req.id("key")
+	if err != nil {
+		return err
+	}
+	ctx, _, err := req.because()
+	if err != nil {
+		return err
+	}
+	tenant, err := req.DB.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	if _, err := tenant.RevokeAPIKey(ctx, key); err != nil {
+		return err
+	}
+	return req.redirectWith(accountsPath+"/"+id.String(), "good.revoked")
+}

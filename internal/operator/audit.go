@@ -1,0 +1,167 @@
+package operator
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// keysPage is the view model of the keys that seal secrets in the database.
+type keysPage struct {
+	Keys []sealingKey
+	// Servers are the running servers.
+	Servers []store.Server
+}
+
+// sealingKey is a key of the key file, without its material.
+type sealingKey struct {
+	secret.Key
+	// Recorded reports that the database knows the key.
+	Recorded bool
+}
+
+// listKeys shows the keys. They are changed with the command line, because they are in a file of the machine.
+func (req *request) listKeys() error {
+	p := keysPage{}
+	for _, key := range req.DB.Keys().List() {
+		recorded, err := req.DB.KeyRecorded(req.r.Context(), key.ID)
+		if err != nil {
+			return err
+		}
+		p.Keys = append(p.Keys, sealingKey{key, recorded})
+	}
+	var err error
+	if p.Servers, err = req.DB.Servers(req.r.Context()); err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, "sealing", "op.sealing.title", page{Section: "sealing", Body: p})
+}
+
+// auditPage is the view model of the audit log of all companies, newest first.
+type auditPage struct {
+	Filter auditFilter
+	// Acts are the names of all acts.
+	Acts []string
+	Rows []auditRow
+	Next string
+}
+
+// auditFilter is the filter as it was typed.
+type auditFilter struct{ Account, Actor, Act, From, To string }
+
+// Any reports that there is a filter.
+func (f auditFilter) Any() bool { return f != auditFilter{} }
+
+// auditRow is an entry with its company and its details.
+type auditRow struct {
+	store.AuditEntry
+	Company string
+	Details []auditDetail
+}
+
+type auditDetail struct{ Name, Value string }
+
+func (req *request) listAudit() error {
+	query := req.r.URL.Query()
+	typed := func(name string) string { return searched(query.Get(name)) }
+	p := auditPage{Acts: store.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"), typed("to")}}
+	filter, err := p.Filter.read()
+	if err != nil {
+		return err
+	}
+	found, err := req.DB.AuditPage(req.r.Context(), filter, parseAuditPosition(query.Get("after")))
+	if err != nil {
+		return err
+	}
+	if more := len(found) > maxPerPage; more {
+		found = found[:maxPerPage]
+		p.Next = next(auditPath, query, more, formatAuditPosition(found[maxPerPage-1].Position()))
+	}
+	var accounts []store.ID
+	for _, e := range found {
+		if e.Account != nil {
+			accounts = append(accounts, *e.Account)
+		}
+	}
+	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		row := auditRow{AuditEntry: e, Details: detailsOf(e)}
+		if e.Account != nil {
+			row.Company = companies[*e.Account]
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return req.show(http.StatusOK, "audit", "op.audit.title", page{Section: "audit", Body: p})
+}
+
+// read returns the filter for the store. A value that no entry can have is a bad request.
+func (f auditFilter) read() (store.AuditFilter, error) {
+	filter := store.AuditFilter{Actor: f.Actor, Act: f.Act, Limit: maxPerPage + 1}
+	if f.Account != "" {
+		id, err := store.ParseID(f.Account)
+		if err != nil || id.IsZero() {
+			return filter, &problem{status: http.StatusBadRequest, messageKey: "filter", cause: err}
+		}
+		filter.Account = &id
+	}
+	for _, day := range []struct {
+		text string
+		into *time.Time
+		days int
+	}{{f.From, &filter.Since, 0}, {f.To, &filter.Until, 1}} {
+		if day.text == "" {
+			continue
+		}
+		parsed, err := time.Parse(time.DateOnly, day.text)
+		if err != nil {
+			return filter, &problem{status: http.StatusBadRequest, messageKey: "filter", cause: err}
+		}
+		*day.into = parsed.AddDate(0, 0, day.days)
+	}
+	return filter, nil
+}
+
+// detailsOf returns the details of an entry in the order of their names. An altered entry is shown without details.
+func detailsOf(e store.AuditEntry) (out []auditDetail) {
+	var details map[string]string
+	if json.Unmarshal([]byte(e.Details), &details) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(details)) {
+		if name == "before" || name == "after" { // the whole profile of a company
+			continue
+		}
+		out = append(out, auditDetail{name, details[name]})
+	}
+	return out
+}
+
+// parseAuditPosition reads what [formatAuditPosition] wrote; anything else is the beginning of the list.
+func parseAuditPosition(text string) store.AuditPosition {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return store.AuditPosition{}
+	}
+	at, atErr := strconv.ParseInt(parts[0], 10, 64)
+	chain, chainErr := store.ParseID(parts[1])
+	ordinal, ordinalErr := strconv.ParseInt(parts[2], 10, 64)
+	if atErr != nil || chainErr != nil || ordinalErr != nil {
+		return store.AuditPosition{}
+	}
+	return store.AuditPosition{At: instant(at), Account: chain, Ordinal: ordinal}
+}
+
+// formatAuditPosition returns a position as a parameter of an address.
+func formatAuditPosition(p store.AuditPosition) string {
+	return strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.Account.String() + "." + strconv.FormatInt(p.Ordinal, 10)
+}

@@ -1,0 +1,104 @@
+package operator
+
+import (
+	"net/http"
+
+	"quittance/internal/store"
+)
+
+func deliveryRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: deliveriesPath, serve: (*request).listDeliveries},
+		{method: http.MethodPost, path: deliveriesPath + "/{account}/{delivery}/resend", serve: (*request).redeliver},
+	}
+}
+
+// deliveriesPage is the view model of the deliveries that did not arrive, newest first, and of the subscriptions that they were for.
+type deliveriesPage struct {
+	Subscriptions []failingRow
+	Rows          []deliveryRow
+	Next          string
+}
+
+// failingRow is a subscription with its company.
+type failingRow struct {
+	store.FailingSubscription
+	Company string
+}
+
+// deliveryRow is a delivery with its company.
+type deliveryRow struct {
+	store.AccountDelivery
+	Company string
+	// Resend starts the delivery again; nil if its subscription is not active any more.
+	Resend *act
+}
+
+func (req *request) listDeliveries() error {
+	query := req.r.URL.Query()
+	after, err := store.ParseID(query.Get("after"))
+	if err != nil {
+		after = store.ID{} // the first page
+	}
+	found, err := req.DB.UndeliveredDeliveries(req.r.Context(), after, maxPerPage+1)
+	if err != nil {
+		return err
+	}
+	var failing []store.FailingSubscription
+	if after.IsZero() {
+		if failing, err = req.DB.FailingSubscriptions(req.r.Context()); err != nil {
+			return err
+		}
+	}
+	p := deliveriesPage{}
+	if more := len(found) > maxPerPage; more {
+		found = found[:maxPerPage]
+		p.Next = next(deliveriesPath, query, more, found[maxPerPage-1].ID.String())
+	}
+	var accounts []store.ID
+	for _, d := range found {
+		accounts = append(accounts, d.Account)
+	}
+	for _, s := range failing {
+		accounts = append(accounts, s.Account)
+	}
+	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		row := deliveryRow{AccountDelivery: d, Company: companies[d.Account]}
+		if d.Active {
+			row.Resend = &act{ID: "resend-" + d.ID.String(), Path: deliveriesPath + "/" + d.Account.String() + "/" + d.ID.String() + "/resend", Key: "redeliver", Of: row.Company}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	for _, s := range failing {
+		p.Subscriptions = append(p.Subscriptions, failingRow{s, companies[s.Account]})
+	}
+	return req.show(http.StatusOK, "deliveries", "op.deliveries.title", page{Section: "deliveries", Body: p})
+}
+
+// redeliver starts a delivery again, as its company can.
+func (req *request) redeliver() error {
+	account, err := req.id("account")
+	if err != nil {
+		return err
+	}
+	delivery, err := req.id("delivery")
+	if err != nil {
+		return err
+	}
+	ctx, _, err := req.because()
+	if err != nil {
+		return err
+	}
+	tenant, err := req.DB.Tenant(ctx, account)
+	if err != nil {
+		return err
+	}
+	if _, err := tenant.Redeliver(ctx, delivery); err != nil {
+		return err
+	}
+	return req.redirectWith(deliveriesPath, "good.redelivered")
+}

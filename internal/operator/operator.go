@@ -1,0 +1,162 @@
+// Package operator serves the pages on which the people of the owner of the service see the accounts of all companies and decide what
+// companies cannot decide themselves. It has a listener of its own.
+//
+// Its invariants: nothing but the pages for the login and the enrolment is shown without the session of an operator, which needs a password and
+// a second factor; such a session is a type of its own, which no page of the console accepts, and no session of a user is accepted here; every
+// act has a reason, is recorded in the audit log as that of the operator, and is done by the function that the command line calls; no page
+// shows a credential, a secret or more of an invoice than a decision needs.
+//
+// Start reading at [New] and [Pages.ServeHTTP], then routes in routes.go. The pages have the layout, the components and the assets of the console
+// ([console.Design]); their own texts are in messages/en.json.
+package operator
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/account"
+	"quittance/internal/console"
+	"quittance/internal/router"
+	"quittance/internal/source"
+	"quittance/internal/store"
+)
+
+//go:embed templates/*.html messages/en.json
+var files embed.FS
+
+// Config configures the pages.
+type Config struct {
+	DB       *store.DB
+	Accounts *account.Service
+	// Random is the source of secrets.
+	Random io.Reader
+	// Now is the clock.
+	Now func() time.Time
+	// Environment is local, sandbox or production, and Version the release of this binary.
+	Environment, Version string
+	// Secure reports that browsers use TLS to reach this server or a proxy in front of it.
+	Secure bool
+	// TrustedProxies are the peers whose X-Forwarded-For header is trusted.
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+}
+
+// maxRequests is the number of requests that are served at a time. Operators are few.
+const maxRequests = 32
+
+// Pages serves the pages. It is safe for concurrent use.
+type Pages struct {
+	Config
+	design  *console.Design
+	router  *router.Router[route]
+	origins *http.CrossOriginProtection
+	slots   chan struct{}
+}
+
+// New returns the pages. It fails when a template or a message cannot be read.
+func New(config Config) (*Pages, error) {
+	design, err := console.NewDesign(files)
+	if err != nil {
+		return nil, err
+	}
+	return &Pages{Config: config, design: design, origins: http.NewCrossOriginProtection(), slots: make(chan struct{}, maxRequests),
+		router: router.New(routes(), func(r *route) (method, path string) { return r.method, r.path })}, nil
+}
+
+// The time-outs and bounds of the listener.
+const (
+	readTimeout    = 10 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+	maxForm        = 64 << 10
+)
+
+// Server returns the HTTP server of the pages.
+func (p *Pages) Server() *http.Server {
+	return &http.Server{Handler: p, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(p.Log.Handler(), slog.LevelWarn)}
+}
+
+// ServeHTTP responds to one request.
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.design.ServeAsset(w, r) {
+		return
+	}
+	begun := p.Now()
+	req := &request{Pages: p, w: w, r: r, source: source.OfRequest(r, p.TrustedProxies)}
+	console.SecureHeaders(w.Header())
+	err := req.serve()
+	attributes := []any{"method", r.Method, "route", req.route, "status", req.status, "duration", p.Now().Sub(begun), "operator", req.session.Email, "source", req.source,
+		"request_id", w.Header().Get(api.HeaderRequestID)}
+	if err != nil {
+		p.Log.ErrorContext(r.Context(), "operator request", append(attributes, "error", err)...)
+		return
+	}
+	p.Log.InfoContext(r.Context(), "operator request", attributes...)
+}
+
+// serve runs a request and responds with its error. A panic fails only this request. It returns internal errors, for the log.
+func (req *request) serve() (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = req.respondError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	id, err := req.DB.NewID()
+	if err != nil {
+		return req.respondError(err)
+	}
+	req.w.Header().Set(api.HeaderRequestID, id.String())
+	select {
+	case req.slots <- struct{}{}:
+		defer func() { <-req.slots }()
+	default:
+		return req.respondError(&problem{status: http.StatusServiceUnavailable})
+	}
+	if err := req.dispatch(); err != nil {
+		return req.respondError(err)
+	}
+	return nil
+}
+
+// dispatch rejects, in this order: forms of other sites, callers who are not logged in, whatever they ask for, and unknown routes.
+func (req *request) dispatch() error {
+	if err := req.origins.Check(req.r); err != nil {
+		return &problem{status: http.StatusForbidden, cause: err}
+	}
+	if err := req.authenticate(); err != nil {
+		return err
+	}
+	req.r = req.r.WithContext(store.WithActor(req.r.Context(), req.session.Actor(req.source, req.w.Header().Get(api.HeaderRequestID))))
+	found, values, allowed := req.router.Find(req.r.Method, req.r.URL.EscapedPath())
+	if !req.loggedIn() && (found == nil || !found.public) {
+		return req.redirect(loginPath)
+	}
+	switch {
+	case found == nil && len(allowed) > 0:
+		return &problem{status: http.StatusMethodNotAllowed}
+	case found == nil:
+		return &problem{status: http.StatusNotFound}
+	}
+	req.route, req.values = found.path, values
+	if req.r.Method == http.MethodPost {
+		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
+		if err := req.r.ParseForm(); err != nil {
+			status := http.StatusBadRequest
+			if _, large := errors.AsType[*http.MaxBytesError](err); large {
+				status = http.StatusRequestEntityTooLarge
+			}
+			return &problem{status: status, cause: err}
+		}
+	}
+	return found.serve(req)
+}

@@ -1,0 +1,340 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/client/api"
+	"quittance/internal/document"
+	"quittance/internal/invoice"
+	"quittance/internal/ubl"
+)
+
+// EInvoiceBE speaks the API of e-invoice.be, as its OpenAPI description 1.1.0 has it (docs/providers/e-invoice-be.md).
+//
+// A document is sent in two steps. Creating it makes a draft, which the provider never sends by itself; sending names the draft by the
+// identifier that the provider gave it. So a draft whose creation got no response is at most an unused draft, and a document is sent
+// only under an identifier that was recorded before.
+type EInvoiceBE struct {
+	*client
+	sendOnly
+}
+
+var _ Adapter = (*EInvoiceBE)(nil)
+
+// NewEInvoiceBE returns an adapter and opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
+func NewEInvoiceBE(config Config) (*EInvoiceBE, error) {
+	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized) // components.securitySchemes: HTTPBearer
+	if err != nil {
+		return nil, err
+	}
+	return &EInvoiceBE{client: c}, nil
+}
+
+// describeEInvoiceBE returns the description of the adapter.
+func describeEInvoiceBE() Description {
+	return Description{
+		Kind: "e-invoice-be", Summary: "The Peppol access point e-invoice.be.",
+		Profiles: []document.Profile{document.BIS3}, RequiresProfile: true, Currencies: strings.Fields(eInvoiceBECurrencies),
+		CreditNotes: true, Recipients: true,
+		Lookup: "GET /api/documents/{id} once the provider's identifier is known; before that the drafts and the outbox, searched for the one document " +
+			"with the same number, type, date, currency, total and receiver.",
+		Vocabularies: func() []invoice.Vocabulary { return []invoice.Vocabulary{eInvoiceBEVocabulary()} },
+		Open:         func(config Config) (Adapter, error) { return NewEInvoiceBE(config) },
+	}
+}
+
+// eInvoiceBECurrencies are the values of the schema CurrencyCode. A response about a document in another currency could not be
+// written.
+const eInvoiceBECurrencies = "EUR USD GBP JPY CHF CAD AUD NZD CNY INR SEK NOK DKK SGD HKD"
+
+// eInvoiceBEVocabulary returns the table of the schema DocumentResponse, which create, send and get return. The states are those of the
+// schema DocumentState. Their meaning is published in skills/peppol-cli/references/documents.md of the provider's repository
+// e-invoice-be/peppol-cli, and their order in https://docs.e-invoice.be/api-reference/schemas/document. Both are quoted below.
+func eInvoiceBEVocabulary() invoice.Vocabulary {
+	return invoice.Vocabulary{
+		Name:              "e-invoice-be/document/1",
+		ProviderReference: "/id",
+		Status:            "/state",
+		Statuses: map[string]invoice.Status{
+			"DRAFT":   invoice.Unsent,     // "Created, not yet sent"
+			"TRANSIT": invoice.Processing, // "Being delivered via Peppol"
+			"SENT":    invoice.Accepted,   // "Successfully delivered"
+			// "Delivery failed". "Documents in TRANSIT state use an exponential backoff retry strategy over 24 hours before
+			// transitioning to FAILED." Only another call to send would deliver it, and this adapter makes none.
+			"FAILED": invoice.Rejected,
+			// RECEIVED is "Received from another participant": no state of a document that we sent.
+		},
+		ProviderInvoice: invoice.StatePointers{
+			Value: "/state",
+			// FAILED is not terminal: "Documents in FAILED state can be retried by calling POST /api/documents/{id}/send again, which will
+			// transition them back to TRANSIT". Somebody may do that in the provider's own application.
+			TerminalValues: []string{"SENT"},
+			Meanings: map[string]api.Meaning{
+				"DRAFT": api.MeaningWaiting, "TRANSIT": api.MeaningWaiting, "SENT": api.MeaningPositive, "FAILED": api.MeaningNegative,
+			},
+		},
+	}
+}
+
+// Profile implements [Adapter]. The provider does not know our references, and sends a draft once: send returns "405 Method Not Allowed:
+// Document is not in draft state".
+func (e *EInvoiceBE) Profile() Profile {
+	return Profile{Vocabulary: eInvoiceBEVocabulary(), Steps: 3, QueriesByContent: true, GuardsSend: true, EchoesCredential: e.containsCredential}
+}
+
+// Submit implements [Adapter]: it creates the document, or validates and sends the one that was created.
+func (e *EInvoiceBE) Submit(ctx context.Context, doc Document) Response {
+	sent, err := readSentUBL(doc.Reference, doc.Body)
+	if err != nil || !isHeaderToken(doc.Reference) {
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	if doc.ProviderReference == "" {
+		return e.create(ctx, doc.Reference, sent)
+	}
+	return e.send(ctx, doc.ProviderReference, sent)
+}
+
+// create makes POST /api/documents/ubl. 415, "UBL file is not valid or empty", is the only status beside 401 that the description gives
+// before a document is created. 422 is "Invalid response data", which may follow the creation. 403 and 429 are not described, but the
+// document is not sent all the same: it would be a draft without use.
+func (e *EInvoiceBE) create(ctx context.Context, reference string, sent *sentUBL) Response {
+	body, contentType, err := formFile(reference+".xml", sent.text)
+	if err != nil {
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
+	}
+	call := postCall("/api/documents/ubl", http.StatusCreated)
+	call.body, call.contentType = body, contentType
+	call.refuses = func(status int, body []byte) bool {
+		return status == http.StatusForbidden || status == http.StatusTooManyRequests || status == http.StatusUnsupportedMediaType && isError(body)
+	}
+	response := e.do(ctx, call)
+	if response.Kind == Complete {
+		response.Next = NextSubmit
+	}
+	return response
+}
+
+// send makes POST /api/documents/{id}/validate, and POST /api/documents/{id}/send if the provider finds the document valid. The
+// provider asks for this order: send returns "400 Bad Request: Document UBL is not validated yet".
+func (e *EInvoiceBE) send(ctx context.Context, id string, sent *sentUBL) Response {
+	call := postCall("/api/documents/"+escapeSegment(id)+"/validate", http.StatusOK)
+	// Validating sends nothing, whatever it returns.
+	call.refuses = func(status int, _ []byte) bool { return status != http.StatusOK }
+	validated := e.do(ctx, call)
+	if validated.Kind != Complete {
+		return validated
+	}
+	var validation struct {
+		IsValid *bool `json:"is_valid"`
+	}
+	if err := json.Unmarshal(validated.Body, &validation); err != nil || validation.IsValid == nil {
+		validated.Kind, validated.ErrorClass = Ambiguous, ClassProtocol
+		return validated
+	}
+	if !*validation.IsValid {
+		validated.Kind = Refused
+		return validated
+	}
+	call = postCall("/api/documents/"+escapeSegment(id)+"/send", http.StatusOK)
+	// "By default, the sender and receiver Peppol IDs are derived from the company (tax) IDs in the document, regardless of whether the
+	// document was created from a UBL with a different endpoint ID."
+	call.query = url.Values{"sender_peppol_scheme": {sent.sender.Scheme}, "sender_peppol_id": {sent.sender.ID},
+		"receiver_peppol_scheme": {sent.receiver.Scheme}, "receiver_peppol_id": {sent.receiver.ID}}.Encode()
+	call.refuses = sendRefuses
+	response := e.do(ctx, call).after(validated)
+	if response.HTTPStatus == http.StatusMethodNotAllowed && response.ErrorClass == ClassNone && isError(response.Body) {
+		// "Document is not in draft state": an earlier call has sent it.
+		response.Kind, response.Next = Inconclusive, NextStatus
+	}
+	return response
+}
+
+// sendRefuses reports whether the description of send says of a status that the document is not sent:
+//
+//	400  Bad Request: Document UBL is not validated yet or missing Peppol information
+//	404  Not Found: Document with the specified ID doesn't exist
+//	406  Not Acceptable: Document can not be validated as valid UBL document
+//	409  Conflict: Document is not allowed to send from the given Peppol ID
+//	422  Validation Error (of the parameters, before the operation begins: the schema is HTTPValidationError)
+func sendRefuses(status int, body []byte) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusNotAcceptable, http.StatusConflict, http.StatusUnprocessableEntity:
+		return isError(body)
+	}
+	return false
+}
+
+// Status implements [Adapter] by GET /api/documents/{id}, for which it first searches if the identifier is not known.
+func (e *EInvoiceBE) Status(ctx context.Context, query Query) Response {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	if query.ProviderReference != "" {
+		return e.get(ctx, query.ProviderReference)
+	}
+	sent, err := readSentUBL(query.Reference, query.Body)
+	if err != nil {
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
+	}
+	return e.find(ctx, sent)
+}
+
+// get makes GET /api/documents/{id}.
+func (e *EInvoiceBE) get(ctx context.Context, id string) Response {
+	call := getCall("/api/documents/" + escapeSegment(id))
+	call.saysUnknown = func(status int, body []byte) bool {
+		// A server of this kind says "Not Found" about an address that it does not have. That is no word about the document.
+		detail := errorDetail(body)
+		return status == http.StatusNotFound && detail != "" && detail != http.StatusText(http.StatusNotFound)
+	}
+	response := e.do(ctx, call)
+	var found struct {
+		State string `json:"state"`
+	}
+	// SENT is the last word that the provider has about a document.
+	response.Settled = response.Kind == Complete && json.Unmarshal(response.Body, &found) == nil && found.State == "SENT"
+	return response
+}
+
+// billingInvoice is the Peppol document type identifier of an invoice in BIS Billing 3.0, as the schema SupportedDocumentType shows it.
+// Some texts of the provider put the scheme before it.
+const billingInvoice = "urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##" +
+	"urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0::2.1"
+
+// Recipient implements [Adapter] by GET /api/validate/peppol-id, whose is_valid says "Whether the Peppol ID is valid and registered in
+// the Peppol network". The operation GET /api/lookup has no such field: its status is that of the query.
+func (e *EInvoiceBE) Recipient(ctx context.Context, participant Participant) (Recipient, Response) {
+	call := getCall("/api/validate/peppol-id")
+	call.query = url.Values{"peppol_id": {participant.Scheme + ":" + participant.ID}}.Encode()
+	response := e.do(ctx, call)
+	if response.Kind != Complete {
+		return Recipient{}, response
+	}
+	var validation struct {
+		IsValid       *bool    `json:"is_valid"`
+		DocumentTypes []string `json:"supported_document_types"`
+	}
+	if err := json.Unmarshal(response.Body, &validation); err != nil || validation.IsValid == nil {
+		response.Kind, response.ErrorClass = Ambiguous, ClassProtocol
+		return Recipient{}, response
+	}
+	recipient := Recipient{Found: validation.IsValid}
+	for _, identifier := range validation.DocumentTypes {
+		if _, value, ok := strings.Cut("::"+identifier, "::urn:"); ok && "urn:"+value == billingInvoice && *recipient.Found {
+			recipient.Profiles = []string{string(document.BIS3)}
+		}
+	}
+	return recipient, response
+}
+
+// Check implements [Adapter] by GET /api/me/, which returns the company of the credential.
+func (e *EInvoiceBE) Check(ctx context.Context) Response {
+	response := e.do(ctx, getCall("/api/me/"))
+	if response.Kind != Complete {
+		return response
+	}
+	var company struct {
+		Name *string `json:"name"`
+	}
+	if err := json.Unmarshal(response.Body, &company); err != nil || company.Name == nil {
+		response.Kind, response.ErrorClass = Ambiguous, ClassProtocol
+	}
+	return response
+}
+
+// postCall returns the specification of a POST request without a body that success answers.
+func postCall(path string, success int) callSpec {
+	return callSpec{method: http.MethodPost, path: path, maxRetained: MaxResponse, maxRead: MaxResponse,
+		acceptsStatus: func(status int) bool { return status == success }}
+}
+
+// isError reports whether a body is one of the schemas ErrorResponse, whose detail is a text, and HTTPValidationError, where it is a
+// list.
+func isError(body []byte) bool {
+	fields, unique, err := readObject(body)
+	kind := fields["detail"].Kind()
+	return err == nil && unique && (kind == jsontext.KindString || kind == jsontext.KindBeginArray)
+}
+
+// errorDetail returns the text of the schema ErrorResponse, "" if a body is not one.
+func errorDetail(body []byte) string {
+	var e struct {
+		Detail string `json:"detail"`
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return ""
+	}
+	return e.Detail
+}
+
+// formFile returns a multipart/form-data body with one file, as the schema Body_post_document_ubl has it. The same file gives the same
+// bytes.
+func formFile(name string, content []byte) (body []byte, contentType string, err error) {
+	var out bytes.Buffer
+	form := multipart.NewWriter(&out)
+	sum := sha256.Sum256(content) // a text cannot contain its own digest
+	if err := form.SetBoundary(hex.EncodeToString(sum[:])); err != nil {
+		return nil, "", err
+	}
+	part, err := form.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition("file", name)},
+		"Content-Type":        {"application/xml"},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := part.Write(content); err != nil {
+		return nil, "", err
+	}
+	if err := form.Close(); err != nil {
+		return nil, "", err
+	}
+	return out.Bytes(), form.FormDataContentType(), nil
+}
+
+// errNotBIS3 says that a document cannot be sent over this provider.
+var errNotBIS3 = errors.New("provider: the document is not one of this provider's format with both participants")
+
+// sentUBL is the document of a submission: the bytes, and what the provider's lists show of it.
+type sentUBL struct {
+	reference        string
+	text             []byte
+	sender, receiver Participant
+	*ubl.Document
+}
+
+// readSentUBL reads the document of a submission.
+func readSentUBL(reference string, body []byte) (*sentUBL, error) {
+	envelope, err := ReadEnvelope(body)
+	if err != nil {
+		return nil, err
+	}
+	if envelope.Reference != reference || envelope.Document == nil || envelope.Document.Profile != string(document.BIS3) {
+		return nil, errNotBIS3
+	}
+	parsed, err := ubl.Read(envelope.Document.Body)
+	if err != nil {
+		return nil, err
+	}
+	sent := &sentUBL{reference: reference, text: envelope.Document.Body, Document: parsed,
+		sender:   Participant{Scheme: value(parsed.Seller.EndpointScheme), ID: value(parsed.Seller.NetworkID)},
+		receiver: Participant{Scheme: value(parsed.Buyer.EndpointScheme), ID: value(parsed.Buyer.NetworkID)}}
+	if slices.Contains([]string{sent.sender.Scheme, sent.sender.ID, sent.receiver.Scheme, sent.receiver.ID, value(parsed.Number)}, "") {
+		return nil, errNotBIS3
+	}
+	return sent, nil
+}

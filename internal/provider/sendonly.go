@@ -1,0 +1,53 @@
+package provider
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+)
+
+// sendOnly implements the purchases of an adapter whose provider lists none. Nothing is sent.
+type sendOnly struct{}
+
+// Purchases implements [Adapter]: there are none.
+func (sendOnly) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
+	if ctx.Err() != nil {
+		return PurchasePage{}, cancelled(ctx)
+	}
+	return PurchasePage{NextCursor: cursor}, okResponse([]byte(`{"purchases":[]}`))
+}
+
+// PurchaseDocument implements [Adapter]: there are none.
+func (sendOnly) PurchaseDocument(ctx context.Context, _ string) Response {
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	return unknownReference()
+}
+
+// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because without a
+// status it would not count as a response.
+func okResponse(body []byte) Response {
+	digest := sha256.Sum256(body)
+	return Response{
+		Kind: Complete, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
+		Size: int64(len(body)), SHA256: hex.EncodeToString(digest[:]),
+	}
+}
+
+// unknownReference returns the response about a document that was never submitted.
+func unknownReference() Response {
+	response := okResponse([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
+	response.Kind, response.HTTPStatus = UnknownReference, http.StatusNotFound
+	return response
+}
+
+// cancelled returns the response to a call that its caller had cancelled before it began.
+func cancelled(ctx context.Context) Response {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Response{Kind: NotSent, ErrorClass: ClassTimeout}
+	}
+	return Response{Kind: NotSent, ErrorClass: ClassCanceled}
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"quittance/client/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest, faults api.Faults) (int, api.Data[api.NewAPIKey], error) {
+	add, more := account.ReadAPIKeyRequest(body, c.Now())
+	if err := faultsError(api.CodeValidationFailed, faults.With(more)); err != nil {
+		return 0, api.Data[api.NewAPIKey]{}, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewAPIKey], error) {
+		created, key, err := c.Accounts.CreateAPIKey(ctx, t, c.session, add)
+		if err != nil {
+			return 0, api.Data[api.NewAPIKey]{}, err
+		}
+		return http.StatusCreated, api.Data[api.NewAPIKey]{Data: api.NewAPIKey{APIKey: view.APIKey(created, c.Now()), Key: key.Reveal()}}, nil
+	})
+}
+
+func (c *call) listAPIKeys(ctx context.Context) (int, api.List[api.APIKey], error) {
+	var out api.List[api.APIKey]
+	page, perPage, err := c.page(maxPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	keys, err := c.session.Tenant.APIKeys(ctx)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = pagination(page, perPage, len(keys))
+	first := min(len(keys), (min(page, len(keys)+1)-1)*perPage)
+	out.Data = present(keys[first:min(len(keys), first+perPage)], func(key store.APIKey) api.APIKey { return view.APIKey(key, c.Now()) })
+	return http.StatusOK, out, nil
+}
+
+func (c *call) revokeAPIKey(ctx context.Context) (int, api.Data[api.APIKey], error) {
+	id, err := c.id("api_key_id")
+	if err != nil {
+		return 0, api.Data[api.APIKey]{}, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.APIKey], error) {
+		key, err := t.RevokeAPIKey(ctx, id)
+		if err != nil {
+			return 0, api.Data[api.APIKey]{}, err
+		}
+		return http.StatusOK, api.Data[api.APIKey]{Data: view.APIKey(key, c.Now())}, nil
+	})
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"quittance/client/api"
+	"quittance/internal/export"
+	"quittance/internal/store"
+	"quittance/internal/tabular"
+	"quittance/internal/view"
+)
+
+// exportQuery are the query parameters of every export.
+var exportQuery = []string{"format"} //nolint:gochecknoglobals // a constant table
+
+// exportType are the media types of an export, by the query parameter format.
+var exportType = tabular.CSV.MediaType() + ", " + tabular.XLSX.MediaType() //nolint:gochecknoglobals // a constant
+
+// exportCodes are the errors of an export.
+var exportCodes = []api.Code{api.CodeTooManyRows} //nolint:gochecknoglobals // a constant table
+
+// The values of the query parameter rows.
+const (
+	rowsOfInvoices = "invoices"
+	rowsOfItems    = "items"
+)
+
+// exportResponse is the response with a list as a file. It is sent while its rows are read.
+type exportResponse struct{ file *export.File }
+
+func (exportResponse) bytes() int { return 0 } // the exporter bounds the files
+
+func (a exportResponse) write(_ context.Context, w http.ResponseWriter, status int) (int, error) {
+	header := w.Header()
+	header.Set("Content-Type", a.file.MediaType)
+	header.Set("Content-Disposition", a.file.Disposition())
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	w.WriteHeader(status)
+	written, err := a.file.WriteTo(w)
+	if closed := a.file.Close(); err == nil && closed != nil {
+		err = fmt.Errorf("after an export: %w", closed)
+	}
+	return int(written), err
+}
+
+// exported makes a list a file in the format of the query.
+func (c *call) exported(ctx context.Context, list export.List) (int, exportResponse, error) {
+	query := c.request.URL.Query()
+	format := tabular.CSV
+	if query.Has("format") {
+		format = tabular.Format(query.Get("format"))
+	}
+	if !slices.Contains(tabular.Formats[:], format) {
+		return 0, exportResponse{}, malformedQuery("format", "enum", "must be csv or xlsx")
+	}
+	file, err := c.Exporter.Open(ctx, c.session.Account.ID, list, format)
+	if tooMany, ok := errors.AsType[*view.TooManyRowsError](err); ok {
+		faults := api.Faults{}
+		faults.Add("rows", "max_rows", fmt.Sprintf("must be at most %d, and so must the entries that the filters examine", tooMany.Limit))
+		err = faultsError(api.CodeTooManyRows, faults)
+	}
+	return http.StatusOK, exportResponse{file}, err
+}
+
+func (c *call) exportInvoices(ctx context.Context) (int, exportResponse, error) {
+	filter, err := c.invoiceFilter()
+	if err != nil {
+		return 0, exportResponse{}, err
+	}
+	ids := c.Exporter.InvoiceIDs(c.session.Tenant, filter)
+	query := c.request.URL.Query()
+	switch rows := query.Get("rows"); {
+	case !query.Has("rows") || rows == rowsOfInvoices:
+		return c.exported(ctx, c.Exporter.Invoices(c.session.Tenant, ids))
+	case rows == rowsOfItems:
+		return c.exported(ctx, c.Exporter.InvoiceItems(c.session.Tenant, ids))
+	}
+	return 0, exportResponse{}, malformedQuery("rows", "enum", "must be invoices or items")
+}
+
+func (c *call) exportCreditNotes(ctx context.Context) (int, exportResponse, error) {
+	filter, known := c.creditNoteFilter()
+	ids := c.Exporter.CreditNoteIDs(c.session.Tenant, filter)
+	if !known {
+		ids = export.Selected(nil)
+	}
+	return c.exported(ctx, c.Exporter.CreditNotes(c.session.Tenant, ids))
+}
+
+// creditNoteFilter reads the filter of the list of credit notes. known is false if no credit note can match it.
+func (c *call) creditNoteFilter() (filter view.CreditNoteFilter, known bool) {
+	query := c.request.URL.Query()
+	if !query.Has("invoice_id") {
+		return filter, true
+	}
+	id, err := store.ParseID(query.Get("invoice_id"))
+	filter.Invoice = &id
+	return filter, err == nil && !id.IsZero() // no credit note credits an invoice that cannot exist
+}
+
+func (c *call) exportIncoming(ctx context.Context) (int, exportResponse, error) {
+	return c.exported(ctx, c.Exporter.Incoming(c.session.Tenant, ""))
+}
+
+// The paragraphs of the operations in the API document.
+const (
+	exportText = "The file is for spreadsheets. Its columns have the names of the API's fields, with `_final` and `_meaning` for each of the four states, and its rows the order of the list. " +
+		"It has at most 100,000 rows, and filters examine at most 100,000 entries; a longer list is refused with `too_many_rows`. Rows that are deleted while the file is made are not in it. " +
+		"If the service fails meanwhile, it ends the connection: a response that ends normally is complete. A company can make two files at a time.\n\n" +
+		"CSV has commas, CRLF, and times of RFC 3339. An apostrophe precedes a text that a spreadsheet could take for a formula, also after white space or quotation marks, and a text of apostrophes before such a text; " +
+		"without it, the text is as stored. In XLSX, numbers and dates are numbers and dates, a number of more than 15 digits is a text, times are in UTC to the second, and no text is a formula."
+	exportInvoicesText = "All invoices that the list of invoices has with the same filters and in the same order. With `rows` `items` the file has the columns of an import, one row for each item, drafts and submitted invoices alike. " + exportText
+	exportCreditsText  = "All credit notes that the list of credit notes has with the same filter. " + exportText
+	exportIncomingText = "All incoming e-invoices in their latest revisions, newest first. " + exportText
+)

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"quittance/client/api"
+	"quittance/internal/account"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+func (c *call) readSecondFactor(ctx context.Context) (int, api.Data[api.SecondFactor], error) {
+	state, err := c.session.Tenant.SecondFactorState(ctx, c.session.User)
+	return http.StatusOK, api.Data[api.SecondFactor]{Data: view.SecondFactor(state)}, err
+}
+
+func (c *call) beginTOTP(ctx context.Context) (int, api.Data[api.TOTPEnrollment], error) {
+	begun, err := c.Accounts.BeginEnrollment(ctx, c.session)
+	if err != nil {
+		return 0, api.Data[api.TOTPEnrollment]{}, err
+	}
+	return http.StatusOK, api.Data[api.TOTPEnrollment]{Data: api.TOTPEnrollment{Secret: begun.Secret.Reveal(), OTPAuthURL: begun.Address.Reveal()}}, nil
+}
+
+func (c *call) confirmTOTP(ctx context.Context, body api.TOTPConfirmation) (int, api.Data[api.RecoveryCodes], error) {
+	otp := ""
+	if body.OTP != nil {
+		otp = *body.OTP
+	}
+	codes, err := c.Accounts.ConfirmEnrollment(ctx, c.session, c.source(c.request), *body.Code, otp)
+	return recoveryCodes(codes, err)
+}
+
+func (c *call) disableTOTP(ctx context.Context, body api.BothFactors) (int, api.Data[api.SecondFactorDisabled], error) {
+	limit, err := c.Accounts.DisableSecondFactor(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.OTP)
+	c.setLimitHeaders(limit)
+	return http.StatusOK, api.Data[api.SecondFactorDisabled]{Data: api.SecondFactorDisabled{Disabled: err == nil}}, secondFactorError(err)
+}
+
+func (c *call) replaceRecoveryCodes(ctx context.Context, body api.BothFactors) (int, api.Data[api.RecoveryCodes], error) {
+	codes, limit, err := c.Accounts.ReplaceRecoveryCodes(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.OTP)
+	c.setLimitHeaders(limit)
+	return recoveryCodes(codes, err)
+}
+
+func recoveryCodes(codes []secret.Text, err error) (int, api.Data[api.RecoveryCodes], error) {
+	var out api.Data[api.RecoveryCodes]
+	if err != nil {
+		return 0, out, secondFactorError(err)
+	}
+	for _, code := range codes {
+		out.Data.RecoveryCodes = append(out.Data.RecoveryCodes, code.Reveal())
+	}
+	return http.StatusOK, out, nil
+}
+
+// secondFactorError converts the errors about codes and passwords into faults of their fields. The caller is logged in, so that a wrong code
+// is no 401.
+func secondFactorError(err error) error {
+	faults := api.Faults{}
+	switch {
+	case errors.Is(err, account.ErrWrongCode):
+		faults.Add("code", "wrong", "is not the present code of the new authenticator app, or none was begun within the last hour")
+	case errors.Is(err, account.ErrOTPRequired):
+		faults.Add("otp", "wrong", "is not an unused code of the second factor")
+	case errors.Is(err, account.ErrWrongPassword):
+		faults.Add("current_password", "wrong", "is not the current password")
+	case errors.Is(err, store.ErrNotFound):
+		faults.Add("otp", "not_enrolled", "has no second factor to belong to")
+	default:
+		return err
+	}
+	return faultsError(api.CodeValidationFailed, faults)
+}
+
+func (c *call) resetSecondFactor(ctx context.Context) (int, api.Data[api.User], error) {
+	id, err := c.id("user_id")
+	if err != nil {
+		return 0, api.Data[api.User]{}, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.User], error) {
+		reset, err := t.ResetSecondFactor(ctx, c.session, id)
+		return http.StatusOK, api.Data[api.User]{Data: view.User(reset)}, err
+	})
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+	"quittance/internal/view"
+)
+
+func (c *call) listUsers(ctx context.Context) (int, api.List[api.User], error) {
+	var out api.List[api.User]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	users, total, err := c.session.Tenant.Users(ctx, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination, out.Data = pagination(page, perPage, total), present(users, view.User)
+	return http.StatusOK, out, nil
+}
+
+// userChangeDecoder applies merge patches to users.
+var userChangeDecoder = strictjson.For[api.UserChange]() //nolint:gochecknoglobals // a plan of a type, read only
+
+func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) {
+	var out api.Data[api.User]
+	id, err := c.id("user_id")
+	if err != nil {
+		return 0, out, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.User], error) {
+		var before, after store.UserChange
+		changed, err := t.ChangeUser(ctx, c.session, id, func(now store.UserChange) (store.UserChange, error) {
+			before = now
+			role := api.Role(now.Role)
+			target, err := json.Marshal(api.UserChange{Role: &role, Active: &now.Active, Linked: &now.Linked})
+			if err != nil {
+				return now, fmt.Errorf("user: %w", err)
+			}
+			wanted, faults, err := userChangeDecoder.Patch(target, c.body)
+			if err == nil && len(faults) == 0 && *wanted.Linked && !now.Linked {
+				faults.Add("linked", "not_linked", "must be false: a login by single sign-on makes the link")
+			}
+			if err == nil {
+				err = faultsError(api.CodeValidationFailed, faults)
+			}
+			if err == nil {
+				after = store.UserChange{Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked}
+			}
+			return after, err
+		})
+		if errors.Is(err, store.ErrLastOwner) {
+			err = lastOwner(before.Active && !after.Active)
+		}
+		out.Data = view.User(changed)
+		return http.StatusOK, out, err
+	})
+}
+
+// lastOwner is the error of a change after which the company would have no active owner.
+func lastOwner(disables bool) error {
+	field, faults := "role", api.Faults{}
+	if disables {
+		field = "active"
+	}
+	faults.Add(field, "last_owner", "must not change: this is the last active owner")
+	return faultsError(api.CodeValidationFailed, faults)
+}
+
+func (c *call) inviteUser(ctx context.Context, body api.InvitationRequest) (int, api.Data[api.NewInvitation], error) {
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewInvitation], error) {
+		made, err := c.Accounts.Invite(ctx, t, &c.session, *body.Email, access.Role(*body.Role))
+		if err != nil {
+			return 0, api.Data[api.NewInvitation]{}, invitationError(err)
+		}
+		base := c.PublicURL.Base(c.Secure, c.request.Host)
+		return http.StatusCreated, api.Data[api.NewInvitation]{Data: api.NewInvitation{Invitation: view.Invitation(made.Invitation), URL: made.Link(base)}}, nil
+	})
+}
+
+// invitationError converts the errors of an invitation that are about its e-mail address into faults.
+func invitationError(err error) error {
+	faults := api.Faults{}
+	switch {
+	case errors.Is(err, account.ErrEmail):
+		faults.Add("email", "email", "must be an e-mail address")
+	case errors.Is(err, store.ErrExists):
+		faults.Add("email", "exists", "is the address of a user of this company")
+	default:
+		return err
+	}
+	return faultsError(api.CodeValidationFailed, faults)
+}
+
+func (c *call) listInvitations(ctx context.Context) (int, api.List[api.Invitation], error) {
+	var out api.List[api.Invitation]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	all, err := c.session.Tenant.Invitations(ctx)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = pagination(page, perPage, len(all))
+	if page <= out.Pagination.LastPage {
+		first := (page - 1) * perPage
+		out.Data = present(all[first:min(first+perPage, len(all))], view.Invitation)
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) revokeInvitation(ctx context.Context) (int, api.Data[api.Invitation], error) {
+	id, err := c.id("invitation_id")
+	if err != nil {
+		return 0, api.Data[api.Invitation]{}, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invitation], error) {
+		revoked, err := t.RevokeInvitation(ctx, c.session, id)
+		return http.StatusOK, api.Data[api.Invitation]{Data: view.Invitation(revoked)}, err
+	})
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"quittance/internal/access"
+	"quittance/internal/secret"
+)
+
+const (
+	// MaxAPIKeys is how many API keys of a company may be usable at the same time.
+	MaxAPIKeys = 100
+	// keptAPIKeys is how many keys of a company are kept, including those that have ended. The audit log keeps all acts.
+	keptAPIKeys = 1000
+)
+
+// APIKey is the credential of a machine that acts for a company. It belongs to the account: it outlives the user who created it, and
+// stays when a sandbox is reset.
+type APIKey struct {
+	ID ID
+	// Prefix and LastFour are the parts of the key that may be shown.
+	Prefix, LastFour string
+	Name             string
+	Scopes           []access.Scope
+	// Networks are those that the key is accepted from; empty for any.
+	Networks []netip.Prefix
+	// CreatedBy is the e-mail address of the user who created the key; nil for an administrator.
+	CreatedBy *string
+	CreatedAt time.Time
+	// ExpiresAt is the time from which the key is not accepted any more; nil for never.
+	ExpiresAt *time.Time
+	// LastUsedAt is when the key was used last, and LastUsedFrom the address that it was used from. They are written at most once a
+	// minute; nil for a key that was never used.
+	LastUsedAt   *time.Time
+	LastUsedFrom *string
+	RevokedAt    *time.Time
+}
+
+// Ended reports whether the key is not accepted any more at a time.
+func (k *APIKey) Ended(now time.Time) bool {
+	return k.RevokedAt != nil || k.ExpiresAt != nil && !k.ExpiresAt.After(now)
+}
+
+// NewAPIKey holds the values of a new API key.
+type NewAPIKey struct {
+	Key       secret.Text
+	Name      string
+	Scopes    []access.Scope
+	Networks  []netip.Prefix
+	ExpiresAt *time.Time
+	// Creator is the session of the user who creates the key; zero for an administrator.
+	Creator Session
+}
+
+// CreateAPIKey stores the digest of a new API key. It returns a [*QuotaError] if the company has [MaxAPIKeys] usable keys, and
+// [ErrSessionEnded] if the session of the creator is no longer valid. The transaction checks both, so that nobody whose access has
+// ended leaves a key behind.
+func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error) {
+	var k APIKey
+	err := t.write(ctx, "create API key", func(ctx context.Context, tx *tx) error {
+		creator, err := t.apiKeyCreator(ctx, tx, add.Creator)
+		if err != nil {
+			return err
+		}
+		if err := t.makeRoomForAPIKey(ctx, tx); err != nil {
+			return err
+		}
+		id, err := newID(tx.Now(), t.db.random)
+		if err != nil {
+			return err
+		}
+		prefix, lastFour := secret.APIKeyHint(add.Key)
+		digest := secret.Digest(add.Key)
+		var expires any
+		if add.ExpiresAt != nil {
+			expires = micros(*add.ExpiresAt)
+		}
+		if _, err := tx.Exec(ctx, `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.account, id, digest[:], prefix, lastFour, add.Name, joinTexts(add.Scopes), joinTexts(add.Networks),
+			creator, micros(tx.Now()), expires); err != nil {
+			return err
+		}
+		if k, err = t.apiKey(ctx, tx, id, ""); err != nil {
+			return err
+		}
+		return t.audit(tx, apiKeyAct("api_key.create", &k))
+	})
+	return k, err
+}
+
+// apiKeyCreator returns the user of a session that is still valid, as the value of a column; nil for an administrator. It locks the
+// token, so that the session cannot end before the transaction does.
+func (t *Tenant) apiKeyCreator(ctx context.Context, tx *tx, creator Session) (any, error) {
+	if creator.User.IsZero() {
+		return nil, nil
+	}
+	live, err := collect(ctx, tx, scanValue[ID], `select user_id from tokens where digest = $1 and account_id = $2 and revoked_at is null and expires_at > $3`+t.db.dialect.ForUpdate(),
+		creator.Digest[:], t.account, micros(tx.Now()))
+	if err == nil && len(live) == 0 {
+		err = ErrSessionEnded
+	}
+	return creator.User, err
+}
+
+// makeRoomForAPIKey checks the quota of keys, and removes the oldest keys that have ended if too many are kept. It locks the row of the
+// tenant, so that two concurrent creations cannot both be the last.
+func (t *Tenant) makeRoomForAPIKey(ctx context.Context, tx *tx) error {
+	var tenant ID
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
+		return err
+	}
+	now := micros(tx.Now())
+	var all, usable int64
+	if err := tx.QueryRowContext(ctx, `select count(*), count(case when revoked_at is null and (expires_at is null or expires_at > $2) then 1 end)
+		from api_keys where account_id = $1`, t.account, now).Scan(&all, &usable); err != nil {
+		return err
+	}
+	if usable >= MaxAPIKeys {
+		return &QuotaError{QuotaAPIKeys, MaxAPIKeys}
+	}
+	if all < keptAPIKeys {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `delete from api_keys where account_id = $1 and id in (select id from api_keys
+		where account_id = $1 and (revoked_at is not null or expires_at <= $2) order by id limit $3)`, t.account, now, all-keptAPIKeys+1)
+	return err
+}
+
+// RevokeAPIKey revokes an API key at once and for good. It does nothing if the key is revoked already.
+func (t *Tenant) RevokeAPIKey(ctx context.Context, id ID) (APIKey, error) {
+	var k APIKey
+	err := t.write(ctx, "revoke API key", func(ctx context.Context, tx *tx) (err error) {
+		if k, err = t.apiKey(ctx, tx, id, t.db.dialect.ForUpdate()); err != nil || k.RevokedAt != nil {
+			return err
+		}
+		k.RevokedAt = new(tx.Now())
+		if _, err := tx.Exec(ctx, `update api_keys set revoked_at = $3 where account_id = $1 and id = $2`, t.account, id, micros(*k.RevokedAt)); err != nil {
+			return err
+		}
+		return t.audit(tx, apiKeyAct("api_key.revoke", &k))
+	})
+	return k, err
+}
+
+// APIKey returns one API key.
+func (t *Tenant) APIKey(ctx context.Context, id ID) (APIKey, error) {
+	return readValue(t, func(q querier) (APIKey, error) { return t.apiKey(ctx, q, id, "") })
+}
+
+// APIKeys returns the API keys of the company, newest first, including those that have ended. There are at most 1000.
+func (t *Tenant) APIKeys(ctx context.Context) ([]APIKey, error) {
+	return readValue(t, func(q querier) ([]APIKey, error) {
+		return collect(ctx, q, scanAPIKey, selectAPIKeys+` where k.account_id = $1 order by k.id desc`, t.account)
+	})
+}
+
+// selectAPIKeys reads api_keys k with the e-mail addresses of their creators.
+const selectAPIKeys = `select k.id, k.prefix, k.last_four, k.name, k.scopes, k.networks, (select email from users u where u.account_id = k.account_id and u.id = k.created_by),
+	k.created_at, k.expires_at, k.last_used_at, k.last_used_from, k.revoked_at from api_keys k`
+
+// apiKey reads one key; lock is appended to the statement.
+func (t *Tenant) apiKey(ctx context.Context, q querier, id ID, lock string) (APIKey, error) {
+	return scanAPIKey(q.QueryRowContext(ctx, selectAPIKeys+` where k.account_id = $1 and k.id = $2`+lock, t.account, id))
+}
+
+func scanAPIKey(row scanner) (APIKey, error) {
+	var k APIKey
+	var scopes, networks string
+	var creator, from sql.Null[string]
+	var created int64
+	var expires, used, revoked sql.Null[int64]
+	if err := row.Scan(&k.ID, &k.Prefix, &k.LastFour, &k.Name, &scopes, &networks, &creator, &created, &expires, &used, &from, &revoked); err != nil {
+		return APIKey{}, err
+	}
+	k.Scopes, k.CreatedBy, k.CreatedAt = splitScopes(scopes), textOrNil(creator), instant(created)
+	k.ExpiresAt, k.LastUsedAt, k.LastUsedFrom, k.RevokedAt = instantOrNil(expires), instantOrNil(used), textOrNil(from), instantOrNil(revoked)
+	var err error
+	k.Networks, err = parseNetworks(networks)
+	return k, err
+}
+
+func joinTexts[T any](list []T) string {
+	texts := make([]string, len(list))
+	for n, one := range list {
+		texts[n] = fmt.Sprint(one)
+	}
+	return strings.Join(texts, " ")
+}
+
+func splitScopes(text string) []access.Scope {
+	var scopes []access.Scope
+	for name := range strings.FieldsSeq(text) {
+		scopes = append(scopes, access.Scope(name))
+	}
+	return scopes
+}
+
+func parseNetworks(text string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for one := range strings.FieldsSeq(text) {
+		network, err := netip.ParsePrefix(one)
+		if err != nil {
+			return nil, fmt.Errorf("stored network of an API key: %w", err)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// apiKeyAct describes an act about a key without the key.
+func apiKeyAct(name string, k *APIKey) Act {
+	details := map[string]string{"name": k.Name, "key": k.Prefix + "…" + k.LastFour, "scopes": joinTexts(k.Scopes)}
+	if len(k.Networks) > 0 {
+		details["networks"] = joinTexts(k.Networks)
+	}
+	if k.ExpiresAt != nil {
+		details["expires_at"] = k.ExpiresAt.Format(time.RFC3339)
+	}
+	return Act{Name: name, SubjectType: "api_key", Subject: k.ID.String(), Details: details}
+}

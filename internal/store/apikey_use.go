@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"quittance/internal/access"
+)
+
+// SourceNetworkError says that a valid API key was used from a network that it is not accepted from.
+type SourceNetworkError struct {
+	Account, Key ID
+	// Source is the address of the caller; invalid if it is unknown.
+	Source netip.Addr
+}
+
+func (e *SourceNetworkError) Error() string {
+	return fmt.Sprintf("API key %s is not accepted from %s", e.Key, e.Source)
+}
+
+// SessionKey is what a [Session] has of the API key that it was made from.
+type SessionKey struct {
+	ID ID
+
+	networks []netip.Prefix
+}
+
+// AuthenticateAPIKey returns the session of a valid API key that is used from an address. It returns [ErrNotFound] if the key is unknown,
+// expired or revoked, or its account suspended; callers do not learn which. It returns a [*SourceNetworkError] if the key is not accepted
+// from the address. Like a token, a key is looked up for each call, so that one that was revoked is refused at once by every replica.
+func (db *DB) AuthenticateAPIKey(ctx context.Context, digest [32]byte, from netip.Addr) (Session, error) {
+	session, err := db.keySessions.Find(ctx, digest)
+	if err != nil {
+		return Session{}, err
+	}
+	from = from.Unmap().WithZone("")
+	if len(session.Key.networks) > 0 && !slices.ContainsFunc(session.Key.networks, func(network netip.Prefix) bool { return network.Contains(from) }) {
+		return Session{}, &SourceNetworkError{Account: session.Account.ID, Key: session.Key.ID, Source: from}
+	}
+	if useDue(session.lastUsedAt, db.Now()) {
+		use := apiKeyUse{account: session.Account.ID, at: micros(db.Now())}
+		if from.IsValid() {
+			use.from = from.String()
+		}
+		db.keyUses.note(session.Key.ID, use)
+	}
+	return session.withProfile()
+}
+
+// findKeySessions returns the sessions of those API keys that are valid.
+func (db *DB) findKeySessions(ctx context.Context, digests [][32]byte) (map[[32]byte]Session, error) {
+	return db.collectSessions(ctx, func(row scanner) (Session, error) {
+		var id ID
+		var scopes, networks string
+		var used int64
+		s, err := db.scanSession(row, &id, &scopes, &networks, &used)
+		if err != nil {
+			return Session{}, err
+		}
+		s.Key, s.Permissions = &SessionKey{ID: id}, access.PermissionsOf(splitScopes(scopes))
+		if used > 0 {
+			s.lastUsedAt = instant(used)
+		}
+		s.Key.networks, err = parseNetworks(networks)
+		return s, err
+	}, `select k.digest, n.id, k.account_id, `+sessionColumns+`, k.id, k.scopes, k.networks, coalesce(k.last_used_at, 0)
+		from api_keys k
+		join accounts a on a.id = k.account_id
+		join tenants n on n.account_id = k.account_id and n.frozen_at is null
+		left join connections c on c.account_id = k.account_id and c.state = 'active'
+		where k.digest in (`+db.dialect.Values("bytea")+`) and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2) and a.status = 'active'`, digests)
+}

@@ -1,0 +1,316 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quittance/client/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/view"
+)
+
+// checkCounters wants the counters of all companies to equal a full count of their invoices.
+func checkCounters(t *testing.T, db *store.DB) {
+	t.Helper()
+	faults, err := db.RecountInvoices(context.WithoutCancel(t.Context()), false)
+	must(t, err)
+	for _, fault := range faults {
+		t.Errorf("the counters of account %s: %s", fault.Account, fault.What)
+	}
+}
+
+// meant is a value with a published meaning, or without one.
+func meant(value string, meaning api.Meaning) invoice.StoredState {
+	return invoice.StoredState{Value: value, Meaning: meaning, Terminal: meaning == api.MeaningPositive}
+}
+
+// wantTabs checks how many invoices are in the tabs: those that need attention, in progress, accepted and drafts.
+func wantTabs(t *testing.T, tenant *store.Tenant, attention, inProgress, accepted, drafts int) {
+	t.Helper()
+	counts, err := view.Of(tenant).TabCounts(t.Context())
+	must(t, err)
+	got := map[view.Tab]int{}
+	for _, tab := range view.Tabs {
+		got[tab] = counts[tab].Invoices
+	}
+	wantEqual(t, "tabs", got, map[view.Tab]int{view.TabAll: attention + inProgress + accepted + drafts, view.TabAttention: attention,
+		view.TabInProgress: inProgress, view.TabAccepted: accepted, view.TabDrafts: drafts})
+}
+
+// TestTabCounts follows invoices through the tabs.
+func TestTabCounts(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		wantTabs(t, f.tenant, 0, 0, 0, 0)
+		first, gone := f.create(t, "INV-1"), f.create(t, "INV-2")
+		wantTabs(t, f.tenant, 0, 0, 0, 2)
+		must(t, f.tenant.DeleteInvoice(ctx, gone.ID, anyVersion))
+		call := f.begin(t, first.ID)
+		wantTabs(t, f.tenant, 0, 1, 0, 0) // the call is under way
+		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
+			d := outcome(s, api.OutcomeUnknown)
+			d.KeepLease = true
+			return d
+		})
+		wantTabs(t, f.tenant, 0, 1, 0, 0)
+		f.Clock.Advance(view.AttentionAfter + time.Minute)
+		wantTabs(t, f.tenant, 1, 0, 0, 0)
+		late := call
+		for _, step := range []struct {
+			report              words
+			attention, accepted int
+		}{
+			{words{invoice.DimensionSubmission: meant("taken", api.MeaningPositive)}, 0, 0}, // the provider has the document, and nothing more
+			{words{invoice.DimensionTaxAuthority: meant("ok", "")}, 0, 0},                   // no published meaning
+			{words{invoice.DimensionTaxAuthority: meant("ok", api.MeaningPositive)}, 0, 1},
+			{words{invoice.DimensionReceiver: meant("asked", api.MeaningWaiting)}, 0, 0},
+			{words{invoice.DimensionReceiver: meant("no", api.MeaningNegative)}, 1, 0},
+			{words{invoice.DimensionReceiver: meant("yes", api.MeaningPositive)}, 0, 1},
+		} {
+			record(t, late, step.report)
+			wantTabs(t, f.tenant, step.attention, 1-step.attention-step.accepted, step.accepted, 0)
+		}
+		counts, err := view.Of(f.tenant).TabCounts(ctx)
+		must(t, err)
+		wantEqual(t, "sums", counts[view.TabAccepted].Sums, []view.Sum{{Currency: "AED", Amount: "1050"}})
+	})
+}
+
+// TestSumsAreExact: sums are exact beyond what a number of the database or a float holds, with either sign.
+func TestSumsAreExact(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for n, amount := range []string{"999999999999999999", "999999999999.999999", "0.000001", "-0.5", "999999999999999999", "7"} {
+			d := draft(fmt.Sprint("INV-", n))
+			d.TotalAmount = dec(amount)
+			if amount == "7" {
+				d.Currency = nil
+			}
+			_, err := f.tenant.CreateInvoice(t.Context(), d)
+			must(t, err)
+		}
+		counts, err := view.Of(f.tenant).TabCounts(t.Context())
+		must(t, err)
+		wantEqual(t, "sums", counts[view.TabDrafts].Sums, []view.Sum{{Currency: "", Amount: "7"}, {Currency: "AED", Amount: "2000000999999999997.5"}})
+	})
+}
+
+// TestCountersEqualRecount: whatever companies, providers and administrators do, and however it is committed, the counters equal a full
+// count afterwards.
+func TestCountersEqualRecount(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		for seed := range uint64(4) {
+			w := &counterWorld{t: t, f: f, random: rand.New(rand.NewPCG(seed, 7)), calls: map[store.ID]store.SubmissionLease{}}
+			for range 60 {
+				w.step()
+				f.Clock.Advance(time.Duration(w.random.IntN(int(2 * time.Hour))))
+			}
+			w.checkTabs()
+			checkCounters(t, f.DB)
+		}
+	})
+}
+
+// counterWorld makes random writes.
+type counterWorld struct {
+	t        *testing.T
+	f        *fixture
+	random   *rand.Rand
+	number   int
+	invoices []store.ID
+	calls    map[store.ID]store.SubmissionLease
+}
+
+func (w *counterWorld) draft() *api.Draft {
+	w.number++
+	d := draft(fmt.Sprintf("R-%d-%d", w.random.Uint64(), w.number))
+	d.Currency = new([]string{"AED", "EUR", "USD"}[w.random.IntN(3)])
+	d.TotalAmount = dec(fmt.Sprintf("%d.%06d", w.random.Int64N(100_000_000_000), w.random.IntN(1_000_000)))
+	if w.random.IntN(4) == 0 {
+		d.TotalAmount = nil
+	}
+	return d
+}
+
+// pick returns one of the invoices.
+func (w *counterWorld) pick() (store.ID, bool) {
+	if len(w.invoices) == 0 {
+		return store.ID{}, false
+	}
+	return w.invoices[w.random.IntN(len(w.invoices))], true
+}
+
+// refusals are the errors of writes that are not possible in the state of an invoice.
+var refusals = []error{store.ErrNotEditable, store.ErrSubmissionInProgress, store.ErrNotFound, store.ErrOutcomeKnown, store.ErrLeaseLost}
+
+// try fails the test for every error that is no refusal.
+func (w *counterWorld) try(err error) {
+	w.t.Helper()
+	if err != nil && !slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }) {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *counterWorld) step() {
+	ctx, f := w.t.Context(), w.f
+	id, some := w.pick()
+	switch n := w.random.IntN(12); {
+	case !some || n < 2:
+		w.createTogether(1 + w.random.IntN(8))
+	case n < 3:
+		changed := w.draft()
+		_, err := f.tenant.UpdateInvoice(ctx, id, anyVersion, func([]byte) (api.Draft, error) { return *changed, nil })
+		w.try(err)
+	case n < 4:
+		w.try(f.tenant.DeleteInvoice(ctx, id, anyVersion))
+	case n < 6:
+		call, begun, err := f.tenant.BeginSubmission(ctx, id, intent())
+		if w.try(err); begun {
+			w.calls[id] = call
+		}
+	case n < 7:
+		if call, ok := w.calls[id]; ok {
+			_, err := f.ResolveSubmission(ctx, call.Submission.ID, []string{store.DecisionReject, store.DecisionResend}[w.random.IntN(2)], "because")
+			w.try(err)
+		}
+	case n < 8:
+		if w.random.IntN(10) == 0 {
+			_, err := f.MarkRestored(ctx)
+			w.try(err)
+		}
+		_, err := f.ApplyRetention(ctx, store.Retention{Events: time.Hour, Attempts: time.Hour})
+		w.try(err)
+	case n < 9:
+		for _, call := range f.claimSubmissions(w.t, 5) {
+			w.calls[call.Submission.Invoice] = call
+		}
+	default:
+		if call, ok := w.calls[id]; ok {
+			w.respond(call)
+		}
+	}
+}
+
+// createTogether creates drafts at the same time, which are committed together.
+func (w *counterWorld) createTogether(n int) {
+	drafts, created, errs := make([]*api.Draft, n), make([]store.ID, n), make([]error, n)
+	for i := range drafts {
+		drafts[i] = w.draft()
+	}
+	race(n, func(i int) {
+		made, err := w.f.tenant.CreateInvoice(w.t.Context(), drafts[i])
+		created[i], errs[i] = made.ID, err
+	})
+	must(w.t, errors.Join(errs...))
+	w.invoices = append(w.invoices, created...)
+}
+
+// respond records a response, with a lease that may be lost, so that some responses are late.
+func (w *counterWorld) respond(call store.SubmissionLease) {
+	report := words{}
+	for _, d := range invoice.Dimensions {
+		if w.random.IntN(2) == 0 {
+			report[d] = meant("value", []api.Meaning{api.MeaningPositive, api.MeaningPositive, api.MeaningNegative, api.MeaningWaiting, ""}[w.random.IntN(5)])
+		}
+	}
+	outcomes := []api.Outcome{api.OutcomeAcknowledged, api.OutcomeAcknowledged, api.OutcomeUnknown, api.OutcomeRejected, store.OutcomeNotSent}
+	chosen := outcomes[w.random.IntN(len(outcomes))]
+	_, err := call.Record(w.t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+		if chosen == store.OutcomeNotSent && (!held || s.Outcome != api.OutcomeInProgress) || s.Outcome == api.OutcomeResolvedRejected {
+			return s.Unchanged(), nil
+		}
+		if chosen == store.OutcomeNotSent {
+			return outcome(s, chosen), nil
+		}
+		d := readAs(reported(s, now, report, api.EventStatusChanged))
+		d.Outcome = chosen
+		return d, nil
+	})
+	w.try(err)
+}
+
+// checkTabs compares the counts and the sums of the tabs with the invoices.
+func (w *counterWorld) checkTabs() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	counts, err := view.Of(w.f.tenant).TabCounts(ctx)
+	must(w.t, err)
+	total := 0
+	for _, tab := range view.Tabs[1:] {
+		total += counts[tab].Invoices
+	}
+	all, err := view.Of(w.f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 1)
+	must(w.t, err)
+	if counts[view.TabAll].Invoices != all.Total || total != all.Total {
+		w.t.Errorf("%d invoices are counted, and %d in the tabs, of %d", counts[view.TabAll].Invoices, total, all.Total)
+	}
+	for _, filter := range []view.InvoiceFilter{{}, {Order: view.OrderTotal}, {Search: "R-"}} {
+		for _, filter.Tab = range view.Tabs[1:] {
+			found, err := view.Of(w.f.tenant).Invoices(ctx, filter, 1, 500)
+			must(w.t, err)
+			if found.Total != counts[filter.Tab].Invoices || len(found.Entries) != found.Total {
+				w.t.Errorf("the list %+v has %d entries of %d, and %d are counted", filter, len(found.Entries), found.Total, counts[filter.Tab].Invoices)
+			}
+		}
+	}
+	attention, err := view.Of(w.f.tenant).Invoices(ctx, view.InvoiceFilter{Attention: new(true)}, 1, 1)
+	must(w.t, err)
+	if d := cmp.Diff(attention.Total, counts[view.TabAttention].Invoices); d != "" {
+		w.t.Errorf("attention (-list +counted): %s", d)
+	}
+}
+
+// TestVersionBefore: what a version without counters stores, changes or deletes is found and counted.
+func TestVersionBefore(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		for n := range 5 {
+			f.create(t, fmt.Sprint("INV-", n))
+		}
+		call := f.submit(t, "INV-9")
+		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+		// What the version before does.
+		f.exec(t, `update invoices set category = '', counted = '', counted_version = 0 where tenant_id = $1 and number = 'INV-0'`, f.tenant.Key())
+		f.exec(t, `update invoice_counters set invoices = invoices - 1, amount_middle = amount_middle - 1, amount_low = amount_low - 50000000 where tenant_id = $1 and category = 'draft'`, f.tenant.Key())
+		f.exec(t, `update submissions set outcome = 'rejected' where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.ID)
+		f.exec(t, `update invoices set version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.Invoice)
+		counted, err := f.CountInvoices(ctx)
+		if must(t, err); counted != 2 {
+			t.Errorf("%d invoices were counted, want 2", counted)
+		}
+		checkCounters(t, f.DB)
+		wantTabs(t, f.tenant, 1, 0, 0, 5)
+		f.exec(t, `delete from invoices where tenant_id = $1 and number = 'INV-1'`, f.tenant.Key())
+		f.exec(t, `update invoices set category = 'accepted' where tenant_id = $1 and number = 'INV-2'`, f.tenant.Key())
+		faults, err := f.RecountInvoices(ctx, true)
+		if must(t, err); len(faults) < 3 {
+			t.Errorf("faults %v, want those of an invoice and of two counters", faults)
+		}
+		checkCounters(t, f.DB)
+		wantTabs(t, f.tenant, 1, 0, 0, 4)
+	})
+}
+
+// TestCountersAfterUpgrade: opening a database of the version before counts its invoices.
+func TestCountersAfterUpgrade(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		const drafts = 600 // more than one transaction counts
+		f.fillDrafts(t, f.tenant, drafts)
+		for _, statement := range []string{`update invoices set category = '', counted = '', counted_version = 0`, `delete from invoice_counters`} {
+			_, err := f.raw.ExecContext(t.Context(), statement)
+			must(t, err)
+		}
+		again := f.Again(t)
+		tenant, err := again.Tenant(t.Context(), f.account.ID)
+		must(t, err)
+		wantTabs(t, tenant, 0, 0, 0, drafts)
+		checkCounters(t, again)
+	})
+}

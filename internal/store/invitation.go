@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"quittance/internal/access"
+)
+
+// Invitation allows a person to become a user of an account, once and until it expires. It ends when it is used, revoked, or replaced
+// by another one for the same e-mail address; then its row is gone, and the audit log says what happened.
+type Invitation struct {
+	Account ID
+	ID      ID
+	Email   string
+	Role    access.Role
+	// InvitedBy is the user who made the invitation; nil for an administrator.
+	InvitedBy *ID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// NewInvitation holds the values of a new invitation. The caller normalizes Email.
+type NewInvitation struct {
+	Email string
+	Role  access.Role
+	// Digest is the digest of the secret in the link.
+	Digest    [32]byte
+	ExpiresAt time.Time
+}
+
+// MaxUsers is how many users and pending invitations an account may have together.
+const MaxUsers = 500
+
+// keepExpired is how long an expired invitation stays in the list at least, so that people see what became of it.
+const keepExpired = 7 * 24 * time.Hour
+
+// Invite stores an invitation and revokes an earlier one for the same e-mail address. by is the session of the user who invites; nil
+// for an administrator. It returns [ErrExists] if the account has a user with the address, [ErrLimit] if it has [MaxUsers] users and
+// invitations, and [ErrForbidden] if that user may not manage users any more. A user of another account with the address makes no difference,
+// so that a company does not learn who uses the service; see [DB.Join].
+func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (Invitation, error) {
+	var made Invitation
+	err := t.write(ctx, "invite", func(ctx context.Context, tx *tx) error {
+		if _, err := tx.account(ctx, t.account); err != nil {
+			return err
+		}
+		var inviter *ID
+		if by != nil {
+			inviter = &by.User
+			if err := tx.checkManager(ctx, t.account, by.User); err != nil {
+				return err
+			}
+		}
+		if err := tx.checkInvitable(ctx, t.account, add.Email); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and expires_at < $2`, t.account, micros(tx.Now().Add(-keepExpired))); err != nil {
+			return err
+		}
+		id, err := newID(tx.Now(), t.db.random)
+		if err != nil {
+			return err
+		}
+		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter, CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
+		if _, err := tx.Exec(ctx, `insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+			on conflict (account_id, email) do update set id = excluded.id, role = excluded.role, digest = excluded.digest, invited_by = excluded.invited_by,
+				created_at = excluded.created_at, expires_at = excluded.expires_at`,
+			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt)); err != nil {
+			return err
+		}
+		return tx.audit(invitationAct("user.invite", made))
+	})
+	return made, err
+}
+
+// checkInvitable returns the reason why an e-mail address cannot be invited to a locked account, if there is one.
+func (t *tx) checkInvitable(ctx context.Context, account ID, email string) error {
+	var known, people int64
+	if err := t.QueryRowContext(ctx, `select count(case when email = $2 then 1 end), count(*) from users where account_id = $1`, account, email).Scan(&known, &people); err != nil {
+		return err
+	}
+	if known > 0 {
+		return ErrExists
+	}
+	var others int64
+	if err := t.QueryRowContext(ctx, `select count(*) from invitations where account_id = $1 and email <> $2`, account, email).Scan(&others); err != nil {
+		return err
+	}
+	if people+others >= MaxUsers {
+		return &QuotaError{QuotaUsers, MaxUsers}
+	}
+	return nil
+}
+
+func invitationAct(name string, i Invitation) Act {
+	return Act{Name: name, Account: i.Account, SubjectType: "invitation", Subject: i.ID.String(), Details: map[string]string{"email": i.Email, "role": string(i.Role)}}
+}
+
+const invitationColumns = `account_id, id, email, role, invited_by, created_at, expires_at`
+
+func scanInvitation(row scanner) (i Invitation, err error) {
+	var by []byte
+	var created, expires int64
+	if err := row.Scan(&i.Account, &i.ID, &i.Email, &i.Role, &by, &created, &expires); err != nil {
+		return Invitation{}, err
+	}
+	i.CreatedAt, i.ExpiresAt = instant(created), instant(expires)
+	if by != nil {
+		i.InvitedBy = new(ID)
+		err = i.InvitedBy.Scan(by)
+	}
+	return i, err
+}
+
+// Invitations returns the invitations of the company that were not used yet, newest first. Those that have expired stay in the list for
+// a week at least.
+func (t *Tenant) Invitations(ctx context.Context) ([]Invitation, error) {
+	return readValue(t, func(q querier) ([]Invitation, error) {
+		return collect(ctx, q, scanInvitation, `select `+invitationColumns+` from invitations where account_id = $1 order by created_at desc, id desc`, t.account)
+	})
+}
+
+// Invitation returns one invitation of the company.
+func (t *Tenant) Invitation(ctx context.Context, id ID) (Invitation, error) {
+	return readValue(t, func(q querier) (Invitation, error) {
+		return scanInvitation(q.QueryRowContext(ctx, `select `+invitationColumns+` from invitations where account_id = $1 and id = $2`, t.account, id))
+	})
+}
+
+// RevokeInvitation ends an invitation on behalf of the user of a session, and returns it. It returns [ErrNotFound] if the company has no such
+// invitation, and [ErrForbidden] if that user may not manage users any more.
+func (t *Tenant) RevokeInvitation(ctx context.Context, by Session, id ID) (Invitation, error) {
+	var revoked Invitation
+	err := t.write(ctx, "revoke invitation", func(ctx context.Context, tx *tx) error {
+		if _, err := tx.account(ctx, t.account); err != nil {
+			return err
+		}
+		var err error
+		if revoked, err = scanInvitation(tx.QueryRowContext(ctx, `select `+invitationColumns+` from invitations where account_id = $1 and id = $2`, t.account, id)); err != nil {
+			return err
+		}
+		if err := tx.checkManager(ctx, t.account, by.User); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and id = $2`, t.account, id); err != nil {
+			return err
+		}
+		return tx.audit(invitationAct("invitation.revoke", revoked))
+	})
+	return revoked, err
+}
+
+// revokeInvitationsBy ends the invitations that a user of a locked account has made.
+func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
+	ended, err := collect(ctx, t, scanInvitation, `delete from invitations where account_id = $1 and invited_by = $2 returning `+invitationColumns, user.Account, user.ID)
+	if err != nil {
+		return err
+	}
+	for _, i := range ended {
+		if err := t.audit(invitationAct("invitation.revoke", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usableInvitation selects the invitation with a digest that a person can use at a time: it has not expired, and its account is active.
+const usableInvitation = `select i.account_id, i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, a.company
+	from invitations i join accounts a on a.id = i.account_id where i.digest = $1 and i.expires_at > $2 and a.status = 'active'`
+
+// UsableInvitation returns the invitation with the digest of a secret, and the name of its company. It returns [ErrNotFound] if there
+// is none, it has ended or expired, or its account is suspended; callers do not learn which.
+func (db *DB) UsableInvitation(ctx context.Context, digest [32]byte) (i Invitation, company string, err error) {
+	i, company, err = scanUsable(db.reader.QueryRowContext(ctx, usableInvitation, digest[:], micros(db.Now())))
+	return i, company, db.classify(err)
+}
+
+func scanUsable(row scanner) (i Invitation, company string, err error) {
+	i, err = scanInvitation(scanFunc(func(into ...any) error { return row.Scan(append(into, &company)...) }))
+	return i, company, err
+}
+
+// scanFunc is a scanner made of a function.
+type scanFunc func(into ...any) error
+
+// Scan calls the function.
+func (f scanFunc) Scan(into ...any) error { return f(into...) }
+
+// Join uses up an invitation and adds its person to the account as a user with the invited address and role. user has the name and the
+// password hash. It returns [ErrNotFound] for an invitation that cannot be used, and [ErrExists] if another account has a user with the
+// address: an address logs in to one account.
+func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, error) {
+	var joined User
+	err := db.write(ctx, "join", func(ctx context.Context, t *tx) error {
+		var account ID
+		if err := t.QueryRowContext(ctx, `select account_id from invitations where digest = $1`, digest[:]).Scan(&account); err != nil {
+			return err
+		}
+		if _, err := t.account(ctx, account); err != nil { // locked first, as by those who revoke invitations
+			return err
+		}
+		i, _, err := scanUsable(t.QueryRowContext(ctx, usableInvitation, digest[:], micros(t.Now())))
+		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, `delete from invitations where account_id = $1 and id = $2`, i.Account, i.ID); err != nil {
+			return err
+		}
+		user.Email, user.Role, user.PasswordChangeRequired = i.Email, i.Role, false
+		id, err := t.insertUser(ctx, account, user)
+		if err != nil {
+			return err
+		}
+		act := roleAct("user.join", account, id, user.Email, user.Role)
+		act.Details["invitation"] = i.ID.String()
+		actor := t.actor
+		actor.Kind, actor.Name = ActorUser, user.Email // who joins was nobody before
+		if _, err := t.auditAs(actor, act); err != nil {
+			return err
+		}
+		joined, err = t.readUser(ctx, account, id)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return joined, db.existsError(err, "users_email_key")
+}

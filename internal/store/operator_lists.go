@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	base "quittance/internal/db"
+)
+
+// ListDepth is how many of the newest rows a filtered list of operators examines.
+const ListDepth = 20_000
+
+// ListPosition is the position of a row in a list of operators: lists continue after it. The zero value is before the first row.
+type ListPosition struct {
+	At time.Time
+	ID ID
+}
+
+// descending returns a position as the arguments of a list that begins with the latest row.
+func (p ListPosition) descending() (at int64, id []byte) {
+	if p == (ListPosition{}) {
+		return math.MaxInt64, []byte(strings.Repeat("\xff", len(p.ID)))
+	}
+	return micros(p.At), p.ID[:]
+}
+
+// ascending returns a position as the arguments of a list that begins with the earliest row.
+func (p ListPosition) ascending() (at int64, id []byte) {
+	if p == (ListPosition{}) {
+		return math.MinInt64, []byte{}
+	}
+	return micros(p.At), p.ID[:]
+}
+
+// AccountRow is an account in the list of operators, with what the counters say about it.
+type AccountRow struct {
+	Account
+	// Attention is the number of invoices that need a person: those with bad news, and those whose outcome has been unknown for longer
+	// than ten minutes.
+	Attention int64
+	// LastSubmitted is the day of the latest submission whose outcome is known, in UTC; nil if there is none.
+	LastSubmitted *time.Time
+	// Active is the active connection; nil if there is none.
+	Active *Connection
+}
+
+// Position returns the position of the row in [DB.AccountList].
+func (a AccountRow) Position() ListPosition { return ListPosition{a.CreatedAt, a.ID} }
+
+// attentionAfter is how long an outcome may be unknown before the invoice needs a person.
+const attentionAfter = 10 * time.Minute
+
+// AccountList returns the accounts after a position, newest first and at most limit. search selects by a part of the company's name among
+// the newest [ListDepth] accounts, or by the identifier of the account or the e-mail address of a user; "" selects all.
+func (db *DB) AccountList(ctx context.Context, search string, after ListPosition, limit int) ([]AccountRow, error) {
+	at, id := after.descending()
+	args := []any{at, id, limit}
+	among := `accounts`
+	where := `(created_at, id) < ($1, $2)`
+	exact, err := ParseID(search)
+	switch {
+	case search == "":
+	case err == nil:
+		where += ` and id = $4`
+		args = append(args, exact)
+	case strings.Contains(search, "@"):
+		where += ` and id in (select account_id from users where email = $4)`
+		args = append(args, strings.ToLower(search))
+	default:
+		among = `(select * from accounts order by created_at desc, id desc limit $5) newest`
+		where += ` and (lower(company) like $4 escape '\' or company like $6 escape '\')`
+		args = append(args, containing(strings.ToLower(search)), ListDepth, containing(search))
+	}
+	found, err := collect(ctx, db.reader, func(row scanner) (AccountRow, error) {
+		account, err := scanAccount(row)
+		return AccountRow{Account: account}, err
+	}, `select `+accountColumns+` from `+among+` where `+where+` order by created_at desc, id desc limit $3`, args...)
+	if err != nil || len(found) == 0 {
+		return nil, db.classify(err)
+	}
+	return found, errors.Join(db.addCounts(ctx, found), db.addConnections(ctx, found))
+}
+
+// addCounts adds what the counters say to rows of accounts, with one query.
+func (db *DB) addCounts(ctx context.Context, rows []AccountRow) error {
+	ids, byID := accountsOf(rows)
+	minute := micros(db.Now().Add(-attentionAfter)) / UnknownPeriod.Microseconds()
+	list, args := parametersOf(ids, minute)
+	_, err := collect(ctx, db.reader, func(row scanner) (struct{}, error) {
+		var account ID
+		var rejected, unknown int64
+		var day sql.Null[int64]
+		if err := row.Scan(&account, &rejected, &unknown, &day); err != nil {
+			return struct{}{}, err
+		}
+		a := byID[account]
+		a.Attention = rejected + unknown
+		if day.Valid {
+			a.LastSubmitted = new(instant(day.V * SubmittedPeriod.Microseconds()))
+		}
+		return struct{}{}, nil
+	}, `select n.account_id,
+			(select cast(coalesce(sum(c.invoices), 0) as bigint) from invoice_counters c where c.tenant_id = n.id and c.category = 'attention' and c.period = 0),
+			(select cast(coalesce(sum(c.invoices), 0) as bigint) from invoice_counters c where c.tenant_id = n.id and c.category = 'unknown' and c.period > 0 and c.period < $1),
+			(select max(c.period) from invoice_counters c where c.tenant_id = n.id and c.category in ('waiting', 'attention', 'accepted') and c.period > 0 and c.invoices > 0)
+		from tenants n where n.account_id in (`+list+`) and n.frozen_at is null`, args...)
+	return db.classify(err)
+}
+
+// addConnections adds the active connections to rows of accounts, with one query.
+func (db *DB) addConnections(ctx context.Context, rows []AccountRow) error {
+	ids, byID := accountsOf(rows)
+	list, args := parametersOf(ids)
+	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where state = 'active' and account_id in (`+list+`)`, args...)
+	for n := range found {
+		byID[found[n].Account].Active = &found[n]
+	}
+	return db.classify(err)
+}
+
+// accountsOf returns the identifiers of some accounts, and the rows by them.
+func accountsOf(rows []AccountRow) (ids []ID, byID map[ID]*AccountRow) {
+	byID = make(map[ID]*AccountRow, len(rows))
+	for n := range rows {
+		ids, byID[rows[n].ID] = append(ids, rows[n].ID), &rows[n]
+	}
+	return ids, byID
+}
+
+// containing returns a pattern of the operator like for texts that contain a text.
+func containing(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// parametersOf returns the names of the parameters of a list of identifiers, which is not empty, and all arguments: those of before, then the
+// identifiers.
+func parametersOf(ids []ID, before ...any) (list string, args []any) {
+	padded := Padded(ids)
+	names := make([]string, len(padded))
+	args = before
+	for n, id := range padded {
+		args = append(args, id)
+		names[n] = base.Parameter(len(args))
+	}
+	return strings.Join(names, ", "), args
+}
+
+// Companies returns the names of companies by the identifiers of their accounts.
+func (db *DB) Companies(ctx context.Context, accounts []ID) (map[ID]string, error) {
+	names := map[ID]string{}
+	if len(accounts) == 0 {
+		return names, nil
+	}
+	list, args := parametersOf(accounts)
+	_, err := collect(ctx, db.reader, func(row scanner) (struct{}, error) {
+		var id ID
+		var company string
+		err := row.Scan(&id, &company)
+		names[id] = company
+		return struct{}{}, err
+	}, `select id, company from accounts where id in (`+list+`)`, args...)
+	return names, db.classify(err)
+}
+
+// ConnectionList returns the connections after a position, newest first and at most limit.
+func (db *DB) ConnectionList(ctx context.Context, after ListPosition, limit int) ([]Connection, error) {
+	at, id := after.descending()
+	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3`, at, id, limit)
+	return found, db.classify(err)
+}
+
+// FailingConnections returns the connections whose last call had no usable response, the longest failing first and at most limit.
+func (db *DB) FailingConnections(ctx context.Context, limit int) ([]Connection, error) {
+	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where failing_since is not null order by failing_since, id limit $1`, limit)
+	return found, db.classify(err)
+}
+
+// Position returns the position of the connection in [DB.ConnectionList].
+func (c Connection) Position() ListPosition { return ListPosition{c.CreatedAt, c.ID} }
+
+// Position returns the position of the submission in [DB.UnknownSubmissions].
+func (s AccountSubmission) Position() ListPosition { return ListPosition{s.AttemptedAt, s.ID} }
+
+// UnknownSubmissions returns the submissions with an unknown outcome after a position, whose time is that of the submission: oldest first and at
+// most limit. Those of before the reset of a sandbox are not among them.
+func (db *DB) UnknownSubmissions(ctx context.Context, after ListPosition, limit int) ([]AccountSubmission, error) {
+	at, id := after.ascending()
+	found, err := collect(ctx, db.reader, scanSubmission, `select `+db.submissionColumns()+` from submissions where outcome = 'unknown' and (attempted_at, id) > ($1, $2)
+		and exists (select 1 from tenants n where n.id = submissions.tenant_id and n.frozen_at is null)
+		order by attempted_at, id limit $3`, at, id, limit)
+	out := make([]AccountSubmission, len(found))
+	for n, s := range found {
+		out[n] = AccountSubmission{s, s.account}
+	}
+	return out, db.classify(err)
+}
+
+// UndeliveredDeliveries returns the deliveries that failed or were blocked and were created before the delivery after, or all if after is zero:
+// newest first and at most limit.
+func (db *DB) UndeliveredDeliveries(ctx context.Context, after ID, limit int) ([]AccountDelivery, error) {
+	_, id := (ListPosition{ID: after}).descending()
+	found, err := collect(ctx, db.reader, scanAccountDelivery, accountDeliveries+`d.state in ('failed', 'blocked') and t.frozen_at is null and d.id < $1 order by d.id desc limit $2`, id, limit)
+	return found, db.classify(err)
+}
+
+// FailingSubscription is a webhook subscription to which deliveries did not arrive.
+type FailingSubscription struct {
+	Account, ID ID
+	URL         string
+	Active      bool
+	// DeactivationReason is why the subscription is not active any more; "" for an active one.
+	DeactivationReason string
+	// Undelivered is the number of its deliveries among the newest [FailingDepth] that failed or were blocked, and Newest the time of the
+	// newest of them.
+	Undelivered int64
+	Newest      time.Time
+}
+
+// FailingDepth is how many deliveries [DB.FailingSubscriptions] examines.
+const FailingDepth = 1000
+
+// FailingSubscriptions returns the subscriptions of the newest [FailingDepth] deliveries that failed or were blocked, those with the most first.
+func (db *DB) FailingSubscriptions(ctx context.Context) ([]FailingSubscription, error) {
+	found, err := collect(ctx, db.reader, func(row scanner) (FailingSubscription, error) {
+		var s FailingSubscription
+		var active, newest int64
+		var reason sql.Null[string]
+		err := row.Scan(&s.Account, &s.ID, &s.URL, &active, &reason, &s.Undelivered, &newest)
+		s.Active, s.DeactivationReason, s.Newest = active != 0, reason.V, instant(newest)
+		return s, err
+	}, `select t.account_id, s.id, s.url, s.active, s.deactivation_reason, l.undelivered, l.newest
+		from (select tenant_id, subscription_id, count(*) as undelivered, max(created_at) as newest
+			from (select tenant_id, subscription_id, created_at from deliveries where state in ('failed', 'blocked') order by id desc limit $1) newest
+			group by tenant_id, subscription_id) l
+		join tenants t on t.id = l.tenant_id and t.frozen_at is null join subscriptions s on s.tenant_id = l.tenant_id and s.id = l.subscription_id
+		order by l.undelivered desc, l.newest desc`, FailingDepth)
+	return found, db.classify(err)
+}
+
+// AuditPosition is the position of an entry in [DB.AuditPage]. The zero value is before the newest entry.
+type AuditPosition struct {
+	At      time.Time
+	Account ID
+	Ordinal int64
+}
+
+// Position returns the position of the entry in [DB.AuditPage].
+func (e *AuditEntry) Position() AuditPosition { return AuditPosition{e.At, e.chain, e.ordinal} }
+
+// AuditPage returns the entries of the audit log after a position that filter selects, newest first. A filter by actor or act examines the
+// [ListDepth] entries after the position.
+func (db *DB) AuditPage(ctx context.Context, filter AuditFilter, after AuditPosition) ([]AuditEntry, error) {
+	var args []any
+	next := func(value any) string {
+		args = append(args, value)
+		return base.Parameter(len(args))
+	}
+	at, chain := ListPosition{after.At, after.Account}.descending()
+	where, order := `(at, chain, ordinal) < (`+next(at)+`, `+next(chain)+`, `+next(after.Ordinal)+`)`, `order by at desc, chain desc, ordinal desc`
+	if filter.Account != nil {
+		args = nil
+		account := next(*filter.Account)
+		where, order = `chain = `+account+` and (at, ordinal) < (`+next(at)+`, `+next(after.Ordinal)+`)`, `order by at desc, ordinal desc`
+	}
+	if !filter.Since.IsZero() {
+		where += ` and at >= ` + next(micros(filter.Since))
+	}
+	if !filter.Until.IsZero() {
+		where += ` and at < ` + next(micros(filter.Until))
+	}
+	among := `audit where ` + where
+	if rest := filter.rest(next); rest != "" {
+		among = `(select * from audit where ` + where + ` ` + order + ` limit ` + next(ListDepth) + `) examined where ` + rest
+	}
+	entries, err := collect(ctx, db.reader, scanAudit, `select `+auditColumns+` from `+among+` `+order+` limit `+next(filter.Limit), args...)
+	return entries, db.classify(err)
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// OperatorIdle is how long a session of an operator lasts after its last use.
+const OperatorIdle = 30 * time.Minute
+
+// operatorUse is how precisely the last use of a session is recorded, so that not every page writes.
+const operatorUse = time.Minute
+
+// OperatorProof is what an operator has proved at a login beside the password: exactly one of its fields is set.
+type OperatorProof struct {
+	// Step is the time step of the code of the authenticator.
+	Step int64
+	// Recovery is the digest of a recovery code.
+	Recovery *[32]byte
+}
+
+// OperatorSession is the identity behind a valid session of an operator.
+type OperatorSession struct {
+	Operator  ID
+	Email     string
+	Digest    [32]byte
+	ExpiresAt time.Time
+	usedAt    time.Time
+}
+
+// Actor returns the author of acts with the session, for [WithActor].
+func (s OperatorSession) Actor(source, requestID string) Actor {
+	return Actor{Kind: ActorAdministrator, Name: s.Email, Means: MeansConsole, Source: source, RequestID: requestID}
+}
+
+// BeginOperatorSession uses up the second factor of an operator and stores the digest of a new session. o is the operator whose password
+// was compared. It returns [ErrNotFound] if the operator is disabled or has another password hash now, and [ErrCodeUsed] if the
+// factor was used before. The checks are part of the transaction, so that no session survives a reset and no code works twice on any
+// replica.
+func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor OperatorProof, digest [32]byte, expires time.Time) error {
+	return db.write(ctx, "begin operator session", func(ctx context.Context, t *tx) error {
+		var step int64
+		if err := t.QueryRowContext(ctx, `select totp_step from operators where id = $1 and password_hash = $2 and disabled_at is null`+db.dialect.ForUpdate(), o.ID, o.PasswordHash).
+			Scan(&step); err != nil {
+			return err
+		}
+		if err := t.useProof(ctx, o.ID, step, factor); err != nil {
+			return err
+		}
+		now := micros(t.Now())
+		if _, err := t.Exec(ctx, `insert into operator_sessions (digest, operator_id, created_at, used_at, expires_at) values ($1, $2, $3, $3, $4)`,
+			digest[:], o.ID, now, micros(expires)); err != nil {
+			return err
+		}
+		act := operatorAct("operator.log-in", o)
+		act.Details["factor"] = "authenticator"
+		if factor.Recovery != nil {
+			act.Details["factor"] = "recovery code"
+		}
+		return t.auditBy(o, act)
+	})
+}
+
+// useProof uses up the second factor of a locked operator.
+func (t *tx) useProof(ctx context.Context, operator ID, last int64, factor OperatorProof) error {
+	if factor.Recovery == nil {
+		if factor.Step <= last {
+			return ErrCodeUsed
+		}
+		_, err := t.Exec(ctx, `update operators set totp_step = $2 where id = $1`, operator, factor.Step)
+		return err
+	}
+	used, err := t.Exec(ctx, `update operator_recovery_codes set used_at = $3 where operator_id = $1 and digest = $2 and used_at is null`, operator, factor.Recovery[:], micros(t.Now()))
+	if err == nil && used == 0 {
+		return ErrCodeUsed
+	}
+	return err
+}
+
+// AuthenticateOperator returns the session with a digest. It returns [ErrNotFound] if there is none, it has ended, expired or not been used for
+// [OperatorIdle], or its operator is disabled; callers do not learn which. Every call reads the database, so that all replicas obey at once.
+func (db *DB) AuthenticateOperator(ctx context.Context, digest [32]byte) (OperatorSession, error) {
+	now := db.Now()
+	s := OperatorSession{Digest: digest}
+	var expires, used int64
+	err := db.reader.QueryRowContext(ctx, `select o.id, o.email, s.expires_at, s.used_at from operator_sessions s join operators o on o.id = s.operator_id
+		where s.digest = $1 and s.expires_at > $2 and s.used_at > $3 and o.disabled_at is null`, digest[:], micros(now), micros(now.Add(-OperatorIdle))).
+		Scan(&s.Operator, &s.Email, &expires, &used)
+	if err != nil {
+		return OperatorSession{}, db.classify(err)
+	}
+	s.ExpiresAt, s.usedAt = instant(expires), instant(used)
+	if now.Sub(s.usedAt) < operatorUse {
+		return s, nil
+	}
+	return s, db.write(ctx, "use operator session", func(ctx context.Context, t *tx) error {
+		_, err := t.Exec(ctx, `update operator_sessions set used_at = $2 where digest = $1 and used_at < $2`, digest[:], micros(t.Now()))
+		return err
+	})
+}
+
+// EndOperatorSession ends a session. It does nothing if there is none with its digest.
+func (db *DB) EndOperatorSession(ctx context.Context, s OperatorSession) error {
+	return db.write(ctx, "end operator session", func(ctx context.Context, t *tx) error {
+		ended, err := t.Exec(ctx, `delete from operator_sessions where digest = $1`, s.Digest[:])
+		if err != nil || ended == 0 {
+			return err
+		}
+		o, err := t.operator(ctx, s.Operator)
+		if err != nil {
+			return err
+		}
+		return t.audit(operatorAct("operator.log-out", o))
+	})
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// PendingLogin is a login whose password was right and whose second factor is still missing.
+type PendingLogin struct {
+	Digest [32]byte
+	User   User
+	Means  LoginMeans
+}
+
+// BeginLogin stores a pending login of a user who has given the right password and has a second factor. It returns [ErrNotFound] if the
+// user is disabled or has another password hash now.
+func (db *DB) BeginLogin(ctx context.Context, login PendingLogin, expires time.Time) error {
+	return db.write(ctx, "begin login", func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, login.User.Account); err != nil {
+			return err
+		}
+		n, err := t.Exec(ctx, `insert into pending_logins (digest, account_id, user_id, means, expires_at)
+			select $1, account_id, id, $4, $5 from users where account_id = $2 and id = $3 and password_hash = $6 and disabled_at is null`,
+			login.Digest[:], login.User.Account, login.User.ID, login.Means, micros(expires), login.User.PasswordHash)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
+}
+
+// PendingLogin returns the pending login with a digest. It returns [ErrNotFound] if there is none, or it was completed or has expired.
+func (db *DB) PendingLogin(ctx context.Context, digest [32]byte) (PendingLogin, error) {
+	var account, user ID
+	login := PendingLogin{Digest: digest}
+	err := db.reader.QueryRowContext(ctx, `select account_id, user_id, means from pending_logins where digest = $1 and expires_at > $2`, digest[:], micros(db.Now())).
+		Scan(&account, &user, &login.Means)
+	if err != nil {
+		return PendingLogin{}, db.classify(err)
+	}
+	login.User, err = scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2 and disabled_at is null`, account, user))
+	return login, db.classify(err)
+}
+
+// completeLogin removes the pending login of a user. It returns [ErrSessionEnded] if there is none: it was completed before, or has ended
+// with the sessions of the user.
+func (t *tx) completeLogin(ctx context.Context, user User, digest [32]byte) error {
+	n, err := t.Exec(ctx, `delete from pending_logins where digest = $1 and account_id = $2 and user_id = $3 and expires_at > $4`,
+		digest[:], user.Account, user.ID, micros(t.Now()))
+	if err == nil && n == 0 {
+		err = ErrSessionEnded
+	}
+	return err
+}

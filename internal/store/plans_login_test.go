@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// loginOperations are those about sessions and second factors.
+func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operation {
+	return []operation{
+		{name: "CreateToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
+			_, err := db.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{2}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			return err
+		}},
+		{name: "CreateSignOnToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
+			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: f.user.Email}, store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
+			return err
+		}},
+		{name: "SecondFactor", run: func(ctx context.Context) error {
+			if _, err := db.SecondFactor(ctx, f.user); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
+		}},
+		{name: "SecondFactorState", run: func(ctx context.Context) error {
+			_, err := tenant.SecondFactorState(ctx, f.user.ID)
+			return err
+		}},
+		{name: "BeginTOTP", run: func(ctx context.Context) error {
+			return tenant.BeginTOTP(ctx, store.Session{User: f.user.ID}, secret.New("x"))
+		}},
+		{name: "BeginLogin", run: func(ctx context.Context) error {
+			return db.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour))
+		}},
+		{name: "PendingLogin", run: func(ctx context.Context) error {
+			_, err := db.PendingLogin(ctx, [32]byte{9})
+			return err
+		}},
+		{name: "SessionRecords", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
+			_, _, err := tenant.SessionRecords(ctx, f.user.ID, 1, 10)
+			return err
+		}},
+		{name: "SessionRecord", run: func(ctx context.Context) error {
+			_, err := tenant.SessionRecord(ctx, store.Session{User: f.user.ID}, store.Session{Digest: [32]byte{2}}.RecordID())
+			return err
+		}},
+		{name: "EndSession", run: func(ctx context.Context) error {
+			_, err := tenant.EndSession(ctx, store.Session{User: f.user.ID}, store.Session{Digest: [32]byte{2}}.RecordID())
+			return err
+		}},
+		{name: "EndOtherSessions", run: func(ctx context.Context) error {
+			_, err := tenant.EndOtherSessions(ctx, store.Session{User: f.user.ID, Digest: [32]byte{2}})
+			return err
+		}},
+		{name: "ResetPassword", uses: "tokens_unrevoked pending_logins_user", run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
+	}
+}

@@ -1,0 +1,237 @@
+package submission_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/document"
+	"quittance/internal/invoice"
+	"quittance/internal/provider"
+	"quittance/internal/provider/providertest"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/submission"
+)
+
+// adapterTimeout limits a call to a provider that is tested with its own API.
+const adapterTimeout = time.Second
+
+// accessPoint is a company that sends through a Peppol access point.
+type accessPoint struct {
+	testService
+	*providertest.PhossAP
+}
+
+// newAccessPoint returns a company with a connection in a format.
+func newAccessPoint(t *testing.T, engine string, format document.Profile) *accessPoint {
+	t.Helper()
+	p := &accessPoint{PhossAP: providertest.StartPhossAP(t, credential)}
+	p.testService = newCompany(t, engine, store.NewConnection{Kind: "phoss-ap", BaseURL: p.URL, Format: string(format)})
+	return p
+}
+
+// newCompany returns a company with an active connection of any kind.
+func newCompany(t *testing.T, engine string, connection store.NewConnection) (h testService) {
+	t.Helper()
+	keys, err := secret.Generate()
+	must(t, err)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+		kind, _ := provider.Describe(c.Kind)
+		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: adapterTimeout, Clock: time.Now})
+	})
+	h.DB, h.keys = db, keys
+	h.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: adapterTimeout, Log: log,
+		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
+	account, err := db.CreateAccount(t.Context(), "Gulf Works LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	must(t, err)
+	must(t, db.SetProfile(t.Context(), account.ID, *providertest.Seller(document.Profile(connection.Format))))
+	connection.Environment, connection.Credential = "sandbox", secret.New(credential)
+	added, err := db.AddConnection(t.Context(), account.ID, connection)
+	must(t, err)
+	_, err = db.ActivateConnection(t.Context(), added.ID)
+	must(t, err)
+	h.tenant, err = db.Tenant(t.Context(), account.ID)
+	must(t, err)
+	return h
+}
+
+func (p *accessPoint) draft(t *testing.T, number string) store.ID {
+	t.Helper()
+	created, err := p.tenant.CreateInvoice(t.Context(), providertest.Draft(number))
+	must(t, err)
+	return created.ID
+}
+
+// poll polls until a dimension of an invoice has a value, and returns the submission.
+func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension, want string) store.Submission {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		found, err := p.tenant.Invoice(t.Context(), id)
+		must(t, err)
+		if value, _, _ := found.Submission.States.Get(dimension); value == want {
+			return *found.Submission
+		}
+		p.work(t)
+	}
+	t.Fatalf("%s does not become %q", dimension, want)
+	return store.Submission{}
+}
+
+// work polls what is due.
+func (h *testService) work(t *testing.T) {
+	t.Helper()
+	work := h.service.Work()
+	scan, err := work.Scan(t.Context(), store.ScanCursor{})
+	must(t, err)
+	for _, queue := range scan.Queues {
+		leases, err := work.Claim(t.Context(), queue, 16)
+		must(t, err)
+		for _, lease := range leases {
+			work.Do(t.Context(), lease)
+		}
+	}
+}
+
+// wantOnce checks that the document of a submission went to the receiver once, under one identifier.
+func (p *accessPoint) wantOnce(t *testing.T, s store.Submission) {
+	t.Helper()
+	if sent, transactions := p.Sent(s.ID.String()), p.Transactions(s.ID.String()); sent != 1 || transactions != 1 || s.ProviderReference == nil {
+		t.Errorf("%s: sent %d times, %d transactions, %+v", s.Number, sent, transactions, s)
+	}
+}
+
+// TestPhossAPJourney checks the way of an invoice through an access point, in every way in which the access point can fare.
+func TestPhossAPJourney(t *testing.T) {
+	for name, c := range map[string]struct {
+		script providertest.Script
+		first  api.Outcome // after Submit
+		state  string      // submission_state after Submit; "" if none
+	}{
+		"sent at once":                          {providertest.Sends, api.OutcomeAcknowledged, ""},
+		"sent, with a 422":                      {providertest.SendsUnreported, api.OutcomeAcknowledged, "sent"},
+		"a first attempt that fails, and a 422": {providertest.FailsOnce, api.OutcomeAcknowledged, "failed"},
+		"a lost response":                       {providertest.LosesResponse, api.OutcomeUnknown, ""},
+		"a time-out while it is being sent":     {providertest.Stalls, api.OutcomeUnknown, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, engine string) {
+				p := newAccessPoint(t, engine, document.PINTAE)
+				p.Play(c.script)
+				id := p.draft(t, "INV-1")
+				p.submit(t, id, c.first)
+				found, err := p.tenant.Invoice(t.Context(), id)
+				must(t, err)
+				if value, _, _ := found.Submission.States.Get(invoice.DimensionSubmission); value != c.state {
+					t.Errorf("after the submission %q, want %q", value, c.state)
+				}
+				if c.state == "failed" {
+					p.Advance()
+				}
+				p.poll(t, id, invoice.DimensionSubmission, "sent")
+				p.Advance()
+				s := p.poll(t, id, invoice.DimensionProviderInvoice, "received_ap")
+				if s.Outcome != api.OutcomeAcknowledged || s.States.TaxAuthority.Reported() || s.States.Receiver.Reported() {
+					t.Errorf("at the end %+v", s)
+				}
+				p.wantOnce(t, s)
+			})
+		})
+	}
+}
+
+// TestPhossAPRejection checks that only the access point's own word rejects a document, which the company may then correct.
+func TestPhossAPRejection(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		p := newAccessPoint(t, engine, document.BIS3)
+		p.Play(providertest.FailsForGood)
+		id := p.draft(t, "INV-1")
+		p.submit(t, id, api.OutcomeRejected)
+		rejected, err := p.tenant.Invoice(t.Context(), id)
+		must(t, err)
+		if value, terminal, _ := rejected.Submission.States.Get(invoice.DimensionSubmission); value != "permanently_failed" || !terminal {
+			t.Errorf("%q, terminal %t", value, terminal)
+		}
+		p.Play(providertest.Sends)
+		p.testService.patch(t, id)
+		p.submit(t, id, api.OutcomeAcknowledged)
+		s := p.poll(t, id, invoice.DimensionSubmission, "sent")
+		if s.ID == rejected.Submission.ID {
+			t.Error("the corrected invoice has the reference of the rejected one")
+		}
+		p.wantOnce(t, s)
+	})
+}
+
+// TestPhossAPVerification checks that a document that the access point judges invalid was not taken: it has no transaction, and the
+// corrected document uses the same reference.
+func TestPhossAPVerification(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		p := newAccessPoint(t, engine, document.BIS3)
+		p.Play(providertest.FailsVerification)
+		id := p.draft(t, "INV-1")
+		p.submit(t, id, store.OutcomeNotSent)
+		p.Play(providertest.Sends)
+		p.testService.patch(t, id)
+		p.submit(t, id, api.OutcomeAcknowledged)
+		p.wantOnce(t, p.poll(t, id, invoice.DimensionSubmission, "sent"))
+	})
+}
+
+// TestPhossAPAddresses checks that an invoice to an address that is not one of Peppol stays a draft, and says why.
+func TestPhossAPAddresses(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		p := newAccessPoint(t, engine, document.BIS3)
+		draft := providertest.Draft("INV-1")
+		draft.BuyerEndpointScheme, draft.RecipientNetworkID = new("0060"), new("12/34")
+		created, err := p.tenant.CreateInvoice(t.Context(), draft)
+		must(t, err)
+		_, err = p.service.Submit(t.Context(), p.tenant, created.ID)
+		incomplete, ok := errors.AsType[*store.IncompleteError](err)
+		if !ok || len(incomplete.Missing["recipient_network_id"]) != 1 || len(p.Received()) != 0 {
+			t.Fatalf("%v: %+v, received %q", err, incomplete.Missing, p.Received())
+		}
+	})
+}
+
+// TestPhossAPIsNeverSentTwice checks that a document is not sent again although the access point keeps saying that it has none: it
+// says the same about a document that it has twice.
+func TestPhossAPIsNeverSentTwice(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		p := newAccessPoint(t, engine, document.BIS3)
+		p.Control(t).Break()
+		id := p.draft(t, "INV-1")
+		p.submit(t, id, api.OutcomeUnknown)
+		p.Repair()
+		asked, later := 0, 0 // later: after the time in which the document may still arrive
+		for sent := time.Now(); later < 5 && time.Since(sent) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+			p.work(t)
+			if now := count(p.Received(), "GET "); now > asked && time.Since(sent) > 2*adapterTimeout {
+				asked, later = now, later+1
+			}
+		}
+		found, err := p.tenant.Invoice(t.Context(), id)
+		must(t, err)
+		if posts := count(p.Received(), "POST "); later < 5 || posts != 1 || found.Submission.Outcome != api.OutcomeUnknown {
+			t.Errorf("asked %d times later, posted %d times, %+v", later, posts, found.Submission)
+		}
+	})
+}
+
+// count returns the number of requests that begin with a text.
+func count(requests []string, with string) (n int) {
+	for _, request := range requests {
+		if strings.HasPrefix(request, with) {
+			n++
+		}
+	}
+	return n
+}

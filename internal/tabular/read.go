@@ -1,0 +1,114 @@
+package tabular
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// The limits of a file.
+const (
+	// MaxBytes is the largest size of a file, and MaxUnpacked the largest size of the parts of an XLSX file together, in bytes.
+	MaxBytes    = 8 << 20
+	MaxUnpacked = 64 << 20
+	// MaxRows is the largest number of rows below the header that are not empty.
+	MaxRows = 10_000
+	// MaxColumns is the largest number of columns.
+	MaxColumns = 100
+	// MaxCell is the largest size of the text in a cell in bytes: a text of the API has at most 1024 characters.
+	MaxCell = 8 << 10
+)
+
+// Error says why a file is not read at all.
+type Error struct {
+	// Row is the row that the reader has come to, from 1 as spreadsheets count; 0 for the file as a whole.
+	Row int
+	// Rule is the name of the broken rule, and Message continues a sentence about the file.
+	Rule, Message string
+}
+
+func (e *Error) Error() string {
+	if e.Row > 0 {
+		return fmt.Sprintf("row %d: the file %s", e.Row, e.Message)
+	}
+	return "the file " + e.Message
+}
+
+// The rules that a file can break.
+const (
+	ruleFormat   = "file_format"
+	ruleEncoding = "file_encoding"
+	ruleSize     = "file_size"
+	ruleRows     = "file_rows"
+	ruleColumns  = "file_columns"
+	ruleCell     = "file_cell"
+	ruleSheet    = "file_sheet"
+)
+
+// Table is the text of a file. Its first row is the header.
+type Table struct {
+	Header []string
+	// HeaderRow is the number of the row with the header.
+	HeaderRow int
+	Rows      []Row
+}
+
+// Row is one row below the header. It has at least one cell that is not empty.
+type Row struct {
+	// Number is the number of the row, as spreadsheets count: the header is row 1 unless empty rows precede it.
+	Number int
+	// Cells may be fewer or more than the columns.
+	Cells []string
+	// unusable has the cells without a usable value, by their position, with the rules that they break.
+	unusable map[int]string
+}
+
+// Read reads a file in CSV or XLSX. Its content says which of them it is. sheet is the name of the worksheet of an XLSX file, "" for the
+// first. The error is an [*Error] if the file is not usable.
+func Read(file []byte, sheet string) (*Table, error) {
+	switch {
+	case len(file) > MaxBytes:
+		return nil, &Error{Rule: ruleSize, Message: fmt.Sprintf("must have at most %d MiB", MaxBytes>>20)}
+	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
+		return readXLSX(file, sheet)
+	case bytes.HasPrefix(file, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")): // a compound file, which holds an old or an encrypted workbook
+		return nil, &Error{Rule: ruleFormat, Message: "is an XLS file or is protected by a password: save it as XLSX without a password"}
+	}
+	return readCSV(file)
+}
+
+// add adds a row unless it is empty. The first row that is added is the header.
+func (t *Table) add(r Row) error {
+	last := len(r.Cells)
+	for last > 0 && strings.TrimSpace(r.Cells[last-1]) == "" && r.unusable[last-1] == "" {
+		last--
+	}
+	if r.Cells = r.Cells[:last]; last == 0 {
+		return nil
+	}
+	switch {
+	case last > MaxColumns:
+		return &Error{Row: r.Number, Rule: ruleColumns, Message: fmt.Sprintf("must have at most %d columns", MaxColumns)}
+	case len(t.Rows) == MaxRows:
+		return &Error{Row: r.Number, Rule: ruleRows, Message: fmt.Sprintf("must have at most %d rows below the header", MaxRows)}
+	}
+	for _, cell := range r.Cells {
+		if len(cell) > MaxCell {
+			return &Error{Row: r.Number, Rule: ruleCell, Message: fmt.Sprintf("must have at most %d bytes in a cell", MaxCell)}
+		}
+	}
+	if t.Header == nil {
+		t.Header, t.HeaderRow = r.Cells, r.Number
+		return nil
+	}
+	t.Rows = append(t.Rows, r)
+	return nil
+}
+
+// checked returns the table if it has a header and a row.
+func (t *Table) checked() (*Table, error) {
+	if len(t.Rows) == 0 {
+		return nil, &Error{Rule: ruleRows, Message: "has no rows: its first row has the names of the columns, and each row below is an item"}
+	}
+	return t, nil
+}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/fairlimit"
+	"quittance/internal/store"
+	"quittance/internal/tabular"
+)
+
+// The limits of reading files with drafts.
+const (
+	// importers is how many files are read and imported at a time. One takes up to about 300 MiB of memory if it is hostile, and a tenth of that
+	// if it is not.
+	importers = 2
+	// importWait is how long a file waits for its turn.
+	importWait = 10 * time.Second
+)
+
+// Importer reads and imports files with drafts: two at a time, one for each company, and companies take turns.
+type Importer struct {
+	turns *fairlimit.Limiter[store.ID]
+	wait  time.Duration
+}
+
+// NewImporter returns an importer.
+func NewImporter() *Importer {
+	return &Importer{turns: fairlimit.New[store.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: importWait}
+}
+
+// ImportFile is a file with drafts that was read.
+type ImportFile struct {
+	*tabular.Import
+	// SHA256 is the digest of the file.
+	SHA256 [32]byte
+}
+
+// Turn waits for a turn of the company. The error is [fairlimit.ErrFull] if it takes too long.
+func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err error) {
+	waiting, stop := context.WithTimeout(ctx, i.wait)
+	defer stop()
+	if !i.turns.Acquire(waiting, company) {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("wait to import: %w", err)
+		}
+		return nil, fairlimit.ErrFull
+	}
+	return func() { i.turns.Release(company, 1) }, nil
+}
+
+// ReadImport reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first. A file that is not usable has a
+// fault of row 0.
+func ReadImport(file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
+	out := &ImportFile{SHA256: sha256.Sum256(file)}
+	table, err := tabular.Read(file, sheet)
+	if refused, ok := errors.AsType[*tabular.Error](err); ok {
+		fault := tabular.Fault{Fault: api.Fault{Rule: refused.Rule, Message: "The file " + refused.Message}, Row: refused.Row}
+		out.Import = &tabular.Import{Faults: []tabular.Fault{fault}}
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Import, err = tabular.Drafts(table, read)
+	return out, err
+}
+
+// Source returns what the audit log has of the file.
+func (f *ImportFile) Source(upload store.UploadKey) store.ImportSource {
+	return store.ImportSource{SHA256: f.SHA256, Rows: f.Rows, Upload: upload}
+}
+
+// Payloads returns the drafts.
+func (f *ImportFile) Payloads() []*api.Draft {
+	out := make([]*api.Draft, len(f.Drafts))
+	for n := range f.Drafts {
+		out[n] = &f.Drafts[n].Draft
+	}
+	return out
+}
+
+// Describe returns what people and programs learn about the file before its drafts are imported.
+func (f *ImportFile) Describe(ctx context.Context, t *store.Tenant, seller Seller) (api.Import, error) {
+	out := api.Import{Valid: len(f.Faults) == 0, Rows: f.Rows, Drafts: len(f.Drafts), Totals: importTotals(f.Drafts),
+		Faults: make([]api.ImportFault, len(f.Faults)), MoreFaults: f.MoreFaults, Invoices: []api.ImportedInvoice{}}
+	for n, fault := range f.Faults {
+		out.Faults[n] = api.ImportFault{Fault: fault.Fault, Row: fault.Row, Column: fault.Column, Value: fault.Value}
+	}
+	if !out.Valid {
+		return out, nil
+	}
+	numbers := make([]string, len(f.Drafts))
+	for n := range f.Drafts {
+		d := &f.Drafts[n].Draft
+		numbers[n] = *d.InvoiceNumber
+		if len(seller.Needs(d, api.Faults{})) > 0 {
+			out.Incomplete++
+		}
+	}
+	used, err := t.UsedNumbers(ctx, numbers)
+	if err != nil {
+		return api.Import{}, err
+	}
+	for _, number := range numbers {
+		if used[number] {
+			out.UsedNumbers++
+		}
+	}
+	return out, nil
+}
+
+// importTotals adds up the totals of drafts by currency.
+func importTotals(drafts []tabular.Draft) []api.ImportTotal {
+	out, at, sums, scales := []api.ImportTotal{}, map[string]int{}, []*big.Rat(nil), []int(nil)
+	for n := range drafts {
+		d := &drafts[n].Draft
+		if d.Currency == nil || d.TotalAmount == nil {
+			continue
+		}
+		place, known := at[*d.Currency]
+		if !known {
+			place = len(out)
+			at[*d.Currency] = place
+			out, sums, scales = append(out, api.ImportTotal{Currency: *d.Currency}), append(sums, new(big.Rat)), append(scales, 0)
+		}
+		text := d.TotalAmount.String()
+		if value, ok := new(big.Rat).SetString(text); ok { // a decimal always is a number
+			sums[place].Add(sums[place], value)
+		}
+		_, fraction, _ := strings.Cut(text, ".")
+		scales[place] = max(scales[place], len(fraction))
+		out[place].Drafts++
+	}
+	for place := range out {
+		out[place].TotalAmount = api.Amount(sums[place].FloatString(scales[place]))
+	}
+	return out
+}
+
+// ImportFaults returns the faults of a file by path: rows[17].issue_date, rows[17] for a row as a whole, and body for the file.
+func ImportFaults(i *api.Import) api.Faults {
+	faults := api.Faults{}
+	for _, f := range i.Faults {
+		path := "body"
+		if f.Row > 0 {
+			path = "rows[" + strconv.Itoa(f.Row) + "]"
+		}
+		if f.Column != "" {
+			path += "." + f.Column
+		}
+		faults[path] = append(faults[path], f.Fault)
+	}
+	if i.MoreFaults > 0 {
+		faults.Add("body", "more_faults", "has "+strconv.Itoa(i.MoreFaults)+" further faults, which are not listed")
+	}
+	return faults
+}

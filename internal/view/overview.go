@@ -1,0 +1,148 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/store"
+)
+
+// OverviewDays is how many days the chart of the overview has. The last one is today, in UTC.
+const OverviewDays = 30
+
+// Overview is what the first page shows of the invoices.
+type Overview struct {
+	Tabs map[Tab]TabCount
+	// Days are the last [OverviewDays] days, oldest first.
+	Days []OverviewDay
+}
+
+// OverviewDay says how many invoices were submitted on a day, in UTC, by the tab that they are in now.
+type OverviewDay struct {
+	Day      time.Time
+	Invoices map[Tab]int
+}
+
+// Overview returns the counts of the first page. Like [Tenant.TabCounts], it reads counters.
+func (t Tenant) Overview(ctx context.Context) (Overview, error) {
+	firstDay := func(now time.Time) time.Time {
+		return now.UTC().Truncate(store.SubmittedPeriod).AddDate(0, 0, 1-OverviewDays)
+	}
+	counts, err := t.counts(ctx, firstDay)
+	if err != nil {
+		return Overview{}, err
+	}
+	first := firstDay(counts.at)
+	out := Overview{Tabs: counts.tabs(), Days: make([]OverviewDay, OverviewDays)}
+	for n := range out.Days {
+		out.Days[n] = OverviewDay{Day: first.AddDate(0, 0, n), Invoices: map[Tab]int{}}
+	}
+	for _, counted := range counts.counts {
+		day := int(counted.From.Sub(first) / store.SubmittedPeriod)
+		if counted.Invoices != 0 && !counted.From.Before(first) && day < OverviewDays {
+			out.Days[day].Invoices[counts.tabOf(counted)] += int(counted.Invoices)
+		}
+	}
+	return out, nil
+}
+
+// attentionDepth is how many submissions [Tenant.AttentionCreditNotes] examines for each reason.
+const attentionDepth = 1000
+
+// AttentionCreditNotes returns the newest credit notes that need a person, at most most, for the reasons of [TabAttention]. It examines
+// the newest 1,000 submissions for each reason, those of invoices included.
+func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []store.CreditNoteRow, err error) {
+	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		var s statement
+		depth := s.value(attentionDepth)
+		long := s.value(unknownSince(r.Now()).UnixMicro())
+		needing := r.InSubquery(`select credit_note_id from (
+			select credit_note_id, id from (select credit_note_id, id, outcome, attempted_at from submissions where tenant_id = $1 and current = 2 and outcome in ('rejected', 'unknown')
+				order by id desc limit ` + depth + `) undecided where outcome = 'rejected' or attempted_at < ` + long + `
+			union select c.credit_note_id, c.id from (select submission_id from states where tenant_id = $1 and meaning = 'negative' order by submission_id desc limit ` + depth + `) reported
+				join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 2
+			) needing order by id desc limit ` + s.value(most))
+		out, err = r.CreditNotes(ctx, `voided_at is null and id `+needing, `order by id desc`, s.args...)
+		return err
+	})
+	return out, err
+}
+
+// LatestResponses returns the evidence of the latest response about each of the given submissions that has one.
+func (t Tenant) LatestResponses(ctx context.Context, submissions []store.ID) (map[store.ID]store.ID, error) {
+	return byID[store.ID](ctx, t, submissions, `select id, (select e.id from evidence e where e.tenant_id = $1 and e.submission_id = submissions.id and e.ordinal = submissions.evidence_count)
+		from submissions where tenant_id = $1 and evidence_count > 0`)
+}
+
+// The subscriptions that need a person.
+const (
+	// FailingAfter is how long deliveries may fail.
+	FailingAfter = time.Hour
+	// DeactivatedFor is how long a subscription is shown that the service has deactivated.
+	DeactivatedFor = 30 * 24 * time.Hour
+	// failingDepth is how many deliveries of the time since then are examined.
+	failingDepth = 50
+)
+
+// SubscriptionTrouble is a subscription that needs a person.
+type SubscriptionTrouble struct {
+	store.Subscription
+	// FailingSince is when the newest delivery was recorded that is older than [FailingAfter]; zero for a deactivated subscription.
+	FailingSince time.Time
+}
+
+// TroubledSubscriptions returns the subscriptions that need a person, newest first: those that the service has deactivated within
+// [DeactivatedFor], and the active ones whose newest delivery from more than [FailingAfter] ago did not arrive, nor any of the 50
+// newest since.
+func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []SubscriptionTrouble, err error) {
+	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		now := r.Now()
+		known, err := r.Subscriptions(ctx, `active = 1 or deactivated_at >= $2`, `order by id desc`, now.Add(-DeactivatedFor).UnixMicro())
+		if err != nil {
+			return err
+		}
+		for _, s := range known {
+			if !s.Active {
+				if s.DeactivationReason != nil && *s.DeactivationReason != store.DeactivationRequested {
+					out = append(out, SubscriptionTrouble{Subscription: s})
+				}
+				continue
+			}
+			since, err := failingSince(ctx, r, s.ID, now)
+			if err != nil {
+				return err
+			}
+			if !since.IsZero() {
+				out = append(out, SubscriptionTrouble{s, since})
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// failingSince returns the time of the newest delivery that is older than [FailingAfter], if neither it nor one of the newest arrived.
+func failingSince(ctx context.Context, r store.Reader, subscription store.ID, now time.Time) (since time.Time, err error) {
+	hourAgo := r.OldestID(now.Add(-FailingAfter))
+	delivered := false
+	read := func(since *int64) func(row store.Row) error {
+		return func(row store.Row) error {
+			var state api.DeliveryState
+			err := row.Scan(&state, since)
+			delivered = delivered || state == api.DeliveryDelivered
+			return err
+		}
+	}
+	var older, newer int64
+	err = r.Query(ctx, read(&older), `select state, created_at from deliveries where tenant_id = $1 and subscription_id = $2 and id < $3 order by id desc limit 1`, subscription, hourAgo)
+	if err != nil || older == 0 || delivered {
+		return time.Time{}, err
+	}
+	err = r.Query(ctx, read(&newer), `select state, created_at from deliveries where tenant_id = $1 and subscription_id = $2 and id >= $3 order by id desc limit $4`,
+		subscription, hourAgo, failingDepth)
+	if err != nil || delivered {
+		return time.Time{}, err
+	}
+	return instant(older), nil
+}

@@ -1,0 +1,93 @@
+package conformance_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// guidePrograms prepare the programs of docs/sdk.md by the language of their block. Each returns the command that runs the program in a
+// file, from a directory for one test.
+var guidePrograms = map[string]struct {
+	file, prefix string // prefix is that of the invoice number
+	command      func(t *testing.T, file string) *exec.Cmd
+}{
+	"go": {"main.go", "GO", func(t *testing.T, file string) *exec.Cmd {
+		command := exec.CommandContext(t.Context(), "go", "run", file)
+		command.Dir = root
+		return command
+	}},
+	"js": {"program.mjs", "TS", func(t *testing.T, file string) *exec.Cmd {
+		// This is what npm install makes of a directory.
+		modules := filepath.Join(filepath.Dir(file), "node_modules")
+		if err := os.Mkdir(modules, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(absolute(t, "sdk/typescript"), filepath.Join(modules, "quittance")); err != nil {
+			t.Fatal(err)
+		}
+		return exec.CommandContext(t.Context(), "node", file)
+	}},
+	"python": {"program.py", "PY", func(t *testing.T, file string) *exec.Cmd {
+		command := exec.CommandContext(t.Context(), "python3", "-B", file)
+		command.Env = append(os.Environ(), "PYTHONPATH="+absolute(t, "sdk/python"))
+		return command
+	}},
+}
+
+// absolute returns the absolute path of a file of the checkout.
+func absolute(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// testGuide runs the programs of docs/sdk.md and compares what they print with what the page says.
+func (s *sandbox) testGuide(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/sdk.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	programs := map[string]string{}
+	for _, block := range regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		switch language := block[1]; language {
+		case "text":
+			want = block[2]
+		case "sh":
+		default:
+			programs[language] = block[2]
+		}
+	}
+	if len(programs) != len(guidePrograms) {
+		t.Errorf("%d programs, want %d", len(programs), len(guidePrograms))
+	}
+	for language, program := range guidePrograms {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), program.file)
+			if err := os.WriteFile(file, []byte(programs[language]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := program.command(t, file)
+			if command.Env == nil {
+				command.Env = os.Environ()
+			}
+			command.Env = append(command.Env, "QUITTANCE_URL="+s.BaseURL, "QUITTANCE_API_KEY="+s.key)
+			printed, err := command.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, printed)
+			}
+			// Python writes True.
+			if got, want := strings.ToLower(string(printed)), strings.ToLower(strings.ReplaceAll(want, "GO-", program.prefix+"-")); got != want {
+				t.Errorf("printed:\n%swant:\n%s", got, want)
+			}
+		})
+	}
+}

@@ -1,3 +1,0 @@
-module quittance/sdk/go
-
-go 1.26.0

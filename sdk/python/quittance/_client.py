@@ -1,0 +1,115 @@
+"""The client of one Quittance service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from ._core import Core, options
+from ._resources import (
+    Accounts,
+    CreditNotes,
+    Customers,
+    Deliveries,
+    Events,
+    Incoming,
+    Invoices,
+    Items,
+    Webhooks,
+)
+from ._transport import HTTPTransport, Transport
+from .types import CatalogueItem, Customer
+
+
+class Client:
+    """Calls one service with an API key or as one user. It is safe for use by several threads.
+
+    It sends nothing before the first call. With email and password that call logs in, and so does
+    a call whose token is no longer valid. Calls that are safe to repeat are retried. A context
+    manager closes the idle connections at its end; the client can be used again after that.
+    """
+
+    #: Invoices.
+    invoices: Invoices
+    #: Credit notes.
+    credit_notes: CreditNotes
+    #: Incoming e-invoices.
+    incoming: Incoming
+    #: Webhook subscriptions.
+    webhooks: Webhooks
+    #: The events feed.
+    events: Events
+    #: Webhook deliveries.
+    deliveries: Deliveries
+    #: The customer book.
+    customers: Customers
+    #: The item catalogue.
+    items: Items
+    #: The company.
+    account: Accounts
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        email: str | None = None,
+        password: str | None = None,
+        otp: Callable[[], str] | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+        user_agent: str = "quittance-python",
+        transport: Transport | None = None,
+    ) -> None:
+        """Make a client.
+
+        base_url is the address of the service without /api, http or https with an optional path
+        prefix. It should be https unless the service is on the same machine. Either api_key, or
+        email and password are required. otp returns a code of the authenticator app, or a recovery
+        code, when a login has asked for one; each code is sent once.
+
+        timeout is the time for one attempt with its response, in seconds. A submission waits for
+        the provider during its call, for 20 s by default, so do not make it much shorter.
+        max_retries is the number of retries of a call after its first attempt. transport sends the
+        requests: HTTPTransport by default, which verifies certificates.
+
+        Raises ConfigurationError, whose text has no option.
+        """
+        given = options(
+            base_url, api_key, email, password, otp, timeout, max_retries, user_agent, transport
+        )
+        self._core = core = Core(given)
+        self.invoices = Invoices(core)
+        self.credit_notes = CreditNotes(core)
+        self.incoming = Incoming(core)
+        self.webhooks = Webhooks(core)
+        self.events = Events(core)
+        self.deliveries = Deliveries(core)
+        self.customers = Customers(core, "customers", Customer)
+        self.items = Items(core, "items", CatalogueItem)
+        self.account = Accounts(core)
+
+    def close(self) -> None:
+        """Close the idle connections. A later call opens new ones."""
+        transport = self._core.options.transport
+        if isinstance(transport, HTTPTransport):
+            transport.close()
+
+    def __enter__(self) -> Client:
+        """Return the client."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the idle connections."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return the address and the user, without a credential."""
+        given = self._core.options
+        who = "api_key=[redacted]" if given.key else f"email={given.email!r}, password=[redacted]"
+        return f"Client({given.base!r}, {who})"

@@ -1,0 +1,1 @@
+"""Tests of the Python SDK. Those in service need the binary quittance in the path."""

@@ -1,0 +1,1 @@
+"""Tests of the Python SDK against the real binary, which has to be in the path."""

@@ -1,0 +1,25 @@
+/** The TypeScript SDK of Quittance. index.d.ts has the types and the documentation. */
+
+export { Quittance } from "./client.js";
+export {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  ConfigurationError,
+  ConflictError,
+  DraftAgainError,
+  NotFoundError,
+  PermissionDeniedError,
+  PreconditionFailedError,
+  QuittanceError,
+  RateLimitError,
+  RequestTimeoutError,
+  SecretLostError,
+  ServerError,
+  TransportError,
+  UnreadableResponseError,
+  ValidationError,
+  WebhookVerificationError,
+} from "./errors.js";
+export { isFinal } from "./resources.js";
+export { once, verifyWebhook } from "./webhooks.js";
