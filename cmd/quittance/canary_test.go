@@ -59,6 +59,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			s.crash(syscall.SIGSEGV)
 			s.database()
 			s.scanFiles(t, "log", s.logs)
+			s.checkLogs()
 			s.judge()
 		})
 	}
@@ -238,6 +239,48 @@ func (s *canaryStory) connection(args ...string) {
 	}
 	s.scan("output of "+strings.Join(args[:2], " "), output)
 	s.connectionID = s.field(output, "/connection_id")
+}
+
+// logMessage matches the message of a log line in the text format.
+var logMessage = regexp.MustCompile(`^time=\S+ level=[A-Z]+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
+
+// checkLogs checks that every log line of the servers has a row in docs/monitoring.md, except those of net/http, and that none has an empty
+// error or what a company has written.
+func (s *canaryStory) checkLogs() {
+	s.t.Helper()
+	documented, err := os.ReadFile("../../docs/monitoring.md")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(s.logs, "*"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lines := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			found := logMessage.FindStringSubmatch(line)
+			if found == nil {
+				continue // of a crash dump, or in JSON
+			}
+			lines++
+			message := strings.Trim(found[1], `"`)
+			if !strings.HasPrefix(message, "http: ") && !bytes.Contains(documented, []byte("| `"+message+"` |")) {
+				s.t.Errorf("docs/monitoring.md does not have the line %s", line)
+			}
+			line = strings.Replace(line, "request_id="+marker, "", 1) // which a client chooses
+			if strings.Contains(line, "<nil>") || strings.Contains(line, marker) {
+				s.t.Errorf("the log has an empty error, or what a company has written: %s", line)
+			}
+		}
+	}
+	if lines < 100 {
+		s.t.Errorf("%d log lines were found", lines)
+	}
 }
 
 // serve starts the server and finds out its address.

@@ -20,7 +20,7 @@ import (
 type narrator struct {
 	slog.Handler
 	out io.Writer
-	// omitted is the tenant whose calls are not told; nil before the start. It is the example company's, whose deliveries fail again and again.
+	// omitted is the account whose calls are not told; nil before the start. It is the example company's, whose deliveries fail again and again.
 	omitted *atomic.Pointer[string]
 }
 
@@ -45,7 +45,7 @@ func narrate(env *environment) (narration, error) {
 
 // begin prints lines about what happens in a running sandbox, until ctx ends. A fault ends the lines, not the sandbox.
 func (n narration) begin(ctx context.Context, log *slog.Logger, running *sandbox.Sandbox) {
-	example, err := running.ExampleTenant(ctx)
+	example, err := running.ExampleAccount()
 	if err == nil {
 		n.omitted.Store(new(example.String()))
 		err = running.Follow(ctx, n.line)
@@ -105,14 +105,14 @@ var deeds = map[string]string{ //nolint:gochecknoglobals // a constant table
 	"POST /api/v1/webhooks/deliveries/{delivery_id}/redeliver":         "delivery requested again",
 }
 
-// lineAbout returns the line about a record of the log, or "" for one that is only in the log, as are calls for the omitted tenant.
+// lineAbout returns the line about a record of the log, or "" for one that is only in the log, as are calls for the omitted account.
 func lineAbout(record slog.Record, omitted string) string {
 	values := map[string]string{}
 	record.Attrs(func(a slog.Attr) bool {
 		values[a.Key] = a.Value.String()
 		return true
 	})
-	if values["tenant"] == omitted && record.Message != "request" {
+	if values["account"] == omitted && record.Message != "request" {
 		return ""
 	}
 	switch record.Message {

@@ -95,7 +95,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{Pages: p, w: w, r: r, source: source.OfRequest(r, p.TrustedProxies)}
 	console.SecureHeaders(w.Header())
 	err := req.serve()
-	attributes := []any{"method", r.Method, "route", req.route, "status", req.status, "duration", p.Now().Sub(begun), "operator", req.session.Email, "source", req.source,
+	attributes := []any{"method", r.Method, "route", req.route, "status", req.status, "duration_us", p.Now().Sub(begun).Microseconds(), "operator", req.session.Email, "source", req.source,
 		"request_id", w.Header().Get(api.HeaderRequestID)}
 	if err != nil {
 		p.Log.ErrorContext(r.Context(), "operator request", append(attributes, "error", err)...)

@@ -50,7 +50,7 @@ func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 	case event.ID == "":
 		return false, r.commit(ctx, nil, store.SyncStep{After: max(r.Interval, response.RetryAfter), Complete: true})
 	case r.handled[event.ID]:
-		r.Log.WarnContext(ctx, "the provider hands out an event that was deleted", "connection", r.lease.Connection.ID, "event", event.ID)
+		r.Log.WarnContext(ctx, "the provider hands out an event that was deleted", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID)
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
 	}
 	released, err := r.lease.EventReleased(ctx, event.ID)
@@ -107,7 +107,7 @@ func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, respon
 		return false, err
 	}
 	r.lease = after
-	r.Log.InfoContext(ctx, "provider event", "tenant", r.lease.Tenant.Key(), "connection", r.lease.Connection.ID, "event", event.ID,
+	r.Log.InfoContext(ctx, "provider event", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID,
 		"submission", recorded.ID, "outcome", string(recorded.Outcome))
 	return true, nil
 }
@@ -136,7 +136,7 @@ func (r *eventRun) retainDocument(ctx context.Context, event provider.Event, ann
 	if failures < limit {
 		return false, r.releaseForRetry(ctx, nil, failures, response.RetryAfter)
 	}
-	r.Log.WarnContext(ctx, "a purchase document is given up: it is unreadable", "connection", r.lease.Connection.ID, "event", event.ID)
+	r.Log.WarnContext(ctx, "a purchase document is given up: it is unreadable", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID)
 	return true, r.commit(ctx, []store.NewIncoming{markUnreadable(newIncoming(event.Document))}, step)
 }
 
@@ -148,7 +148,7 @@ func (r *eventRun) retainUnrouted(ctx context.Context, event store.ProviderEvent
 		return false, err
 	}
 	r.lease = after
-	r.Log.WarnContext(ctx, "the provider's queue has an event that is about nothing of this connection", "connection", r.lease.Connection.ID,
+	r.Log.WarnContext(ctx, "the provider's queue has an event that is about nothing of this connection", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID,
 		"event", event.ID, "released", released)
 	return released, nil
 }

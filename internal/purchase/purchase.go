@@ -133,7 +133,7 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 	}
 	adapter, err := s.Adapter(lease.Connection)
 	if err != nil {
-		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", lease.Connection.ID, "error", err)
+		s.Log.ErrorContext(ctx, "provider connection unusable", "account", lease.Tenant.Account(), "connection", lease.Connection.ID, "error", err)
 		return r.endWithoutPage(ctx, 0)
 	}
 	r.adapter = adapter
@@ -146,7 +146,7 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 // logCall logs and observes a provider call.
 func (s *Service) logCall(ctx context.Context, lease *store.PurchaseLease, call string, response provider.Response) {
 	s.Observe(call, response.Kind.String(), response.Duration)
-	s.Log.InfoContext(ctx, "provider call", "call", call, "tenant", lease.Tenant.Key(), "connection", lease.Connection.ID,
+	s.Log.InfoContext(ctx, "provider call", "call", call, "account", lease.Tenant.Account(), "connection", lease.Connection.ID,
 		"kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass), "bytes", response.Size,
 		"duration_ms", response.Duration.Milliseconds())
 }

@@ -77,7 +77,7 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	case len(got.failed) > 0, got.digestMismatch:
 		return r.retryPage(ctx, page, got)
 	case utf8.RuneCountInString(page.NextCursor) > maxCursorLength:
-		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "connection", r.lease.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID)
 		if err := r.commit(ctx, got.pending, r.renewal()); err != nil {
 			return false, err
 		}
@@ -92,7 +92,7 @@ func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage,
 	step := store.SyncStep{Cursor: page.NextCursor}
 	switch loop := page.HasMore && r.seenCursors[page.NextCursor]; {
 	case loop:
-		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "connection", r.lease.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID)
 		step.Wait = r.nextBackoff()
 		step.After = step.Wait
 	case page.HasMore && retryAfter == 0:
@@ -121,7 +121,7 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 	if failures < limit {
 		return false, r.releaseForRetry(ctx, nil, failures, got.retryAfter)
 	}
-	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "connection", r.lease.Connection.ID, "unreadable", len(got.failed))
+	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "unreadable", len(got.failed))
 	if got.rateLimited || utf8.RuneCountInString(page.NextCursor) > maxCursorLength {
 		// The page is not finished. The count stays above zero, so that no document of it is fetched twice.
 		return false, r.releaseForRetry(ctx, got.failed, 1, got.retryAfter)

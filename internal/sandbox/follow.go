@@ -14,8 +14,8 @@ import (
 // followInterval is the time between two looks for new events.
 const followInterval = 300 * time.Millisecond
 
-// ExampleTenant returns the key of the example company's tenant, as logs have it, or the zero ID if there is no such company.
-func (s *Sandbox) ExampleTenant(ctx context.Context) (store.ID, error) {
+// ExampleAccount returns the identifier of the example company's account, or the zero ID if there is no such company.
+func (s *Sandbox) ExampleAccount() (store.ID, error) {
 	if s.Info.Example == nil {
 		return store.ID{}, nil
 	}
@@ -23,11 +23,7 @@ func (s *Sandbox) ExampleTenant(ctx context.Context) (store.ID, error) {
 	if err != nil {
 		return store.ID{}, fmt.Errorf("account: %w", err)
 	}
-	tenant, err := s.DB().Tenant(ctx, account)
-	if err != nil {
-		return store.ID{}, err
-	}
-	return tenant.Key(), nil
+	return account, nil
 }
 
 // Follow calls report with a line about each event of the sandbox's companies that is recorded from now on, oldest first for each company,

@@ -97,12 +97,15 @@ func (c *call) errorResponse(err error) (status int, code api.Code, text []byte)
 // admit returns the ticket of a request. Health checks are exempt from all limits; [Config.Ready] bounds what they cost the
 // database.
 func (s *Server) admit(r *http.Request) (*ticket, error) {
-	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+	if isProbe(r) {
 		return &ticket{admission: s.admission, exempt: true, charged: true}, nil
 	}
 	presented, console := s.credentialOf(r)
 	return s.admission.admit(source.Parse(s.source(r)), presented, console)
 }
+
+// isProbe reports whether a request is a health check.
+func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
 // wantsPage reports whether the client is a browser: browsers accept HTML.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
@@ -207,8 +210,8 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 	}
 	s.Observe(name, r.Method, status, duration)
 	level := slog.LevelInfo
-	if code == api.CodeRateLimited && rt == nil {
-		level = slog.LevelDebug // a flood of anonymous requests would fill the log
+	if code == api.CodeRateLimited && rt == nil || isProbe(r) {
+		level = slog.LevelDebug // a flood of anonymous requests, and a probe every few seconds, would fill the log
 	}
 	attributes := []slog.Attr{
 		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method), slog.String("route", name),

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -48,11 +49,11 @@ func connectionLimits(config *Config) connlimit.Config {
 	wanted, files := connectionsPerRequest*config.MaxRequests, connlimit.Files()
 	total := connlimit.Within(wanted, files)
 	if total < wanted {
-		logLimit := config.Log.Warn
+		level := slog.LevelWarn
 		if config.Trial {
-			logLimit = config.Log.Info
+			level = slog.LevelInfo
 		}
-		logLimit("the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
+		config.Log.Log(context.Background(), level, "the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
 	}
 	perSource := config.ConnectionsPerSource
 	if perSource == 0 {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -70,13 +71,13 @@ func (s *Service) cleanUp(ctx context.Context) {
 			s.config.Log.WarnContext(ctx, "cannot remove expired rows", "error", err)
 		}
 		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of invoices that replicas of the previous version have stored
-			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
+			s.config.Log.Log(ctx, levelOf(err), "invoices summarized", "invoices", made, "error", err)
 		}
 		if made, err := s.db.CountInvoices(ctx); err != nil || made > 0 {
-			s.config.Log.InfoContext(ctx, "invoices counted", "invoices", made, "error", err)
+			s.config.Log.Log(ctx, levelOf(err), "invoices counted", "invoices", made, "error", err)
 		}
 		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
-			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
+			s.config.Log.Log(ctx, levelOf(err), "history removed by age", "rows", removed, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -84,4 +85,12 @@ func (s *Service) cleanUp(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// levelOf returns the level of a line about a clean-up, which is repeated after an error.
+func levelOf(err error) slog.Level {
+	if err != nil {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }

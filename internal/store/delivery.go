@@ -74,7 +74,7 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Dur
 	if errors.Is(err, ErrChangedRow) {
 		// The URL may not be the one that the company gave, so nothing is sent to it, and the claims were rolled back. The events
 		// stay, and their deliveries can be requested again once the row is repaired.
-		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", q.id, "error", err)
+		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "account", t.account, "subscription", q.id, "error", err)
 		return nil, t.write(ctx, opClaimDeliveries, func(ctx context.Context, tx *tx) error {
 			return t.endPending(ctx, tx, q.id, reasonChanged)
 		})

@@ -27,10 +27,10 @@ func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, sch
 			return api.RecipientLookup{}, err
 		}
 		defer release()
-		if adapter, _ := s.prepareCall(ctx, connection, callRecipient); adapter != nil {
+		if adapter, _ := s.prepareCall(ctx, tenant, connection, callRecipient); adapter != nil {
 			recipient, response := adapter.Recipient(ctx, provider.Participant{Scheme: scheme, ID: id})
 			s.Observe(callRecipient, response.Kind.String(), response.Duration)
-			s.Log.InfoContext(ctx, "provider call", "call", callRecipient, "tenant", tenant.Key(), "connection", connection.ID, "kind", response.Kind.String(),
+			s.Log.InfoContext(ctx, "provider call", "call", callRecipient, "account", tenant.Account(), "connection", connection.ID, "request_id", store.ActorOf(ctx).RequestID, "kind", response.Kind.String(),
 				"status", response.HTTPStatus, "class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds())
 			lookup.Found, lookup.Profiles = recipient.Found, append(lookup.Profiles, recipient.Profiles...)
 		}

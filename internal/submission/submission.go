@@ -247,7 +247,7 @@ func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.
 
 // submitOnce makes one submit call with the document of a committed intent. It sends nothing if the lease has ended.
 func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) providerResponse {
-	adapter, response := s.prepareCall(ctx, lease.Connection, callSubmit)
+	adapter, response := s.prepareCall(ctx, lease.Tenant, lease.Connection, callSubmit)
 	if adapter == nil {
 		return response
 	}
@@ -272,7 +272,7 @@ func maybeReceived(lease store.SubmissionLease) bool {
 
 // queryStatus makes one status call, which returns what the provider has under a reference.
 func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
-	adapter, response := s.prepareCall(ctx, lease.Connection, callStatus)
+	adapter, response := s.prepareCall(ctx, lease.Tenant, lease.Connection, callStatus)
 	if adapter == nil {
 		return response
 	}
@@ -282,7 +282,7 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, 
 		if query.Body = lease.Document; response.profile.QueriesByContent && query.ProviderReference == "" && query.Body == nil {
 			var err error
 			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, reference); err != nil {
-				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "submission", reference, "error", err)
+				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "account", lease.Tenant.Account(), "submission", reference, "error", err)
 				return response
 			}
 		}
@@ -303,11 +303,11 @@ func textOf(p *string) string {
 
 // prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be used, the
 // adapter is nil and the response says that nothing was sent. The cause is the operator's concern, not the customer's.
-func (s *Service) prepareCall(ctx context.Context, c store.Connection, call string) (provider.Adapter, providerResponse) {
+func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store.Connection, call string) (provider.Adapter, providerResponse) {
 	response := providerResponse{Response: provider.Response{Kind: provider.NotSent}, call: call, began: s.db.Now(), timeout: s.CallTimeout, polling: s.Polling}
 	adapter, err := s.Adapters.For(c)
 	if err != nil {
-		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", c.ID, "error", err)
+		s.Log.ErrorContext(ctx, "provider connection unusable", "account", tenant.Account(), "connection", c.ID, "error", err)
 		response.connectionAltered = errors.Is(err, store.ErrChangedRow)
 		return nil, response
 	}
@@ -355,12 +355,13 @@ func recordWithRetry(ctx context.Context, lease store.SubmissionLease, response 
 
 // logCall writes the log line of a provider call.
 func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, response providerResponse, recorded store.Submission, err error) {
-	s.Log.InfoContext(ctx, "provider call", "call", response.call, "tenant", lease.Tenant.Key(), "connection", lease.Connection.ID,
+	s.Log.InfoContext(ctx, "provider call", "call", response.call, "account", lease.Tenant.Account(), "connection", lease.Connection.ID,
+		"request_id", store.ActorOf(ctx).RequestID,
 		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass),
 		"duration_ms", response.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
 	if contradicted(recorded) && !contradicted(lease.Submission) {
 		s.Log.ErrorContext(ctx, "the provider has a document that was resolved by rejecting it: there may be two for one invoice",
-			"tenant", lease.Tenant.Key(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
+			"account", lease.Tenant.Account(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
 	}
 }
 

@@ -19,7 +19,7 @@ func (s *Service) Work() queue.Source[store.SubmissionLease] {
 		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
 			response, err := s.Poll(ctx, lease)
 			if err != nil {
-				s.Log.ErrorContext(ctx, "reconcile", "submission", lease.Submission.ID, "error", err)
+				s.Log.ErrorContext(ctx, "polling of a submission failed", "account", lease.Tenant.Account(), "submission", lease.Submission.ID, "error", err)
 			}
 			return queue.Result{Latency: response.Duration, Responded: response.HTTPStatus != 0}
 		},

@@ -65,16 +65,15 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 	update := d.update(lease, result)
 	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
 		ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
-	if errors.Is(err, store.ErrLeaseLost) {
-		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", lease.ID)
-		err = nil
-	}
 	d.Observe(result.Verdict, result.Duration, d.Now().Sub(lease.OccurredAt))
 	level := slog.LevelInfo //planted:secret-in-the-log
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		level = slog.LevelWarn // another worker has claimed the delivery since, and makes an attempt of its own
+	case err != nil:
 		level = slog.LevelError
 	}
-	line := []any{"tenant", lease.Tenant.Key(), "subscription", lease.Subscription, "delivery", lease.ID,
+	line := []any{"account", lease.Tenant.Account(), "subscription", lease.Subscription, "delivery", lease.ID,
 		"event", lease.Event, "kind", string(lease.Kind), "attempt", lease.Attempts + 1, "verdict", string(result.Verdict),
 		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(update.State), "error", err}
 	if withheld {
@@ -93,7 +92,7 @@ func (d *Deliverer) recordAbandoned(ctx context.Context, lease store.DeliveryLea
 	if errors.Is(err, store.ErrLeaseLost) {
 		err = nil // another worker has claimed it since
 	}
-	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", lease.Tenant.Key(), "subscription", lease.Subscription,
+	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "account", lease.Tenant.Account(), "subscription", lease.Subscription,
 		"delivery", lease.ID, "event", lease.Event, "attempt", lease.Attempts+1, "state", string(update.State), "error", err)
 	return queue.Result{}
 }
