@@ -306,7 +306,7 @@ func TestEInvoiceBESendsOnce(t *testing.T) {
 	if response := adapter.Submit(t.Context(), doc); response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassTimeout || response.Next != provider.NextNone {
 		t.Errorf("%+v", response)
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the call took %v", took)
 	}
 	report := readReport(t, adapter, adapter.Status(t.Context(), provider.Query{Reference: "ref-1", ProviderReference: doc.ProviderReference}))

@@ -197,7 +197,7 @@ func TestAPIKeyActs(t *testing.T) {
 func TestAPIKeyExpires(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		const life = 2 * time.Second
+		const life = 6 * time.Second
 		at := time.Now().Add(life)
 		key, _ := c.key(t, fmt.Sprintf(`,"expires_at":%q`, at.Format(time.RFC3339Nano)), access.ScopeRead)
 		r := request{method: http.MethodGet, path: invoices, token: key}

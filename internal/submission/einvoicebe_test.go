@@ -87,7 +87,7 @@ func (b *belgian) correct(t *testing.T, id store.ID, name string) {
 func (b *belgian) poll(t *testing.T, id store.ID, until func(store.Submission) bool) store.Submission {
 	t.Helper()
 	var last store.Submission
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := b.tenant.Invoice(t.Context(), id)
 		must(t, err)
 		if last = *found.Submission; until(last) {

@@ -74,7 +74,7 @@ func (p *accessPoint) draft(t *testing.T, number string) store.ID {
 // poll polls until a dimension of an invoice has a value, and returns the submission.
 func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension, want string) store.Submission {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := p.tenant.Invoice(t.Context(), id)
 		must(t, err)
 		if value, _, _ := found.Submission.States.Get(dimension); value == want {
@@ -212,7 +212,7 @@ func TestPhossAPIsNeverSentTwice(t *testing.T) {
 		p.submit(t, id, api.OutcomeUnknown)
 		p.Repair()
 		asked, later := 0, 0 // later: after the time in which the document may still arrive
-		for sent := time.Now(); later < 5 && time.Since(sent) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+		for sent := time.Now(); later < 5 && time.Since(sent) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
 			p.work(t)
 			if now := count(p.Received(), "GET "); now > asked && time.Since(sent) > 2*adapterTimeout {
 				asked, later = now, later+1

@@ -215,7 +215,7 @@ func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
 	t.Helper()
 	work := h.service.Work()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := h.tenant.Invoice(t.Context(), id)
 		must(t, err)
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {

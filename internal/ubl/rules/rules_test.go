@@ -135,7 +135,7 @@ func TestHostileDocuments(t *testing.T) {
 		if size > 100<<10 {
 			t.Errorf("%s: the findings have %d bytes", name, size)
 		}
-		if took := time.Since(started); took > 20*time.Second {
+		if took := time.Since(started); took > time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
