@@ -31,11 +31,11 @@ const benchDraft = `{"invoice_number":"B-%d","recipient_name":"Palm Trading LLC"
 // benchServer is a running Quittance and a token of its user.
 func benchServer(b *testing.B, engine string) (base, token string) {
 	b.Helper()
-	options := quittancetest.Options{}
+	var options []quittancetest.Option
 	if engine == "postgres" {
-		options.Database = pgtest.URL(b)
+		options = append(options, quittancetest.WithDatabase(pgtest.URL(b)))
 	}
-	s := quittancetest.Start(b, options)
+	s := quittancetest.Start(b, options...)
 	body := fmt.Sprintf(`{"email":%q,"password":%q}`, s.Email, s.Password)
 	response, err := http.Post(s.BaseURL+"/api/v1/client/auth/login", "application/json", strings.NewReader(body))
 	if err != nil {

@@ -1,14 +1,14 @@
 package quittancetest_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
+	"errors"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
+	"quittance/client"
+	"quittance/client/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
@@ -24,59 +24,46 @@ type onCluster struct{ m *testing.M }
 
 func (c onCluster) Run() int { return pgtest.Run(c.m) }
 
-const draft = `{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890","buyer_endpoint_scheme":"0235",
-	"buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_country":"AE","total_amount":105.00,"currency":"AED","issue_date":"2026-03-01",
-	"due_date":"2026-03-31","payment_means_code":"30","items":[{"name":"Consulting","unit_code":"HUR","quantity":1,"net_unit_price":100,"vat_category":"S","vat_rate":5}]}`
-
-// session is somebody who is logged in.
-type session struct {
-	base, token string
-	client      *http.Client
+// draft returns a complete draft for a recipient.
+func draft(number, recipient string) api.Draft {
+	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
+	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient, BuyerEndpointScheme: new("0235"),
+		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"), TotalAmount: amount("105.00"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: amount("1"), NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
 }
 
-// call sends a request, wants a status and returns the data of the answer.
-func (s *session) call(t *testing.T, method, path, body string, want int) map[string]any {
+// submit creates and submits a draft for a recipient.
+func submit(t *testing.T, s *quittancetest.Server, number, recipient string) api.Invoice {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.base+path, bytes.NewBufferString(body))
+	created, err := s.Client().CreateInvoice(t.Context(), draft(number, recipient))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if s.token != "" {
-		request.Header.Set("Authorization", "Bearer "+s.token)
-	}
-	response, err := s.client.Do(request)
+	submitted, err := s.Client().Submit(t.Context(), created.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response.StatusCode != want {
-		t.Fatalf("%s %s answered %d, want %d: %s", method, path, response.StatusCode, want, text)
-	}
-	var out struct {
-		Data map[string]any `json:"data"`
-	}
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatalf("%s %s: %v in %s", method, path, err, text)
-	}
-	return out.Data
+	return submitted
 }
 
-// login logs the first user in.
-func login(t *testing.T, s *quittancetest.Server, password string) *session {
+// invoice reads an invoice.
+func invoice(t *testing.T, s *quittancetest.Server, id string) api.Invoice {
 	t.Helper()
-	transport := &http.Transport{Proxy: nil}
-	t.Cleanup(transport.CloseIdleConnections)
-	in := &session{base: s.BaseURL, client: &http.Client{Timeout: 2 * time.Minute, Transport: transport}}
-	data := in.call(t, http.MethodPost, "/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, s.Email, password), http.StatusOK)
-	in.token, _ = data["token"].(string)
-	return in
+	read, err := s.Client().Invoice(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// on returns the option for a database of an engine.
+func on(t *testing.T, engine string) quittancetest.Option {
+	t.Helper()
+	if engine == storetest.Postgres {
+		return quittancetest.WithDatabase(pgtest.URL(t))
+	}
+	return quittancetest.WithDatabase("sqlite:" + t.TempDir() + "/quittance.db")
 }
 
 // TestStart: a test gets a whole service, whose provider reports all four states and whose receiver gets the callbacks; and
@@ -84,55 +71,100 @@ func login(t *testing.T, s *quittancetest.Server, password string) *session {
 func TestStart(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
-			options := quittancetest.Options{Data: t.TempDir(), Pace: time.Millisecond}
-			if engine == storetest.Postgres {
-				options.Database = pgtest.URL(t)
+			options := []quittancetest.Option{quittancetest.WithData(t.TempDir()), quittancetest.WithPace(time.Millisecond), on(t, engine)}
+			first := quittancetest.Start(t, options...)
+			if _, err := first.Client().CreateSubscription(t.Context(), api.SubscriptionRequest{URL: &first.ReceiverURL, Events: []string{string(api.EventTerminal)}}); err != nil {
+				t.Fatal(err)
 			}
-			first := quittancetest.Start(t, options)
-			user := login(t, first, first.Password)
-			user.call(t, http.MethodPost, "/api/v1/webhooks/subscriptions", fmt.Sprintf(`{"url":%q,"events":["einvoice.terminal"]}`, first.ReceiverURL), http.StatusCreated)
-			created := user.call(t, http.MethodPost, "/api/v1/client/invoices", draft, http.StatusCreated)
-			path := fmt.Sprint("/api/v1/client/invoices/", created["id"])
-			user.call(t, http.MethodPost, path+"/submit", "", http.StatusOK)
-			wait(t, "the terminal callback", func() bool { return len(first.Callbacks()) == 1 })
-			read := user.call(t, http.MethodGet, path, "", http.StatusOK)
-			for _, state := range []string{"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"} {
-				if read[state] == nil {
-					t.Errorf("%s is null after the terminal event", state)
-				}
+			id := submit(t, first, "INV-1", "1234567890").ID
+			first.WaitForCallback(func(c quittancetest.Callback) bool { return c.Event == string(api.EventTerminal) })
+			read := invoice(t, first, id)
+			if !client.Final(read) {
+				t.Errorf("not final after the terminal event: %+v", read)
 			}
 			first.Stop()
 
-			second := quittancetest.Start(t, options)
-			if second.BaseURL != first.BaseURL || second.AccountID != first.AccountID || second.Email != first.Email || second.Password != "" {
+			second := quittancetest.Start(t, options...)
+			if second.BaseURL != first.BaseURL || second.AccountID != first.AccountID || second.Email != first.Email || second.APIKey != first.APIKey || second.Password != "" {
 				t.Errorf("the second start is another service: %+v after %+v", second, first)
 			}
-			again := user.call(t, http.MethodGet, path, "", http.StatusOK) // with the old token
-			if d := cmp.Diff(read, again); d != "" {
+			if d := cmp.Diff(read, invoice(t, second, id), cmp.Comparer(func(a, b api.Decimal) bool { return a == b })); d != "" {
 				t.Errorf("the invoice after a restart (-before +after):\n%s", d)
 			}
-			login(t, second, first.Password)
+			second.Password = first.Password
+			if account, err := logIn(t, second).Account(t.Context()); err != nil || account.ID != first.AccountID {
+				t.Errorf("log in: %+v, %v", account, err)
+			}
 		})
 	}
 }
 
-// TestApart: two services of one test share nothing.
-func TestApart(t *testing.T) {
-	one, two := quittancetest.Start(t, quittancetest.Options{}), quittancetest.Start(t, quittancetest.Options{})
-	if one.BaseURL == two.BaseURL || one.Password == two.Password || one.Email == two.Email || one.ProviderCredential == two.ProviderCredential || one.Data == two.Data {
-		t.Errorf("two services have something in common: %+v %+v", one, two)
-	}
-	user := login(t, one, one.Password)
-	user.base = two.BaseURL
-	user.call(t, http.MethodGet, "/api/v1/client/account", "", http.StatusUnauthorized)
+// ownClient returns an HTTP client that keeps no connection after the test.
+func ownClient(t *testing.T) *http.Client {
+	transport := &http.Transport{Proxy: nil}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }
 
-// wait waits until done.
-func wait(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
+// TestApart: two services of one test share nothing.
+func TestApart(t *testing.T) {
+	one, two := quittancetest.Start(t), quittancetest.Start(t)
+	if one.BaseURL == two.BaseURL || one.APIKey == two.APIKey || one.Password == two.Password || one.Email == two.Email || one.ProviderCredential == two.ProviderCredential || one.Data == two.Data {
+		t.Errorf("two services have something in common: %+v %+v", one, two)
 	}
+	stranger, err := client.New(client.Config{BaseURL: two.BaseURL, APIKey: one.APIKey, HTTPClient: ownClient(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stranger.Account(t.Context())
+	if response := new(client.ResponseError); !errors.As(err, &response) || response.Status != http.StatusUnauthorized {
+		t.Errorf("the key of the other service: %v", err)
+	}
+}
+
+// logIn returns a client that logs in as the first user.
+func logIn(t *testing.T, s *quittancetest.Server) *client.Client {
+	t.Helper()
+	user, err := client.New(client.Config{BaseURL: s.BaseURL, Email: s.Email, Password: s.Password, HTTPClient: ownClient(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+// statusWith returns the status of a call with a token.
+func statusWith(t *testing.T, s *quittancetest.Server, token string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/api/v1/client/account", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := ownClient(t).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode
+}
+
+// deliveriesOf asks for the deliveries of a subscription.
+func deliveriesOf(subscription string) client.DeliveryQuery {
+	return client.DeliveryQuery{SubscriptionID: subscription}
+}
+
+// observed is a test that records whether it has failed in place of failing.
+type observed struct {
+	testing.TB
+	failed bool
+}
+
+// Fatal and Fatalf end the goroutine, as those of [testing.T] do.
+func (o *observed) Fatal(...any) { o.Fatalf("") }
+
+func (o *observed) Fatalf(string, ...any) {
+	o.failed = true
+	runtime.Goexit()
 }

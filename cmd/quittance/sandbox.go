@@ -107,11 +107,7 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 // works all the same.
 func (c sandboxRunCmd) keepProfile(env environment, running *sandbox.Sandbox, info sandbox.Info) (forget func() error, err error) {
 	forget = func() error { return nil }
-	key, err := running.APIKey(env.ctx)
-	if err != nil {
-		return forget, err
-	}
-	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID, Company: info.Company, Credential: key,
+	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID, Company: info.Company, Credential: secret.New(info.APIKey),
 		Simulated: &remote.Simulated{ProviderURL: info.ProviderURL, Credential: secret.New(info.ProviderCredential), ReceiverURL: info.ReceiverURL}})
 	if err != nil {
 		env.log.WarnContext(env.ctx, "no profile was written for the commands of developers: use quittance login", "error", err)

@@ -54,6 +54,9 @@ func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
 	}
 }
 
+// NotifyLocal notifies the subscribers of kind in this process without a commit, for example because a clock has moved.
+func (d *DB) NotifyLocal(kind string) { d.notifier.notifyLocal(kind) }
+
 // notify notifies the subscribers of this process at once, and those of other replicas soon.
 func (n *notifier) notify(kind string) {
 	n.notifyLocal(kind)

@@ -40,7 +40,7 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the table (-provider sandbox +docs/sandbox.md):\n%s", d)
 	}
-	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/webhooks.md"} {
+	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/testing.md", "docs/webhooks.md"} {
 		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
 			if !slices.ContainsFunc(fakeprovider.Scenarios(), func(s fakeprovider.Scenario) bool { return s.ID == id[1] }) {
 				t.Errorf("%s speaks of %s, which is no scenario", name, id[1])
@@ -86,6 +86,23 @@ func TestTheGuideListsTheEvents(t *testing.T) {
 	for _, name := range []string{api.HeaderEvent, api.HeaderDelivery, api.HeaderTimestamp, api.HeaderSignature, api.SchemaVersion} {
 		if !strings.Contains(text, name) {
 			t.Errorf("%s is not in docs/webhooks.md", name)
+		}
+	}
+}
+
+// The Go code of the page about tests is what runs in the package that it is about.
+func TestTheTestsOfThePage(t *testing.T) {
+	source, err := os.ReadFile("../../quittancetest/page_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "docs/testing.md"), -1)
+	if len(blocks) != 4 {
+		t.Errorf("%d blocks, want 4", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(string(source), block[1]) {
+			t.Errorf("quittancetest/page_test.go does not contain\n%s", block[1])
 		}
 	}
 }

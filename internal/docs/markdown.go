@@ -47,6 +47,7 @@ var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals
 	{"docs/sandbox.md", "/docs/sandbox", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
 	{"docs/cli.md", "/docs/cli", "Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
 	{"docs/sdk.md", "/docs/sdk", "The SDKs for Go, TypeScript and Python: one task in all three, and what they have in common."},
+	{"docs/testing.md", "/docs/testing", "Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
 	{"docs/documents.md", "/docs/documents", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
 	{"docs/providers.md", "/docs/providers", "Which providers there are adapters for, what each can do, and how to connect one."},
 	{"docs/providers/phoss-ap.md", "/docs/providers/phoss-ap", "How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},

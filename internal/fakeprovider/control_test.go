@@ -86,6 +86,39 @@ func TestRulePrecedence(t *testing.T) {
 	}
 }
 
+// TestScenarioRules checks that a rule decides what happens to the next documents, whoever their recipients are, in every submit call and
+// status query of them.
+func TestScenarioRules(t *testing.T) {
+	s := start(t, t.TempDir(), nil)
+	s.submit("earlier", http.StatusOK, nil)
+	s.control("POST", "/control/misbehave", `{"scenario":"sandbox-429-twice","times":1}`, 201)
+	s.control("POST", "/control/misbehave", `{"scenario":"sandbox-rejected-validation","times":2}`, 201)
+	for n, c := range []struct {
+		reference, recipient string
+		status               int
+	}{
+		{"earlier", "1234567890", 200}, // it was submitted before
+		{"one", "1234567890", 429}, {"two", "sandbox-lost", 200}, {"one", "1234567890", 429}, {"one", "1234567890", 200}, {"three", "1234567890", 200},
+		{"four", "1234567890", 200},
+	} {
+		body := document(t, c.reference, recipient(c.recipient))
+		if c.reference == "earlier" {
+			body = document(t, c.reference, nil)
+		}
+		if response, text := s.call("POST", "/v1/documents", body); response.StatusCode != c.status {
+			t.Errorf("submission %d: %d %s", n, response.StatusCode, text)
+		}
+	}
+	for reference, want := range map[string]string{"earlier": "", "one": "sandbox-429-twice", "two": "sandbox-rejected-validation", "three": "sandbox-rejected-validation", "four": ""} {
+		if doc, _ := s.Ledger().Document(reference); doc.Scenario != want {
+			t.Errorf("%s: scenario %q, want %q", reference, doc.Scenario, want)
+		}
+	}
+	if got := s.control("GET", "/control/misbehaviours", "", 200); len(got.Forced) != 0 {
+		t.Errorf("%+v", got.Forced)
+	}
+}
+
 // TestReferenceCounts checks that the control counts every submission of a reference, and the accepted ones.
 func TestReferenceCounts(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
@@ -117,6 +150,10 @@ func TestTheControlRefusesNonsense(t *testing.T) {
 		{"/control/misbehave", `{"misbehaviour":"be_nice","times":1}`, 422, "invalid_rule"},
 		{"/control/misbehave", `{"misbehaviour":"","times":1}`, 422, "invalid_rule"},
 		{"/control/misbehave", `{"misbehaviour":"huge"}`, 422, "invalid_rule"},
+		{"/control/misbehave", `{"times":1}`, 422, "invalid_rule"},
+		{"/control/misbehave", `{"scenario":"sandbox-nothing","times":1}`, 422, "invalid_rule"},
+		{"/control/misbehave", `{"scenario":"sandbox-lost","misbehaviour":"huge","times":1}`, 422, "invalid_rule"},
+		{"/control/misbehave", `{"scenario":"sandbox-lost","misbehaviour":"nothing","times":1}`, 422, "invalid_rule"},
 		{"/control/misbehave", `{"misbehaviour":"huge","times":1000001}`, 422, "invalid_rule"},
 		{"/control/misbehave", `{"misbehaviour":"huge","times":1,"method":"PUT"}`, 422, "invalid_rule"},
 		{"/control/misbehave", `{"misbehaviour":"huge","times":1,"path_prefix":"/control/"}`, 422, "invalid_rule"},

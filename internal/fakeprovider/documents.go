@@ -86,12 +86,11 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 // newEntry returns the ledger entry of a document, including everything that will happen to it. courseChanged reports
 // whether the misbehaviour of the request contributes to that.
 func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, courseChanged bool) {
-	recipient, note := value(doc.Invoice.RecipientNetworkID), creditNote{}
+	note := creditNote{}
 	if doc.CreditNote != nil {
 		note = *doc.CreditNote
 	}
-	scenario := s.scenarioFor(s.subject(recipient, note.Reason))
-	outline := scenario.course()
+	outline := t.scenario.course()
 	if change := s.memory.misbehaviours[t.misbehaviour].edit; change != nil {
 		change(&outline)
 		courseChanged = true
@@ -105,7 +104,7 @@ func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument,
 	}
 	return LedgerDocument{
 		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20], CreditNoteNumber: note.Number,
-		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: scenario.ID,
+		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: t.scenario.ID,
 		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
 		ArrivesAfter: micros(outline.arrives, s.options.Pace), Document: document,
 	}, courseChanged

@@ -1,6 +1,7 @@
 package fakeprovider
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -33,10 +34,11 @@ type drawKey struct {
 type conversation struct {
 	posts, queries int
 	lastReport     time.Time // time of the newest report that was given; zero before the first
+	scenario       string    // the scenario that a rule has chosen; "" if none has
 }
 
-// Rule makes future calls go wrong. A condition that is absent matches every call. A call that cannot go wrong in this
-// way is not affected.
+// Rule makes future calls go wrong, or decides what happens to future documents. A condition that is absent matches every call. A call
+// that cannot go wrong in this way is not affected.
 type Rule struct {
 	// Method is GET or POST; "" for both.
 	Method string `json:"method,omitempty"`
@@ -44,9 +46,12 @@ type Rule struct {
 	PathPrefix string `json:"path_prefix,omitempty"`
 	// Reference is the reference of a submission or status query; "" matches everything.
 	Reference string `json:"reference,omitempty"`
-	// Misbehaviour is one of [Misbehaviours].
-	Misbehaviour Misbehaviour `json:"misbehaviour"`
-	// Times is how many more calls go wrong, from 1 to 1,000,000.
+	// Misbehaviour is one of [Misbehaviours]; "" for a rule with a scenario.
+	Misbehaviour Misbehaviour `json:"misbehaviour,omitempty"`
+	// Scenario is the ID of one of [Scenarios], which happens to a document that is submitted for the first time, whoever its
+	// recipient is; "" for a rule with a misbehaviour.
+	Scenario string `json:"scenario,omitempty"`
+	// Times is how many more calls go wrong, or to how many more documents the scenario happens, from 1 to 1,000,000.
 	Times int `json:"times"`
 }
 
@@ -56,9 +61,9 @@ const (
 	maxRules = 1000
 )
 
-// ErrRule reports that a rule names no known misbehaviour or cannot match any call, that its times are out of bounds,
-// or that there are too many pending rules.
-var ErrRule = errors.New("provider sandbox: a rule needs a misbehaviour that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
+// ErrRule reports that a rule names no known misbehaviour or scenario, or both, or cannot match any call, that its times are out of
+// bounds, or that there are too many pending rules.
+var ErrRule = errors.New("provider sandbox: a rule needs either a misbehaviour or a scenario that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
 
 func newMemory() *memory {
 	m := &memory{misbehaviours: map[Misbehaviour]Way{}, draws: map[drawKey]int{}, counts: map[Misbehaviour]int{}, conversations: map[string]*conversation{}}
@@ -72,8 +77,9 @@ func newMemory() *memory {
 // the oldest applies. It returns [ErrRule].
 func (s *Server) AddRule(rule Rule) error {
 	m := s.memory
-	_, known := m.misbehaviours[rule.Misbehaviour]
-	if !known || rule.Times < 1 || rule.Times > maxTimes || !slices.Contains([]string{"", http.MethodGet, http.MethodPost}, rule.Method) ||
+	_, misbehaviour := m.misbehaviours[rule.Misbehaviour]
+	_, scenario := s.scenarios[rule.Scenario]
+	if misbehaviour == scenario || misbehaviour && rule.Scenario != "" || scenario && rule.Misbehaviour != "" || rule.Times < 1 || rule.Times > maxTimes || !slices.Contains([]string{"", http.MethodGet, http.MethodPost}, rule.Method) ||
 		rule.PathPrefix != "" && !strings.HasPrefix(rule.PathPrefix, "/v1/") || rule.Reference != "" && !validReference(rule.Reference) {
 		return ErrRule
 	}
@@ -162,23 +168,42 @@ func (m *memory) recordReport(reference string, at time.Time) {
 	}
 }
 
-// choose counts a call and returns how it goes wrong: as a rule says, as its magic recipient says, or at random.
-func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
+// choose counts a call and returns how it goes wrong: as a rule says, as its scenario says, or at random. It also returns the
+// scenario of the document: that of a rule, or otherwise that of its magic recipient.
+func (m *memory) choose(c *call, scenarioFor func(recipient string) Scenario) (wrong Misbehaviour, magic Scenario) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.recordCall(c)
 	c.lastReport = t.lastReport
+	if c.kind == submission && t.posts == 1 && c.document == nil {
+		if rule := m.take(func(rule *Rule) bool { return rule.Scenario != "" && rule.matches(c) }); rule != nil {
+			t.scenario = rule.Scenario
+		}
+	}
+	magic = scenarioFor(cmp.Or(t.scenario, c.recipient))
+	if rule := m.take(func(rule *Rule) bool { return rule.matches(c) && m.applicable(rule.Misbehaviour, c) }); rule != nil {
+		return rule.Misbehaviour, magic
+	}
+	return m.chooseWithoutRules(c, t, magic), magic
+}
+
+// take returns the oldest rule that matches, one time less of which is left, or nil.
+func (m *memory) take(matches func(*Rule) bool) *Rule {
 	for n := range m.rules {
-		rule := &m.rules[n]
-		if !rule.matches(c) || !m.applicable(rule.Misbehaviour, c) {
+		if !matches(&m.rules[n]) {
 			continue
 		}
-		wrong := rule.Misbehaviour
-		if rule.Times--; rule.Times == 0 {
+		taken := m.rules[n]
+		if m.rules[n].Times--; m.rules[n].Times == 0 {
 			m.rules = slices.Delete(m.rules, n, n+1)
 		}
-		return wrong
+		return &taken
 	}
+	return nil
+}
+
+// chooseWithoutRules returns how a call of a conversation goes wrong: as its scenario says, or at random.
+func (m *memory) chooseWithoutRules(c *call, t *conversation, magic Scenario) (wrong Misbehaviour) {
 	switch {
 	case c.hidden():
 		return Arriving

@@ -36,6 +36,7 @@ func (c *call) reportedBefore() bool { return c.document != nil && !c.lastReport
 type requestState struct {
 	at            time.Time    // the time that the response describes
 	misbehaviour  Misbehaviour // how the response will be distorted
+	scenario      Scenario     // what happens to the document of a submission
 	courseChanged bool         // the document got the course of the misbehaviour
 	reported      bool         // the response is a report
 }
@@ -60,7 +61,8 @@ func (s *Server) misbehaving(next http.Handler) http.Handler {
 			return
 		}
 		c := s.inspect(r)
-		t := &requestState{at: c.at, misbehaviour: s.memory.choose(c, s.scenarioFor(c.recipient))}
+		t := &requestState{at: c.at}
+		t.misbehaviour, t.scenario = s.memory.choose(c, s.scenarioFor)
 		r = r.WithContext(context.WithValue(r.Context(), requestStateKey{}, t))
 		if t.misbehaviour != NoMisbehaviour && !s.memory.misbehaviours[t.misbehaviour].courseOnly {
 			s.misbehave(next, w, r, c, t)
@@ -92,6 +94,9 @@ func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Req
 			w.Header().Set("Retry-After", strings.Repeat("9", 30))
 		}
 		writeError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
+	case Unauthorized:
+		s.recordMisbehaviour(r, t.misbehaviour)
+		unauthenticated(w)
 	case UnavailableBefore:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		unavailable(w)

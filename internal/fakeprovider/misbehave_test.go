@@ -77,6 +77,7 @@ var (
 var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.TooMany:           {calls: "slpd", all: refused, wire: status(429, "Retry-After", "1")},
 	fakeprovider.TooManyAlways:     {calls: "slpd", all: refused, wire: status(429, "Retry-After", "99999999999999999999999")},
+	fakeprovider.Unauthorized:      {calls: "slpd", all: adapterResult{kind: provider.Refused, status: 401}, wire: status(401, "WWW-Authenticate", "Bearer")},
 	fakeprovider.UnavailableBefore: {calls: "slpd", all: adapterResult{status: 503}, wire: status(503, "Retry-After", "1")},
 	fakeprovider.DropBefore:        {calls: "slpd", all: broken, wire: dropped},
 	fakeprovider.Redirect:          {calls: "slpd", all: redirected, wire: status(307, "Location", "https://elsewhere.invalid/v1/documents")},

@@ -15,6 +15,7 @@ const (
 	NoMisbehaviour    Misbehaviour = ""
 	TooMany           Misbehaviour = "too_many_requests"
 	TooManyAlways     Misbehaviour = "too_many_for_ever"
+	Unauthorized      Misbehaviour = "unauthorized"
 	UnavailableBefore Misbehaviour = "unavailable_before"
 	DropBefore        Misbehaviour = "drop_before"
 	Redirect          Misbehaviour = "redirect"
@@ -76,13 +77,19 @@ type Way struct {
 }
 
 // At returns the names of the calls that the misbehaviour affects at a level of chaos, for the documentation.
-func (w Way) At(level string) []string {
+func (w Way) At(level string) []string { return w.chance(level).names() }
+
+// Calls returns the names of the calls that the misbehaviour can affect: those of At, and "recipient look-up".
+func (w Way) Calls() []string { return w.on.names() }
+
+// names returns the names of the kinds.
+func (k callKinds) names() []string {
 	var names []string
 	for _, kind := range []struct {
 		calls callKinds
 		name  string
-	}{{submission, "submission"}, {statusQuery, "status query"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}} {
-		if w.chance(level)&kind.calls != 0 {
+	}{{submission, "submission"}, {statusQuery, "status query"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}, {recipientLookup, "recipient look-up"}} {
+		if k&kind.calls != 0 {
 			names = append(names, kind.name)
 		}
 	}
@@ -114,6 +121,7 @@ func refusals() []Way {
 		{Name: TooMany, Description: "429 with Retry-After: 1; nothing was done.",
 			on: anyCall, low: allCalls &^ submission, high: allCalls},
 		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: anyCall},
+		{Name: Unauthorized, Description: "401, as if our credential was withdrawn; nothing was done.", on: anyCall},
 		{Name: UnavailableBefore, Description: "503 with Retry-After: 1; nothing was done.",
 			on: anyCall, low: allCalls &^ submission, high: allCalls},
 		{Name: DropBefore, Description: "The connection is dropped; nothing was done.",

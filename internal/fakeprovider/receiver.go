@@ -1,6 +1,7 @@
 package fakeprovider
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,9 +32,10 @@ type Callback struct {
 	Signature  string    `json:"signature"`
 	// Verified is true when the signature is right for a secret that the receiver knows from [Receiver.Trust].
 	// Otherwise it is nil, because the receiver may not know the secret.
-	Verified *bool  `json:"verified"`
-	Status   int    `json:"answered"`
-	Body     string `json:"body"`
+	Verified *bool `json:"verified"`
+	// Status is the status of the response; 0 if a handler aborted the connection before it had one.
+	Status int    `json:"answered"`
+	Body   string `json:"body"`
 }
 
 // Receiver is the receiving end of webhooks: it accepts callbacks, keeps the latest ones and shows them. A POST to any
@@ -46,11 +48,20 @@ type Receiver struct {
 	mu        sync.Mutex
 	secrets   []string
 	callbacks []Callback
+	changed   chan struct{} // closed when a callback is kept
+	handlers  map[string]http.Handler
 }
 
 // NewReceiver returns a receiver.
 func NewReceiver(now func() time.Time, log *slog.Logger) *Receiver {
-	return &Receiver{now: now, log: log}
+	return &Receiver{now: now, log: log, changed: make(chan struct{}), handlers: map[string]http.Handler{}}
+}
+
+// Handle lets a handler respond to the callbacks of a path. A callback is kept once the handler has returned or panicked.
+func (r *Receiver) Handle(path string, handler http.Handler) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handlers[path] = handler
 }
 
 // Trust gives the receiver the signing secret of a subscription, so that it can verify callbacks.
@@ -67,6 +78,20 @@ func (r *Receiver) Callbacks() []Callback {
 	return append([]Callback(nil), r.callbacks...)
 }
 
+// Changed returns a channel that is closed when the next callback is kept.
+func (r *Receiver) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// handler returns the handler of a path, nil if there is none.
+func (r *Receiver) handler(path string) http.Handler {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.handlers[path]
+}
+
 // ServeHTTP accepts a callback, or shows those that were accepted.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method == http.MethodGet {
@@ -81,16 +106,54 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the body was not read", http.StatusBadRequest)
 		return
 	}
-	status := statusFor(request.URL.Path)
 	callback := Callback{ReceivedAt: r.now().UTC(), Path: request.URL.Path, Event: request.Header.Get(api.HeaderEvent),
 		Delivery: request.Header.Get(api.HeaderDelivery), Timestamp: request.Header.Get(api.HeaderTimestamp),
-		Signature: request.Header.Get(api.HeaderSignature), Status: status, Body: string(body)}
+		Signature: request.Header.Get(api.HeaderSignature), Body: string(body)}
+	if handler := r.handler(request.URL.Path); handler != nil {
+		response := &responseStatus{ResponseWriter: w}
+		defer func() {
+			callback.Status = response.status
+			r.keep(callback, request.Header, body)
+		}()
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(response, request)
+		if response.status == 0 {
+			response.WriteHeader(http.StatusOK) // as net/http does
+		}
+		return
+	}
+	callback.Status = statusFor(request.URL.Path)
 	r.keep(callback, request.Header, body)
-	if status == http.StatusFound {
+	if callback.Status == http.StatusFound {
 		w.Header().Set("Location", "https://127.0.0.1/elsewhere")
 	}
-	w.WriteHeader(status)
+	w.WriteHeader(callback.Status)
 }
+
+// responseStatus is a response whose status is known; 0 before it has one.
+type responseStatus struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *responseStatus) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *responseStatus) Write(text []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(text)
+}
+
+// Unwrap gives [http.ResponseController] the methods of the response.
+func (w *responseStatus) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (r *Receiver) keep(callback Callback, header http.Header, body []byte) {
 	r.mu.Lock()
@@ -104,6 +167,8 @@ func (r *Receiver) keep(callback Callback, header http.Header, body []byte) {
 	if extra := len(r.callbacks) - keptCallbacks; extra > 0 {
 		r.callbacks = append([]Callback(nil), r.callbacks[extra:]...)
 	}
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 // statusFor chooses the status by path, so that retries and blocking can be tried out.

@@ -157,8 +157,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		sum := sha256.Sum256([]byte(presented))
 		if subtle.ConstantTimeCompare(sum[:], s.credential[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeError(w, http.StatusUnauthorized, "unauthenticated", "The credential is missing or wrong.")
+			unauthenticated(w)
 			return
 		}
 		// ServeMux would answer an unclean path with its own redirect.
@@ -168,6 +167,11 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func unauthenticated(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	writeError(w, http.StatusUnauthorized, "unauthenticated", "The credential is missing or wrong.")
 }
 
 // writeJSON responds with a JSON body.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -50,8 +51,7 @@ func (p SyntheticPurchase) Render() (Purchase, []byte, error) {
 		IssueDate: issued, DueDate: due, Currency: "AED", TotalAmount: &total, SHA256: digest(document.Bytes()), MediaType: "application/xml"}, document.Bytes(), nil
 }
 
-// postSyntheticPurchase implements POST /control/purchases/synthetic, which only a sandbox has. It adds a synthetic purchase; if the
-// identifier exists, the supplier revises it: the next revision bills five hours more.
+// postSyntheticPurchase implements POST /control/purchases/synthetic, which only a sandbox has; see [Server.AddSyntheticPurchase].
 func (s *Server) postSyntheticPurchase(w http.ResponseWriter, r *http.Request) {
 	var wanted struct {
 		ID string `json:"id"`
@@ -59,11 +59,27 @@ func (s *Server) postSyntheticPurchase(w http.ResponseWriter, r *http.Request) {
 	if !readControl(w, r, &wanted) {
 		return
 	}
-	if !validReference(wanted.ID) || strings.Contains(wanted.ID, ":") {
-		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "id must have 1 to 128 characters of A-Z a-z 0-9 . _ -.")
-		return
+	added, err := s.AddSyntheticPurchase(wanted.ID)
+	switch {
+	case errors.Is(err, ErrPurchaseID):
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", err.Error())
+	case err != nil:
+		s.failed(w, r, err)
+	default:
+		writeJSON(w, http.StatusCreated, added)
 	}
-	p := SyntheticPurchase{ID: wanted.ID, Number: "SUP-" + wanted.ID, Revision: 1, Issued: s.options.Clock().UTC()}
+}
+
+// ErrPurchaseID reports that the identifier of a synthetic purchase has another form.
+var ErrPurchaseID = errors.New("id must have 1 to 128 characters of A-Z a-z 0-9 . _ -")
+
+// AddSyntheticPurchase adds a synthetic purchase. If the identifier exists, the supplier revises it: the next revision bills five hours more.
+// It returns [ErrPurchaseID].
+func (s *Server) AddSyntheticPurchase(id string) (Purchase, error) {
+	if !validReference(id) || strings.Contains(id, ":") {
+		return Purchase{}, ErrPurchaseID
+	}
+	p := SyntheticPurchase{ID: id, Number: "SUP-" + id, Revision: 1, Issued: s.options.Clock().UTC()}
 	for _, earlier := range s.ledger.PurchaseList() {
 		if earlier.ID == p.ID {
 			p.Revision++
@@ -75,13 +91,7 @@ func (s *Server) postSyntheticPurchase(w http.ResponseWriter, r *http.Request) {
 	p.Hours = 5 * p.Revision
 	purchase, document, err := p.Render()
 	if err != nil {
-		s.failed(w, r, err)
-		return
+		return Purchase{}, err
 	}
-	added, err := s.AddPurchase(purchase, document)
-	if err != nil {
-		s.failed(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusCreated, added)
+	return s.AddPurchase(purchase, document)
 }

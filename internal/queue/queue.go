@@ -74,6 +74,8 @@ type Options struct {
 	Log *slog.Logger
 	// OnStats, if not nil, is called with the current numbers after each step of the scheduler.
 	OnStats func(Stats)
+	// OnProgress, if not nil, is called with the progress after each step of the scheduler.
+	OnProgress func(Progress)
 }
 
 // Stats are the current numbers of a running source.

@@ -36,6 +36,8 @@ type scan struct {
 	// madeReady is the number of queues that the scans have made ready. Each step begins with the queue at this index,
 	// modulo their number, so that a list that is nearly full does not take the same queues of a large step every time.
 	madeReady int
+	// begun and completed are those of [Progress].
+	begun, completed int
 }
 
 // begin resets the results of the last scan.
@@ -75,6 +77,7 @@ func (s *scheduler[T]) scanWait() time.Duration {
 func (s *scheduler[T]) scanStep(ctx context.Context) {
 	if s.scan.cursor.IsZero() {
 		s.scan.begin()
+		s.scan.begun++
 	}
 	s.scan.stepping = true
 	from := s.scan.cursor
@@ -114,6 +117,7 @@ func (s *scheduler[T]) scanned(found store.DueScan) {
 	if !s.scan.resumeSet {
 		s.scan.resumeSlow = store.ScanCursor{}
 	}
+	s.scan.completed = s.scan.begun
 	s.scan.end(s.machineNow().Add(s.options.PollInterval))
 }
 

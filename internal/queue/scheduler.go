@@ -21,6 +21,7 @@ type scheduler[T any] struct {
 	completions chan func()
 	background  int // goroutines whose completion was not handled yet
 	claims      int // those of them that claim
+	tasks       int // that have started
 	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in a test.
 	machineNow func() time.Time
 }
@@ -72,6 +73,9 @@ func (s *scheduler[T]) step(ctx context.Context) {
 	if s.options.OnStats != nil {
 		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy, WaitingQueues: s.ready.size})
 	}
+	if s.options.OnProgress != nil {
+		s.options.OnProgress(s.progress())
+	}
 }
 
 // idle returns how long the scheduler has nothing to do unless a completion or a notification arrives.
@@ -118,6 +122,7 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 
 // start runs a claimed task.
 func (s *scheduler[T]) start(ctx context.Context, t *task, work T) {
+	s.tasks++
 	s.run(func() func() {
 		result := s.do(context.WithoutCancel(ctx), t.queue, work)
 		return func() { s.workers.finish(t, result) }

@@ -53,7 +53,7 @@ type Config struct {
 	ChaosSeed uint64
 	// Pace scales the provider's clock; see [fakeprovider.Options].
 	Pace time.Duration
-	// Now is the clock; time.Now when nil.
+	// Now is the clock of all parts; nil for that of the service, and time.Now for the others.
 	Now func() time.Time
 	Log *slog.Logger
 }
@@ -70,7 +70,9 @@ type Info struct {
 	ReceiverCA         string `json:"receiver_ca"`
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`
-	Email              string `json:"email"`
+	// APIKey is [Sandbox.APIKey].
+	APIKey string `json:"api_key"`
+	Email  string `json:"email"`
 	// Password is set by the first start only, and so is LoginURL, which logs in to the console once.
 	Password string `json:"password"`
 	LoginURL string `json:"login_url,omitempty"`
@@ -102,6 +104,7 @@ type Sandbox struct {
 
 // Start opens every part and, in a fresh data directory, creates the account. Nothing is served before [Sandbox.Run].
 func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
+	config.Service.Now = config.Now
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -194,7 +197,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if err := s.serve(ctx, chooseAddress(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
-	identity, err := fakeprovider.ReceiverIdentity(string(s.layout), s.config.Now())
+	identity, err := fakeprovider.ReceiverIdentity(string(s.layout), time.Now()) //nolint:forbidigo // TLS judges certificates by the clock of the machine
 	if err != nil {
 		return err
 	}
@@ -290,6 +293,9 @@ func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handle
 // DB returns the sandbox's store.
 func (s *Sandbox) DB() *store.DB { return s.service.DB() }
 
+// Settle is [service.Service.Settle]. Call it while Run serves.
+func (s *Sandbox) Settle(ctx context.Context) error { return s.service.Settle(ctx) }
+
 // Run serves until ctx ends. It calls ready once everything responds.
 func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -349,6 +355,9 @@ func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 			err = response.Body.Close()
 			if err == nil && response.StatusCode == http.StatusOK {
 				if err := s.makeSeed(ctx); err != nil {
+					return err
+				}
+				if err := s.announceKey(ctx); err != nil {
 					return err
 				}
 				return ready(s.Info)

@@ -34,6 +34,8 @@ type Config struct {
 	Keys *secret.Keyring
 	// ReloadKeys reads them again after a rotation.
 	ReloadKeys func() (*secret.Keyring, error)
+	// Now is [store.Options.Now], the clock of the process; nil in production.
+	Now func() time.Time
 	// API and Workers choose what this process does.
 	API, Workers bool
 	// Listen is the address of the API; in a process without an API it is that of /healthz and /readyz. TLSCert and TLSKey are

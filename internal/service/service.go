@@ -59,6 +59,7 @@ type Service struct {
 	// operators and operatorListener are nil unless operators have a listener.
 	operators        *operator.Pages
 	operatorListener net.Listener
+	activity         *activity   // nil unless [Config].Now is set
 	stopping         atomic.Bool // set when the process begins to stop
 }
 
@@ -69,12 +70,15 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	config.warn(ctx)
 	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }}
+	if config.Now != nil {
+		s.activity = newActivity()
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas}); err != nil {
 		return nil, err
 	}
 	s.readiness = newReadiness(s.db.Ping, time.Now)

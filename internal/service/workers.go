@@ -52,12 +52,19 @@ func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
 		MaxPerCompany: pollsPerCompany, MaxPerQueue: pollsPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowPoll})
 	startQueue(ctx, s, running, s.purchases.Work(), queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
 		MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany, MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
+	if s.activity != nil {
+		close(s.activity.started)
+	}
 	running.Go(func() { s.cleanUp(ctx) })
 }
 
 // startQueue runs the work of a source.
 func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
 	o.PollInterval, o.Now, o.Log, o.OnStats = pollInterval, s.db.Now, s.config.Log, s.metrics.onStats(source.Name)
+	if s.activity != nil {
+		s.activity.record(source.Name, queue.Progress{})
+		o.OnProgress = func(p queue.Progress) { s.activity.record(source.Name, p) }
+	}
 	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }
 

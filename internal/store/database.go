@@ -118,6 +118,14 @@ func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 	return db.database.Subscribe(string(kind))
 }
 
+// ClockMoved notifies the subscribers of every kind of work in this process: work can be due because somebody has moved the clock of
+// [Options].
+func (db *DB) ClockMoved() {
+	for _, kind := range []Work{WorkSubmissions, WorkDeliveries, WorkPurchases} {
+		db.database.NotifyLocal(string(kind))
+	}
+}
+
 // Moment, Checkpoint and Panic are those of package db.
 type (
 	// Moment is one side of an irreversible step.

@@ -91,7 +91,8 @@ type sandbox struct {
 	Password    string `json:"password"`
 	ReceiverURL string `json:"receiver_url"`
 
-	key string
+	key   string
+	ready string // the ready file
 }
 
 // startSandbox starts the binary's sandbox, which ends with the test, and makes an API key.
@@ -101,7 +102,7 @@ func startSandbox(t *testing.T) *sandbox {
 	command := exec.Command(binary, "sandbox", "run", "--listen", "127.0.0.1:0", "--provider-listen", "127.0.0.1:0", "--chaos", "off", "--login-rate", "0", "--rate-limit", "0",
 		"--poll-first", "100ms", "--poll-max", "1s", "--data", t.TempDir(), "--ready-file", ready)
 	ended, log := startProcess(t, command)
-	s := &sandbox{}
+	s := &sandbox{ready: ready}
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		text, err := os.ReadFile(ready)
 		if err == nil {

@@ -21,14 +21,7 @@ var guidePrograms = map[string]struct {
 		return command
 	}},
 	"js": {"program.mjs", "TS", func(t *testing.T, file string) *exec.Cmd {
-		// This is what npm install makes of a directory.
-		modules := filepath.Join(filepath.Dir(file), "node_modules")
-		if err := os.Mkdir(modules, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(absolute(t, "sdk/typescript"), filepath.Join(modules, "quittance")); err != nil {
-			t.Fatal(err)
-		}
+		installTypeScript(t, filepath.Dir(file))
 		return exec.CommandContext(t.Context(), "node", file)
 	}},
 	"python": {"program.py", "PY", func(t *testing.T, file string) *exec.Cmd {
@@ -36,6 +29,18 @@ var guidePrograms = map[string]struct {
 		command.Env = append(os.Environ(), "PYTHONPATH="+absolute(t, "sdk/python"))
 		return command
 	}},
+}
+
+// installTypeScript makes the SDK for TypeScript importable in a directory, as npm install does with that of a checkout.
+func installTypeScript(t *testing.T, dir string) {
+	t.Helper()
+	modules := filepath.Join(dir, "node_modules")
+	if err := os.Mkdir(modules, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(absolute(t, "sdk/typescript"), filepath.Join(modules, "quittance")); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // absolute returns the absolute path of a file of the checkout.

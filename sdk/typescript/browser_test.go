@@ -31,7 +31,7 @@ const browserLimit = 2 * time.Minute
 // TestBrowser runs the SDK in a page of Chromium, which gets its modules as they are and reaches the service through a proxy on its own
 // origin. It creates, lists and submits an invoice whose amount is no JavaScript number, and verifies a webhook.
 func TestBrowser(t *testing.T) {
-	page := serveBrowser(t, quittancetest.Start(t, quittancetest.Options{Pace: time.Millisecond}))
+	page := serveBrowser(t, quittancetest.Start(t, quittancetest.WithPace(time.Millisecond)))
 	ctx, faults := startBrowser(t)
 	var text string
 	// A module runs before the page is loaded, unless it cannot be imported.

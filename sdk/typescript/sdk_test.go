@@ -55,7 +55,7 @@ func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	ready := readyFile(t, quittancetest.Start(t, quittancetest.Options{Seed: true}))
+	ready := readyFile(t, quittancetest.Start(t, quittancetest.WithSeed()))
 	run(t, []string{"QUITTANCE_READY_FILE=" + ready}, "node", append([]string{"--test"}, tests(t)...)...)
 }
 
