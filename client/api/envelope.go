@@ -61,6 +61,8 @@ type Error struct {
 	// Details holds the faults of a payload by JSON path, or facts such as invoice_id, or the line and the column of a
 	// malformed body; {} if there are none.
 	Details map[string]any `json:"details" nullable:"false" doc:"For validation failures, lists of faults by JSON field path; otherwise further facts, or {}."`
+	// DocURL is the address of the description of the code, with a path alone if the service has no public address.
+	DocURL string `json:"doc_url" doc:"Address of the description of the code. It is relative to the address of the service unless that has a public one." example:"/docs/reference/errors#not_found"`
 }
 
 // Error returns "code: message".

@@ -1,138 +1,195 @@
 // Package docs serves the documentation site: the API reference, the guides and the changelog.
 //
-// Its invariants: all pages are made when the server starts, from files that are part of the program, so that the server
-// does not start with a broken page; no page loads anything from another host, has inline scripts or styles, or contains
-// HTML of a guide; answers depend on the path alone.
+// Its invariants: the guides are made when the server starts, from files that are part of the program, so that the server
+// does not start with a broken guide; the reference is made of the OpenAPI document at its first request; no page loads anything
+// from another host, has inline scripts or styles, or contains HTML of a document; answers depend on the path alone; every page but
+// the search works without scripts.
 //
-// Start reading at [New], then render in markdown.go.
+// Start reading at [New], then render in markdown.go, and builder.referencePages in reference.go.
 package docs
 
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
+	"log/slog"
+	"maps"
 	"net/http"
-	"path"
 	"strings"
+	"sync"
 
 	"quittance/internal/asset"
 )
 
-// The files of the pages. Vendored files stay compressed; assets/VENDORED.md lists them.
+// The files of the pages.
 //
-//go:embed assets/page.html assets/docs.css assets/reference.css assets/reference.js
-//go:embed assets/swagger-ui/swagger-ui-bundle.js.gz assets/swagger-ui/swagger-ui.css.gz
+//go:embed assets/*.html assets/*.css assets/*.js
 var assets embed.FS
 
 // The paths that are not derived from the name of a guide.
 const (
 	indexPath     = "/docs"
 	referencePath = "/docs/reference"
+	searchPath    = "/docs/search.json"
 	changelogPath = "/changelog"
 	assetsPath    = "/docs/assets/"
 )
 
-// The content security policies of the pages. Guides need only a style sheet. The reference runs the viewer, which fetches
-// the API document, calls this server, and has icons in data URLs.
-const (
-	guidePolicy     = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+// policy is the content security policy of the pages: a style sheet, and a script that fetches the search index.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Site serves the documentation. It is safe for concurrent use.
 type Site struct {
-	resources map[string]resource
-	missing   resource
+	// guides are the pages that exist from the start, with the style sheets and scripts.
+	guides  map[string]resource
+	missing resource
+	// reference returns the pages of the reference and the search index. They are made at the first call.
+	reference func() (map[string]resource, error)
+	log       *slog.Logger
 }
 
-// resource is a file with its headers.
+// resource is a file with its Cache-Control header.
 type resource struct {
 	asset.File
-	policy, cache string
+	cache string
 }
 
-// New returns the site of some documents: CHANGELOG.md and the guides in docs. It fails when a document is missing or links
-// to an unknown document.
-func New(documents fs.FS) (*Site, error) {
-	s := &Site{resources: map[string]resource{}}
+// builder makes the pages.
+type builder struct {
+	layout *template.Template
+	guides []page
+	// advice are the causes of each error code and what to do, from the guide.
+	advice map[string]advice
+	api    *apiDocument
+	index  []searchEntry
+}
+
+// New returns a site with some documents, CHANGELOG.md and the guides in docs, and with the reference of an OpenAPI document. It fails
+// when a document is missing or links to an unknown document. A failure to make the reference is logged, and its pages answer with 500.
+func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) (*Site, error) {
+	s := &Site{guides: map[string]resource{}, log: log}
 	links, err := s.addAssets()
 	if err != nil {
 		return nil, err
 	}
-	layout, err := template.New("page.html").Funcs(template.FuncMap{"asset": func(name string) string { return links[name] }}).ParseFS(assets, "assets/page.html")
+	b := &builder{}
+	b.layout, err = template.New("page.html").Funcs(template.FuncMap{"asset": func(name string) string { return links[name] }}).ParseFS(assets, "assets/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	pages, err := render(documents)
+	if b.guides, b.advice, err = render(documents); err != nil {
+		return nil, err
+	}
+	for _, p := range append(b.guides, page{Path: indexPath, Title: "Documentation", Cards: true}) {
+		if s.guides[p.Path], err = b.show(p, nil); err != nil {
+			return nil, err
+		}
+	}
+	if s.missing, err = b.show(page{Title: "Page not found"}, nil); err != nil {
+		return nil, err
+	}
+	s.reference = sync.OnceValues(func() (map[string]resource, error) {
+		text, err := openapi()
+		if err != nil {
+			return nil, err
+		}
+		return b.reference(text)
+	})
+	return s, nil
+}
+
+// show returns a page in the layout. chapters are the pages of the reference.
+func (b *builder) show(p page, chapters []page) (resource, error) {
+	var html bytes.Buffer
+	if err := b.layout.Execute(&html, view{page: p, All: b.guides, Chapters: chapters}); err != nil {
+		return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
+	}
+	file, err := asset.Pack(html.Bytes(), "text/html; charset=utf-8")
+	return resource{file, asset.Revalidate}, err
+}
+
+// reference returns the pages of the reference and the search index by path.
+func (b *builder) reference(openapi []byte) (map[string]resource, error) {
+	var err error
+	if b.api, err = readAPI(openapi); err != nil {
+		return nil, err
+	}
+	for _, guide := range b.guides {
+		b.search(kindGuide, guide.Title, guide.About, guide.Path)
+		for _, s := range guide.Sections {
+			b.search(kindGuide, s.Title, guide.Title, guide.Path+"#"+s.ID)
+		}
+	}
+	chapters, err := b.referencePages()
 	if err != nil {
 		return nil, err
 	}
-	show := func(p page, policy string) (resource, error) {
-		var html bytes.Buffer
-		if err := layout.Execute(&html, view{page: p, All: pages}); err != nil {
-			return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
-		}
-		file, err := asset.Pack(html.Bytes(), "text/html; charset=utf-8")
-		return resource{file, policy, asset.Revalidate}, err
-	}
-	for _, p := range pages {
-		if s.resources[p.Path], err = show(p, guidePolicy); err != nil {
+	out := map[string]resource{}
+	for _, p := range chapters {
+		if out[p.Path], err = b.show(p, chapters); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range []page{
-		{Path: indexPath, Title: "Documentation", Viewer: true, Cards: true},
-		{Path: referencePath, Title: "API reference", Viewer: true},
-	} {
-		if s.resources[p.Path], err = show(p, referencePolicy); err != nil {
-			return nil, err
-		}
+	index, err := json.Marshal(b.index)
+	if err != nil {
+		return nil, fmt.Errorf("docs: search index: %w", err)
 	}
-	s.missing, err = show(page{Title: "Page not found"}, guidePolicy)
-	return s, err
+	file, err := asset.Pack(index, "application/json")
+	out[searchPath] = resource{file, asset.Revalidate}
+	b.api, b.index = nil, nil // the site keeps its pages alone
+	return out, err
 }
 
 // addAssets adds the style sheets and scripts and returns their paths by name.
 func (s *Site) addAssets() (map[string]string, error) {
 	links := map[string]string{}
 	for name, mediaType := range map[string]string{
-		"docs.css":                           "text/css; charset=utf-8",
-		"reference.css":                      "text/css; charset=utf-8",
-		"reference.js":                       "text/javascript; charset=utf-8",
-		"swagger-ui/swagger-ui.css.gz":       "text/css; charset=utf-8",
-		"swagger-ui/swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
+		"docs.css":      "text/css; charset=utf-8",
+		"reference.css": "text/css; charset=utf-8",
+		"docs.js":       "text/javascript; charset=utf-8",
 	} {
 		text, err := assets.ReadFile("assets/" + name)
 		if err != nil {
 			return nil, fmt.Errorf("docs: %w", err)
 		}
-		name, packed := strings.CutSuffix(path.Base(name), ".gz")
-		file := asset.Packed(text, mediaType)
-		if !packed {
-			if file, err = asset.Pack(text, mediaType); err != nil {
-				return nil, err
-			}
+		file, err := asset.Pack(text, mediaType)
+		if err != nil {
+			return nil, err
 		}
 		links[name] = file.Path(assetsPath, name)
-		s.resources[links[name]] = resource{file, guidePolicy, asset.Immutable}
+		s.guides[links[name]] = resource{file, asset.Immutable}
 	}
 	return links, nil
 }
 
+// find returns the resource at a path, and its status.
+func (s *Site) find(path string) (resource, int, error) {
+	pages := s.guides
+	if path == referencePath || path == searchPath || strings.HasPrefix(path, referencePath+"/") {
+		var err error
+		if pages, err = s.reference(); err != nil {
+			return resource{}, http.StatusInternalServerError, err
+		}
+	}
+	if found, ok := pages[path]; ok {
+		return found, http.StatusOK, nil
+	}
+	return s.missing, http.StatusNotFound, nil
+}
+
 // ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.resources[r.URL.EscapedPath()]
-	status := http.StatusOK
-	if !ok {
-		found, status = s.missing, http.StatusNotFound
-	}
+	found, status, err := s.find(r.URL.EscapedPath())
 	header := w.Header()
-	header.Set("Content-Security-Policy", found.policy)
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
+	maps.Copy(header, http.Header{"Content-Security-Policy": {policy}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}})
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "cannot make the API reference", "error", err)
+		http.Error(w, "An internal error occurred.", status)
+		return
+	}
 	header.Set("Cache-Control", found.cache)
 	found.Serve(w, r, status)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extensionast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
@@ -23,18 +24,21 @@ type page struct {
 	Sections []section
 	// Body is the rendered document.
 	Body template.HTML
-	// Viewer is set on pages with the API reference, and Cards on the page that lists the guides.
-	Viewer, Cards bool
+	// Reference is set on pages of the API reference, and Cards on the page that lists the guides.
+	Reference, Cards bool
 }
 
-// section is a heading of a page.
-type section struct{ ID, Title string }
+// section is a heading of a page. Method and Path are those of an operation; empty for other headings.
+type section struct{ ID, Title, Method, Path string }
 
-// view is the data of the page template: the page, and all guides for the navigation.
+// view is the data of the page template: the page, and for the navigation all guides, and on a page of the reference all of its pages.
 type view struct {
 	page
-	All []page
+	All, Chapters []page
 }
+
+// advice are the columns of the guide's table of error codes: when an error occurs, and what to do.
+type advice [2]template.HTML
 
 // sources lists the documents in display order: file, path and summary.
 var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
@@ -61,29 +65,46 @@ var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals
 	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},
 }
 
-// render returns a page for each document.
-func render(documents fs.FS) ([]page, error) {
-	var pages []page
+// render returns a page for each document, and what the guide says about each error code.
+func render(documents fs.FS) (pages []page, codes map[string]advice, err error) {
+	codes = map[string]advice{}
 	for _, source := range sources {
 		content, err := fs.ReadFile(documents, source.file)
 		if err != nil {
-			return nil, fmt.Errorf("docs: %w", err)
+			return nil, nil, fmt.Errorf("docs: %w", err)
 		}
-		p, err := renderOne(content, source.file)
+		p, err := renderOne(content, source.file, codes)
 		if err != nil {
-			return nil, fmt.Errorf("docs: %s: %w", source.file, err)
+			return nil, nil, fmt.Errorf("docs: %s: %w", source.file, err)
 		}
 		p.Path, p.About = source.path, source.about
 		pages = append(pages, p)
 	}
-	return pages, nil
+	return pages, codes, nil
 }
 
-// renderOne returns the page of a document, without any HTML in the document.
-func renderOne(content []byte, file string) (page, error) {
+// newMarkdown returns the converter of Markdown, which leaves HTML out.
+func newMarkdown() goldmark.Markdown {
 	// Align tables with attributes, because the content security policy forbids inline styles.
 	tables := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
-	markdown := goldmark.New(goldmark.WithExtensions(tables), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	return goldmark.New(goldmark.WithExtensions(tables), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+}
+
+// markdown converts a text of the API document.
+func markdown(source string) (template.HTML, error) {
+	if source == "" {
+		return "", nil
+	}
+	var html bytes.Buffer
+	if err := newMarkdown().Convert([]byte(source), &html); err != nil {
+		return "", fmt.Errorf("docs: %w", err)
+	}
+	return template.HTML(html.String()), nil //nolint:gosec // rendered by goldmark; raw HTML is left out
+}
+
+// renderOne returns the page of a document, without any HTML in the document. It adds what the document says about error codes.
+func renderOne(content []byte, file string, codes map[string]advice) (page, error) {
+	markdown := newMarkdown()
 	document := markdown.Parser().Parse(text.NewReader(content))
 	var p page
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -103,12 +124,44 @@ func renderOne(content []byte, file string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	if file == guideFile {
+		if err := readAdvice(markdown, document, content, codes); err != nil {
+			return page{}, err
+		}
+	}
 	var html bytes.Buffer
 	if err := markdown.Renderer().Render(&html, content, document); err != nil {
 		return page{}, err
 	}
 	p.Body = template.HTML(html.String()) //nolint:gosec // rendered by goldmark from the program's own files; raw HTML is left out
 	return p, nil
+}
+
+// guideFile is the guide with the table of error codes: status, code, when, what to do.
+const guideFile = "docs/guide.md"
+
+// readAdvice adds the rows of the table of error codes. Their links have been resolved.
+func readAdvice(markdown goldmark.Markdown, document ast.Node, content []byte, codes map[string]advice) error {
+	return ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if _, isRow := node.(*extensionast.TableRow); !isRow || !entering || node.ChildCount() != len(advice{})+2 {
+			return ast.WalkContinue, nil
+		}
+		cell := node.FirstChild().NextSibling()
+		code := plainText(cell, content)
+		var row advice
+		for n := range row {
+			cell = cell.NextSibling()
+			var html bytes.Buffer
+			for part := cell.FirstChild(); part != nil; part = part.NextSibling() {
+				if err := markdown.Renderer().Render(&html, content, part); err != nil {
+					return ast.WalkStop, err
+				}
+			}
+			row[n] = template.HTML(html.String()) //nolint:gosec // rendered by goldmark; raw HTML is left out
+		}
+		codes[code] = row
+		return ast.WalkSkipChildren, nil
+	})
 }
 
 // heading records a heading and adds a link to itself.

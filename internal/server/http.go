@@ -90,7 +90,7 @@ func (c *call) errorResponse(err error) (status int, code api.Code, text []byte)
 	if apiErr.code == api.CodeUnauthenticated {
 		c.header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
 	}
-	status, text = c.encode(c.request.Context(), errorCatalogue[apiErr.code].status, errorBody(apiErr))
+	status, text = c.encode(c.request.Context(), errorCatalogue[apiErr.code].status, errorBody(apiErr, c.PublicURL))
 	return status, apiErr.code, text
 }
 
@@ -173,12 +173,14 @@ func (c *call) overLimit(err error) error {
 	return err
 }
 
-func errorBody(apiErr *apiError) api.ErrorBody {
+// errorBody returns the body of an error. Without a public address of the service, the address of its description is relative.
+func errorBody(apiErr *apiError, public account.PublicURL) api.ErrorBody {
 	details := apiErr.details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message, Details: details}}
+	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message, Details: details,
+		DocURL: string(public) + errorsPath + "#" + string(apiErr.code)}}
 }
 
 // asJSON are the options of all responses: times are written in RFC 3339 with microseconds.

@@ -175,6 +175,7 @@ func checkRefusal(t testing.TB, a response) {
 			Code    *api.Code                 `json:"code"`
 			Message *string                   `json:"message"`
 			Details map[string]jsontext.Value `json:"details"`
+			DocURL  string                    `json:"doc_url"`
 		} `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(a.text), &body, json.RejectUnknownMembers(true)); err != nil || body.Error == nil ||
@@ -185,6 +186,9 @@ func checkRefusal(t testing.TB, a response) {
 	entry, known := server.ErrorCatalogue()[*body.Error.Code]
 	if !known || entry.Status != a.status || entry.Message != *body.Error.Message {
 		t.Errorf("%.200s: %d %s is not in the catalogue", name, a.status, a.text)
+	}
+	if want := "/docs/reference/errors#" + string(*body.Error.Code); body.Error.DocURL != want {
+		t.Errorf("%.200s: described at %q, want %q", name, body.Error.DocURL, want)
 	}
 	for path, detail := range body.Error.Details {
 		switch {

@@ -34,7 +34,7 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 			Description: "E-invoicing client API: drafts, one regulated submission an invoice, four independent states, signed webhooks. Beta; sandbox data is synthetic.",
 			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}},
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
-		Components: &huma.Components{Schemas: components.all(), SecuritySchemes: map[string]*huma.SecurityScheme{
+		Components: &huma.Components{Schemas: components.all(), Headers: responseHeaders(), Examples: errorExamples(), SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login, or an API key."}}},
 		Tags: []*huma.Tag{
 			{Name: "Authentication", Description: "Logging in and out, passwords, and the account."},
@@ -50,7 +50,9 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 	}
 	for n := range routes {
 		if !routes[n].hidden {
-			doc.AddOperation(routes[n].document(components))
+			operation := routes[n].document(components)
+			operation.Extensions["x-order"] = n + 1 // the document itself has its operations in the order of their paths
+			doc.AddOperation(operation)
 		}
 	}
 	doc.Webhooks = documentWebhooks(components)
@@ -71,7 +73,7 @@ var parameterName = regexp.MustCompile(`\{(\w+)\}`)
 // document describes one route.
 func (rt *route) document(components schemas) *huma.Operation {
 	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
-		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}}
+		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}, Extensions: rt.callers()}
 	operation.Security = []map[string][]string{} // explicit: no authentication is required
 	if rt.needs != access.Public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
@@ -100,8 +102,30 @@ func (rt *route) document(components schemas) *huma.Operation {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
 			Description: "ETag of the version to change.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
+	operation.Parameters = append(operation.Parameters, &huma.Param{Name: api.HeaderRequestID, In: "header",
+		Description: "Your own identifier of the request, which the response then has: 1 to 128 letters, digits, dots, hyphens and underscores. Any other value is replaced.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(128), Pattern: "^[A-Za-z0-9._-]+$"}})
 	rt.documentResponses(operation, components)
 	return operation
+}
+
+// callers returns who may call the operation, as extensions of the API document: the roles of users and the scopes of API keys.
+func (rt *route) callers() map[string]any {
+	if rt.needs == access.Public {
+		return map[string]any{}
+	}
+	roles, scopes := []access.Role{}, []access.Scope{}
+	for _, role := range access.Roles {
+		if role.Permissions().Has(rt.needs) {
+			roles = append(roles, role)
+		}
+	}
+	for _, scope := range access.Scopes {
+		if scope.Permissions().Has(rt.needs) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return map[string]any{"x-roles": roles, "x-scopes": scopes}
 }
 
 // idempotencyText describes the header Idempotency-Key.
@@ -227,12 +251,16 @@ func (rt *route) documentResponses(operation *huma.Operation, components schemas
 	for _, code := range append(rt.commonCodes(), rt.codes...) {
 		entry := errorCatalogue[code]
 		text := fmt.Sprintf("`%s`: %s", code, entry.message)
-		if known, ok := operation.Responses[strconv.Itoa(entry.status)]; ok {
-			known.Description += "\n\n" + text
-			continue
+		response, known := operation.Responses[strconv.Itoa(entry.status)]
+		if known {
+			response.Description += "\n\n" + text
+		} else {
+			content := jsonContent(components.response(reflect.TypeFor[api.ErrorBody]()))
+			content["application/json"].Examples = map[string]*huma.Example{}
+			response = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status), Content: content}
+			operation.Responses[strconv.Itoa(entry.status)] = response
 		}
-		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status),
-			Content: jsonContent(components.response(reflect.TypeFor[api.ErrorBody]()))}
+		response.Content["application/json"].Examples[string(code)] = &huma.Example{Ref: "#/components/examples/" + string(code)}
 	}
 }
 
@@ -246,44 +274,6 @@ func (rt *route) responseContent(components schemas) map[string]*huma.MediaType 
 		content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}
 	}
 	return content
-}
-
-// responseHeaders describes the header fields of the route's responses with a status.
-func (rt *route) responseHeaders(status int) map[string]*huma.Param {
-	text := func(description string) *huma.Param {
-		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	count := func(description string, least float64) *huma.Param {
-		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least}}
-	}
-	headers := map[string]*huma.Param{
-		api.HeaderRequestID:   text("Identifies the request to support."),
-		"RateLimit-Limit":     count("Calls allowed in a window; absent when there is no limit, or when it is not known who calls.", 0),
-		"RateLimit-Remaining": count("Calls left in the window.", 0),
-		"RateLimit-Reset":     count("Seconds until the window ends.", 0),
-	}
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		headers["Retry-After"] = count("Whole seconds to wait.", 1)
-	case http.StatusUnauthorized:
-		headers["WWW-Authenticate"] = text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750).")
-	}
-	success, out := status < http.StatusMultipleChoices, rt.operation.out
-	versioned := []reflect.Type{reflect.TypeFor[api.Data[api.Invoice]](), reflect.TypeFor[api.Data[api.CreditNote]](), reflect.TypeFor[api.Data[api.Customer]](), reflect.TypeFor[api.Data[api.CatalogueItem]]()}
-	if success && slices.Contains(versioned, out) {
-		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
-	}
-	if success && rt.sendsFile() {
-		headers["Content-Disposition"] = text("`attachment`, with a safe file name.")
-	}
-	if success && rt.idempotent {
-		headers[headerIdempotencyReplayed] = text("true when this is the kept response to an earlier call with the same Idempotency-Key; otherwise absent.")
-	}
-	if rt.deprecated() {
-		headers["Deprecation"] = text("Since when the operation is deprecated (RFC 9745): `@` and a Unix time.")
-		headers["Link"] = text("The operation to use instead, with the relation `successor-version` (RFC 5829).")
-	}
-	return headers
 }
 
 // commonCodes returns the errors that follow from the properties of a route.

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/server"
 )
 
@@ -76,6 +78,16 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o documented
 	if o.Security == nil || (len(o.Security) == 0) != route.Public {
 		t.Errorf("%s: public %v with security %v", route.Name, route.Public, o.Security)
 	}
+	for _, role := range access.Roles {
+		if allowed := !route.Public && role.Permissions().Has(route.Needs); allowed != slices.Contains(o.Roles, string(role)) {
+			t.Errorf("%s: the role %s is allowed %v, documented %v", route.Name, role, allowed, o.Roles)
+		}
+	}
+	for _, scope := range access.Scopes {
+		if allowed := !route.Public && scope.Permissions().Has(route.Needs); allowed != slices.Contains(o.Scopes, string(scope)) {
+			t.Errorf("%s: the scope %s is allowed %v, documented %v", route.Name, scope, allowed, o.Scopes)
+		}
+	}
 	want := map[string]string{}
 	for part := range strings.SplitSeq(route.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -91,6 +103,7 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o documented
 	if route.Conditional {
 		want["If-Match"] = "header"
 	}
+	want[api.HeaderRequestID] = "header"
 	got := map[string]string{}
 	for _, p := range o.Parameters {
 		got[p.Name] = p.In
@@ -161,6 +174,10 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o documented
 		if !strings.Contains(o.Responses[status].Description, "`"+string(code)+"`") {
 			t.Errorf("%s: %s does not name %s", route.Name, status, code)
 		}
+		reference := "#/components/examples/" + string(code)
+		if o.Responses[status].Content["application/json"].Examples[string(code)]["$ref"] != reference {
+			t.Errorf("%s: %s has no example of %s", route.Name, status, code)
+		}
 	}
 	for status, response := range o.Responses {
 		if !want[status] {
@@ -224,7 +241,12 @@ func TestSchemas(t *testing.T) {
 		if examples < 40 {
 			t.Errorf("only %d examples", examples)
 		}
-		for code := range server.ErrorCatalogue() {
+		for code, entry := range server.ErrorCatalogue() {
+			example := d.Components.Examples[string(code)]
+			faults := d.faults(string(code), d.Components.Schemas["ErrorBody"], example.Value, true)
+			if len(faults) > 0 || example.Summary != entry.Message || !strings.Contains(string(example.Value), `"doc_url":"/docs/reference/errors#`+string(code)+`"`) {
+				t.Errorf("the example of %s: %v\n%s", code, faults, example.Value)
+			}
 			if text := d.Components.Schemas["Error"].Properties["code"].Description; !strings.Contains(text, string(code)) {
 				t.Errorf("the code %s is not named", code)
 			}
@@ -286,8 +308,10 @@ func (d *document) check(t *testing.T, route server.Route, a response) {
 		t.Errorf("%s answered %d, which is not documented: %s", route.Name, a.status, a.text)
 		return
 	}
-	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "WWW-Authenticate", "ETag", "Deprecation", "Link", "Idempotency-Replayed"} {
-		if a.header.Get(name) != "" && schema.Headers[name] == nil {
+	for name := range a.header {
+		inherent := slices.Contains([]string{"Content-Type", "Content-Length", "Date", "Connection", "Transfer-Encoding"}, name)
+		documented := slices.ContainsFunc(slices.Collect(maps.Keys(schema.Headers)), func(known string) bool { return http.CanonicalHeaderKey(known) == name })
+		if !inherent && !documented {
 			t.Errorf("%s answered %d with %s, which is not documented", route.Name, a.status, name)
 		}
 	}

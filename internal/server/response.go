@@ -167,7 +167,7 @@ func (s *Server) encode(ctx context.Context, status int, body any) (int, []byte)
 	text, err := json.Marshal(body, asJSON)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "a response cannot be encoded as JSON", "error", err)
-		return http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"An internal error occurred. Include the request id when you contact support.","details":{}}}`)
+		return http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"An internal error occurred. Include the request id when you contact support.","details":{},"doc_url":"` + errorsPath + `#internal"}}`)
 	}
 	return status, text
 }

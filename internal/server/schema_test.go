@@ -24,6 +24,11 @@ type document struct {
 	Webhooks   map[string]map[string]documentedOperation `json:"webhooks"`
 	Components struct {
 		Schemas  map[string]*schema        `json:"schemas"`
+		Headers  map[string]jsontext.Value `json:"headers"`
+		Examples map[string]struct {
+			Summary string         `json:"summary"`
+			Value   jsontext.Value `json:"value"`
+		} `json:"examples"`
 		Security map[string]jsontext.Value `json:"securitySchemes"`
 	} `json:"components"`
 }
@@ -36,6 +41,9 @@ type documentedOperation struct {
 	Deprecated  bool                  `json:"deprecated"`
 	Tags        []string              `json:"tags"`
 	Security    []map[string][]string `json:"security"`
+	Order       int                   `json:"x-order"`
+	Roles       []string              `json:"x-roles"`
+	Scopes      []string              `json:"x-scopes"`
 	Parameters  []struct {
 		Name        string  `json:"name"`
 		In          string  `json:"in"`
@@ -55,7 +63,8 @@ type documentedOperation struct {
 }
 
 type content struct {
-	Schema *schema `json:"schema"`
+	Schema   *schema                      `json:"schema"`
+	Examples map[string]map[string]string `json:"examples"` // of an error: references to examples by code
 }
 
 // schema is a JSON Schema (2020-12) with the keywords that the document uses. The strict decoder rejects all others.

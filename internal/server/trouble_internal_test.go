@@ -235,7 +235,7 @@ func get(t *testing.T, url string) got {
 func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
 	response := get(t, url)
-	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: errorCatalogue[code].message, Details: map[string]any{}}})
+	want, err := json.Marshal(errorBody(newAPIError(code), ""))
 	if err != nil {
 		t.Fatal(err)
 	}

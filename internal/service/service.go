@@ -104,7 +104,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	s.createServices()
 	serving := s.serverConfig()
-	if serving.Docs, err = docs.New(quittance.Documents()); err != nil {
+	if serving.Docs, err = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) }, s.config.Log); err != nil {
 		return nil, err
 	}
 	if serving.Console, err = s.console(serving); err != nil {

@@ -708,6 +708,9 @@ class Error(TypedDict):
     code: str
     #: For validation failures, lists of faults by JSON field path; otherwise further facts, or {}.
     details: dict[str, list[Fault] | str | int]
+    #: Address of the description of the code. It is relative to the address of the service unless
+    #: that has a public one.
+    doc_url: str
     #: One English sentence for people; may change.
     message: str
 

@@ -685,6 +685,11 @@ export interface Error {
   code: string;
   /** For validation failures, lists of faults by JSON field path; otherwise further facts, or {}. */
   details: Record<string, Fault[] | string | number>;
+  /**
+   * Address of the description of the code. It is relative to the address of the service unless that has a public
+   * one.
+   */
+  doc_url: string;
   /** One English sentence for people; may change. */
   message: string;
 }
