@@ -54,6 +54,7 @@ var restricted = map[string][]string{
 	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"github.com/xuri/excelize/...": {"internal/tabular"},
+	"go.opentelemetry.io/...":      {"internal/tracing", "internal/tracing/tracingtest"}, // what a span may contain is decided in one place
 	"testing":                      {"internal/access/accesstest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest"},
 	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
@@ -68,19 +69,18 @@ var guarded = map[string]struct {
 }{
 	// The exits of a secret.Text.
 	"Reveal": {home: "internal/secret", files: []string{
-		"cmd/quittance/account.go",                                // the first password, shown once
-		"cmd/quittance/apikey.go",                                 // a new key, shown once
+		"cmd/quittance/account.go", "cmd/quittance/apikey.go", // the first password, and a new key, shown once
 		"internal/sandbox/accounts.go", "internal/sandbox/key.go", // what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
 		"internal/account/invitation.go", "internal/account/operator.go", // the links of an invitation and an enrolment
 		"internal/account/totp.go", "internal/account/second_factor.go", // the address that authenticator apps read, and codes to be checked or digested
 		"internal/console/second_factor.go", "internal/server/second_factor.go", // the secret of an app and recovery codes, shown once
 		"internal/bench/deployment.go", "internal/bench/session.go", // a synthetic user's first password and login, and the tokens of the load
-		"internal/sso/sso.go",                                         // the client's secret, for calls of the token endpoint
-		"internal/console/session.go", "internal/operator/session.go", // the cookie of a session, and what an enrolment shows once
-		"internal/console/apikeys.go",                              // the page that shows a new key
+		"internal/sso/sso.go",                                                                        // the client's secret, for calls of the token endpoint
+		"internal/console/apikeys.go", "internal/console/session.go", "internal/operator/session.go", // the page that shows a new key, the cookie of a session, and what an enrolment shows once
 		"internal/provider/call.go", "internal/provider/client.go", // the Authorization header of a call to the provider, and its check at start
 		"internal/fakeprovider/server.go",                          // the digest that a caller's credential is compared with
 		"internal/server/account.go", "internal/server/apikeys.go", // the token in the response to a login, and the key in that to its creation
+		"internal/tracing/exporter.go",                                                         // the header of an export, and its check at start
 		"internal/webhook/deliver.go",                                                          // the key of a signature
 		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go", // the credential that login keeps: its file, and calls of its server
 	}},

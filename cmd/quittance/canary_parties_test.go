@@ -29,6 +29,7 @@ type echoingProvider struct {
 	asked map[string]string // reference to recipient
 	hung  chan struct{}     // receives once a submission hangs
 	over  chan struct{}     // ends those
+	traceSeen
 }
 
 func startEchoingProvider(t *testing.T) (*echoingProvider, *httptest.Server) {
@@ -41,6 +42,7 @@ func startEchoingProvider(t *testing.T) (*echoingProvider, *httptest.Server) {
 
 // ServeHTTP implements [http.Handler].
 func (p *echoingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.look(r.Header)
 	credential := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch reference, status := strings.CutPrefix(r.URL.Path, "/v1/documents/"); {
 	case r.URL.Path == "/v1/documents":
@@ -136,6 +138,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 type echoingReceiver struct {
 	mu      sync.Mutex
 	secrets map[string]string // by path
+	traceSeen
 }
 
 func startEchoingReceiver(t *testing.T, dir string) (r *echoingReceiver, address, authority string) {
@@ -160,6 +163,7 @@ func (r *echoingReceiver) trust(path, secret string) {
 
 // ServeHTTP implements [http.Handler]. The path is /form/status.
 func (r *echoingReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.look(request.Header)
 	r.mu.Lock()
 	secret := r.secrets[request.URL.Path]
 	r.mu.Unlock()

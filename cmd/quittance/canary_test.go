@@ -20,6 +20,7 @@ import (
 
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
+	"quittance/internal/tracing/tracingtest"
 )
 
 // TestSecretsAppearNowhere checks that secrets appear only where they are sealed, and in the one response that shows
@@ -60,6 +61,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			s.database()
 			s.scanFiles(t, "log", s.logs)
 			s.checkLogs()
+			s.exportedTraces()
 			s.judge()
 		})
 	}
@@ -86,6 +88,8 @@ type canaryStory struct {
 	base, metrics          string
 	caller                 *http.Client
 	withheld               int // documents that the provider returned and that are never shown
+	traces                 *tracingtest.Receiver
+	tracesURL              string
 }
 
 // marker is not a secret. It is in every draft and must be found, to prove that the scan searches the right places.
@@ -118,6 +122,7 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	provider, server := startEchoingProvider(t)
 	s.provider, s.providerURL = provider, server.URL
 	s.receiver, s.receiverURL, s.authority = startEchoingReceiver(t, dir)
+	s.receiveTraces()
 	return s
 }
 
@@ -289,7 +294,8 @@ func (s *canaryStory) serve(format string) {
 	command := exec.Command("quittance", "--log-level", "debug", "--log-format", format, "serve",
 		"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
 		"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts", "2", "--poll-first", "100ms",
-		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0")
+		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0",
+		"--otlp-endpoint", s.tracesURL, "--otlp-headers-file", filepath.Join(s.dir, "otlp-headers"))
 	command.Env = []string{"GOTRACEBACK=system", "QUITTANCE_DATABASE=" + s.address}
 	var err error
 	if s.server, err = startCommand(s.logs, "server-"+rand.Text(), command); err != nil {

@@ -102,6 +102,7 @@ type serveCmd struct {
 	OIDCIssuer  string            `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider at which people may log in to the console, such as https://login.example; needs --public-url."`
 	OIDCClient  string            `name:"oidc-client-id" placeholder:"ID" help:"Identifier of this service at the OpenID provider."`
 	OIDCSecret  string            `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of this service at the OpenID provider."`
+	OTLP        otlp              `embed:"" prefix:"otlp-"`
 	BehindProxy bool              `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
 }
 
@@ -152,6 +153,9 @@ func (c serveCmd) Run(env environment) error {
 		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
 			return fmt.Errorf("--oidc-client-secret-file: %w", err)
 		}
+	}
+	if config.Traces, err = c.OTLP.config(env); err != nil {
+		return err
 	}
 	config.API, config.Workers = c.Role != "worker", c.Role != "api"
 	running, err := service.Open(env.ctx, config)

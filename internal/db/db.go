@@ -80,6 +80,9 @@ type Options struct {
 	// Trace is called with every statement of a read or a write, before it runs. Tests examine the plans of the statements; nil in
 	// production. It must be safe for concurrent use.
 	Trace func(statement string, args []any)
+	// ObserveWrite is called when a write begins, with the context of its caller and its operation, and what it returns when the write has
+	// ended; nil for none. Both must be safe for concurrent use.
+	ObserveWrite func(ctx context.Context, operation string) (ended func(error))
 	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
 	Checkpoint Checkpoint
 }

@@ -42,7 +42,7 @@ func (s *Shared) Waiting() int {
 //
 // All members of an operation have the type M. owner is the owner of the rows that the write locks: the writes of one owner never
 // wait for each other. size is the size of member in bytes, which bounds how many share a statement.
-func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M, size int, run func(ctx context.Context, t *Tx, members []M) error) error {
+func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M, size int, run func(ctx context.Context, t *Tx, members []M) error) (err error) {
 	single := func(ctx context.Context, t *Tx) error { return run(ctx, t, []M{member}) }
 	if s.groups == nil {
 		return s.db.Write(ctx, s.operation, single)
@@ -50,6 +50,7 @@ func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M
 	if err := refuseNestedWrite(ctx); err != nil {
 		return err
 	}
+	defer s.db.observeWrite(ctx, s.operation)(&err)
 	return s.db.writeInGroup(ctx, s.groups.forOwner(owner), &pendingWrite{operation: s.operation, fn: single, payload: member, size: size,
 		runBatch: func(ctx context.Context, t *Tx, batch []*pendingWrite) error {
 			members := make([]M, len(batch))

@@ -136,15 +136,25 @@ func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, suffix strin
 // Write runs fn in a transaction and commits it. operation is the name of the transaction, for [DB.Checkpoint]. fn may run more
 // than once: it resets the variables that it returns results in, and has no effects outside the transaction. Write and
 // [WriteShared] are the only ways to write.
-func (d *DB) Write(ctx context.Context, operation string, fn func(ctx context.Context, t *Tx) error) error {
+func (d *DB) Write(ctx context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (err error) {
 	if err := refuseNestedWrite(ctx); err != nil {
 		return err
 	}
+	defer d.observeWrite(ctx, operation)(&err)
 	if d.groupCommit != nil {
 		return d.writeInGroup(ctx, d.groupCommit, &pendingWrite{operation: operation, fn: fn})
 	}
 	notifications, err := d.writeAlone(ctx, operation, fn)
 	return d.finishWrite(notifications, err)
+}
+
+// observeWrite calls [Options.ObserveWrite]. The caller calls the result with its error when the write has ended.
+func (d *DB) observeWrite(ctx context.Context, operation string) func(*error) {
+	if d.options.ObserveWrite == nil {
+		return func(*error) {}
+	}
+	ended := d.options.ObserveWrite(ctx, operation)
+	return func(err *error) { ended(*err) }
 }
 
 // errNestedWrite says that a write began within the closure of another write, for which it would wait forever.

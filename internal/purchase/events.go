@@ -41,9 +41,10 @@ func (r *eventRun) takeEvents(ctx context.Context) error {
 func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 	began := r.db.Now().Truncate(time.Microsecond)
 	r.db.Checkpoint(store.Before, "provider event")
-	event, response := r.queue.NextEvent(ctx)
+	calling, span := r.beginCall(ctx, &r.lease, "event")
+	event, response := r.queue.NextEvent(calling)
 	r.db.Checkpoint(store.After, "provider event")
-	r.logCall(ctx, &r.lease, "event", response)
+	r.endCall(calling, span, &r.lease, "event", response)
 	switch {
 	case response.Kind != provider.Complete:
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
@@ -66,9 +67,10 @@ func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 // deleteEvent deletes an event that is retained.
 func (r *eventRun) deleteEvent(ctx context.Context, event provider.Event) (more bool, err error) {
 	r.db.Checkpoint(store.Before, "provider event deletion")
-	response := r.queue.DeleteEvent(ctx, event.ID)
+	calling, span := r.beginCall(ctx, &r.lease, "event_deletion")
+	response := r.queue.DeleteEvent(calling, event.ID)
 	r.db.Checkpoint(store.After, "provider event deletion")
-	r.logCall(ctx, &r.lease, "event_deletion", response)
+	r.endCall(calling, span, &r.lease, "event_deletion", response)
 	if response.Kind != provider.Complete {
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
 	}
@@ -118,12 +120,14 @@ func (r *eventRun) retainDocument(ctx context.Context, event provider.Event, ann
 		return false, err
 	}
 	r.db.Checkpoint(store.Before, "provider event document")
-	response, foreign := r.queue.EventDocument(ctx, event)
+	calling, span := r.beginCall(ctx, &r.lease, "event_document")
+	response, foreign := r.queue.EventDocument(calling, event)
 	r.db.Checkpoint(store.After, "provider event document")
 	if foreign {
+		span.EndWork(false)
 		return r.retainUnrouted(ctx, store.ProviderEvent{ID: event.ID, Body: announced.Body})
 	}
-	r.logCall(ctx, &r.lease, "event_document", response)
+	r.endCall(calling, span, &r.lease, "event_document", response)
 	step := r.moved()
 	step.Event = event.ID
 	if response.Kind == provider.Complete {

@@ -78,6 +78,7 @@ import (
 
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/internal/tracing"
 )
 
 // Config configures a [Service]. All durations are positive.
@@ -102,6 +103,8 @@ type Config struct {
 	Log *slog.Logger
 	// Observe is called after every provider call, for metrics.
 	Observe func(call, kind string, duration time.Duration)
+	// Tracer traces syncs and their provider calls; nil for no traces.
+	Tracer *tracing.Tracer
 }
 
 // Service syncs purchase documents. It is safe for concurrent use.
@@ -143,8 +146,14 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 	return r.readPages(ctx)
 }
 
-// logCall logs and observes a provider call.
-func (s *Service) logCall(ctx context.Context, lease *store.PurchaseLease, call string, response provider.Response) {
+// beginCall begins the span of a provider call, and returns its context.
+func (s *Service) beginCall(ctx context.Context, lease *store.PurchaseLease, call string) (context.Context, *tracing.Span) {
+	return s.Tracer.ProviderCall(ctx, lease.Connection.Kind, call)
+}
+
+// endCall ends the span of a provider call, logs it and observes it.
+func (s *Service) endCall(ctx context.Context, span *tracing.Span, lease *store.PurchaseLease, call string, response provider.Response) {
+	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(call, response.Kind.String(), response.Duration)
 	s.Log.InfoContext(ctx, "provider call", "call", call, "account", lease.Tenant.Account(), "connection", lease.Connection.ID,
 		"kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass), "bytes", response.Size,

@@ -58,9 +58,10 @@ func (r *syncRun) readPages(ctx context.Context) error {
 // syncPage reads the page after the cursor and retains its documents. more says that the run continues.
 func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	r.db.Checkpoint(store.Before, "provider purchases")
-	page, response := r.adapter.Purchases(ctx, r.lease.Cursor, r.pageSize)
+	calling, span := r.beginCall(ctx, &r.lease, "purchases")
+	page, response := r.adapter.Purchases(calling, r.lease.Cursor, r.pageSize)
 	r.db.Checkpoint(store.After, "provider purchases")
-	r.logCall(ctx, &r.lease, "purchases", response)
+	r.endCall(calling, span, &r.lease, "purchases", response)
 	if response.ErrorClass == provider.ClassTooLarge && r.pageSize > 1 {
 		// The entries are large, so request fewer of them.
 		r.pageSize = max(1, r.pageSize/8)
@@ -273,8 +274,9 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 	if entry.ID == "" {
 		return fetchResult{doc: newIncoming(entry)} // there is no identifier to fetch it by
 	}
+	ctx, span := r.beginCall(ctx, &r.lease, "purchase_document")
 	response := r.adapter.PurchaseDocument(ctx, entry.ID)
-	r.logCall(ctx, &r.lease, "purchase_document", response)
+	r.endCall(ctx, span, &r.lease, "purchase_document", response)
 	f := fetchResult{retryAfter: response.RetryAfter}
 	if response.Kind == provider.Complete {
 		f.doc = withDocument(newIncoming(entry), response)

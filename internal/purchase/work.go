@@ -18,8 +18,10 @@ func (s *Service) Work() queue.Source[store.PurchaseLease] {
 			return due.ClaimPurchases(ctx, s.leaseDuration())
 		},
 		Do: func(ctx context.Context, lease store.PurchaseLease) queue.Result {
+			ctx, span := s.Tracer.Work(ctx, "purchase sync")
 			began := s.db.Now()
 			err := s.Sync(ctx, lease)
+			span.EndWork(err != nil && !errors.Is(err, store.ErrLeaseLost))
 			switch {
 			case errors.Is(err, store.ErrLeaseLost):
 				s.Log.InfoContext(ctx, "purchase sync was taken over", "account", lease.Tenant.Account(), "connection", lease.Connection.ID)

@@ -19,6 +19,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/tabular"
+	"quittance/internal/tracing"
 )
 
 // call is one request to the API.
@@ -39,6 +40,8 @@ type call struct {
 	header http.Header
 	// ticket bounds the resources that the request uses.
 	ticket *ticket
+	// span traces the request; nil if it is not traced.
+	span *tracing.Span
 }
 
 // id returns a path parameter as an identifier. A text that is not an identifier is as unknown as another company's identifier.

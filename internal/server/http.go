@@ -34,8 +34,14 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		w.linger()
 	}()
 	var err error
-	if c.ticket, err = s.admit(r); err == nil && s.servePage(w, c, started) {
-		return
+	if c.ticket, err = s.admit(r); err == nil {
+		if !c.ticket.exempt {
+			r, c.span = s.Tracer.Request(r)
+			c.request = r
+		}
+		if s.servePage(w, c, started) {
+			return
+		}
 	}
 	var rt *route
 	var status int
@@ -211,6 +217,7 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		name = rt.path
 	}
 	s.Observe(name, r.Method, status, duration)
+	c.span.EndRequest(name, r.Method, status)
 	level := slog.LevelInfo
 	if code == api.CodeRateLimited && rt == nil || isProbe(r) {
 		level = slog.LevelDebug // a flood of anonymous requests, and a probe every few seconds, would fill the log

@@ -23,6 +23,7 @@ import (
 	"quittance/internal/router"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/tracing"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
@@ -68,6 +69,8 @@ type Config struct {
 	Log *slog.Logger
 	// Observe is called for every request, for metrics, with its route ("" if there is none), status and duration.
 	Observe func(route, method string, status int, duration time.Duration)
+	// Tracer traces requests; nil for no traces.
+	Tracer *tracing.Tracer
 	// Printer makes PDF files. It is shared with the console, so that its limits are those of the process.
 	Printer *view.Printer
 	// Importer reads files with drafts. It is shared with the console, as Printer.

@@ -15,6 +15,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/sso"
 	"quittance/internal/store"
+	"quittance/internal/tracing"
 	"quittance/internal/webhook"
 )
 
@@ -108,6 +109,8 @@ type Config struct {
 	Log     *slog.Logger
 	// LoginLinks are links to the console that each log in once; nil means none.
 	LoginLinks *account.LoginLinks
+	// Traces says where traces of OpenTelemetry go; without an endpoint there are none. The process sets all but Endpoint, Headers and Sample.
+	Traces tracing.Config
 	// Trial says that the service is part of a sandbox on a developer's machine.
 	Trial bool
 }

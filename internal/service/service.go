@@ -36,6 +36,7 @@ import (
 	"quittance/internal/sso"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/tracing"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
@@ -51,7 +52,8 @@ type Service struct {
 	purchases       *purchase.Service
 	metrics         *metrics
 	keys            *keyKeeper
-	signOn          *sso.Client // nil without an OpenID provider
+	tracer          *tracing.Tracer // nil without traces
+	signOn          *sso.Client     // nil without an OpenID provider
 	readiness       *readiness
 	api             *server.Server
 	listener        net.Listener
@@ -78,7 +80,10 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas}); err != nil {
+	if err := s.startTracing(); err != nil {
+		return nil, err
+	}
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite()}); err != nil {
 		return nil, err
 	}
 	s.readiness = newReadiness(s.db.Ping, time.Now)
@@ -183,6 +188,7 @@ func (s *Service) createServices() {
 		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax, MissingGap: c.MissingGap},
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
+		Tracer:      s.tracer,
 	})
 	s.purchases = purchase.New(s.db, purchase.Config{
 		Environment: c.Environment,
@@ -194,11 +200,12 @@ func (s *Service) createServices() {
 		PageSize:    c.PurchasePageSize,
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
+		Tracer:      s.tracer,
 	})
 	s.sender = webhook.NewSender(webhook.Config{Policy: c.Destinations, Timeout: c.AttemptTimeout})
 	s.deliverer = &webhook.Deliverer{
 		DB: s.db, Sender: s.sender, Backoff: webhook.Backoff{First: c.RetryFirst, Attempts: c.RetryAttempts},
-		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: s.db.Now, Log: c.Log, Observe: s.metrics.attempt,
+		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: s.db.Now, Log: c.Log, Observe: s.metrics.attempt, Tracer: s.tracer,
 	}
 }
 
@@ -222,7 +229,7 @@ func (s *Service) serverConfig() server.Config {
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor remains for other work
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
-		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
+		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Tracer: s.tracer, Version: c.Version, Ready: s.ready,
 		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
 		AnonymousRate: c.AnonymousRate, Trial: c.Trial, Secure: c.TLSCert != "" || c.BehindProxy, PublicURL: c.PublicURL,
 	}
@@ -465,6 +472,7 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 	case <-grace.Done():
 		s.config.Log.WarnContext(ctx, "running tasks were interrupted: they are due again when their leases end")
 	}
+	s.tracer.Close(grace)
 }
 
 // Close releases all resources. [Service.Run] calls it. It may be called on a service that failed to open.
@@ -478,6 +486,7 @@ func (s *Service) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	s.tracer.Close(context.Background())
 	if s.sender != nil {
 		s.sender.Close()
 	}

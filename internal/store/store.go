@@ -109,6 +109,8 @@ type Options struct {
 	Quotas Quotas
 	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
 	Checkpoint Checkpoint
+	// ObserveWrite is [base.Options.ObserveWrite].
+	ObserveWrite func(ctx context.Context, operation string) (ended func(error))
 	// beforeBegin is [base.Options.BeforeBegin], for tests.
 	beforeBegin func() error
 	// trace is [base.Options.Trace], for tests.
@@ -202,7 +204,7 @@ const draftGroups = 4
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
 	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log, quotas: options.Quotas}
 	database, err := base.Open(ctx, address, base.Options{
-		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace,
+		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
 			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",

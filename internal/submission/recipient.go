@@ -28,7 +28,9 @@ func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, sch
 		}
 		defer release()
 		if adapter, _ := s.prepareCall(ctx, tenant, connection, callRecipient); adapter != nil {
+			ctx, span := s.Tracer.ProviderCall(ctx, connection.Kind, callRecipient)
 			recipient, response := adapter.Recipient(ctx, provider.Participant{Scheme: scheme, ID: id})
+			span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 			s.Observe(callRecipient, response.Kind.String(), response.Duration)
 			s.Log.InfoContext(ctx, "provider call", "call", callRecipient, "account", tenant.Account(), "connection", connection.ID, "request_id", store.ActorOf(ctx).RequestID, "kind", response.Kind.String(),
 				"status", response.HTTPStatus, "class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds())

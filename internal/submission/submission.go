@@ -47,6 +47,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/internal/tracing"
 )
 
 // ErrNotSubmitted says that the provider certainly did not receive the document, or refused it unread. The invoice is a
@@ -69,6 +70,8 @@ type Config struct {
 	Log *slog.Logger
 	// Observe is called after every provider call, for metrics.
 	Observe func(call, kind string, duration time.Duration)
+	// Tracer traces provider calls and polls; nil for no traces.
+	Tracer *tracing.Tracer
 }
 
 // Service submits invoices and credit notes and polls submissions. It is safe for concurrent use.
@@ -251,7 +254,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	if adapter == nil {
 		return response
 	}
-	s.beginCall(&response)
+	ctx, span := s.beginCall(ctx, lease.Connection, &response)
 	if s.db.Now().Before(*lease.Submission.DueAt) {
 		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(),
 			ProviderReference: textOf(lease.Submission.ProviderReference), Repeated: maybeReceived(lease), Body: lease.Document})
@@ -260,7 +263,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 		// the provider may have said that it has none. The document must not arrive after that.
 		response.Response = provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
 	}
-	s.endCall(&response)
+	s.endCall(span, &response)
 	return response
 }
 
@@ -287,9 +290,9 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, 
 			}
 		}
 	}
-	s.beginCall(&response)
+	ctx, span := s.beginCall(ctx, lease.Connection, &response)
 	response.Response = adapter.Status(ctx, query)
-	s.endCall(&response)
+	s.endCall(span, &response)
 	return response
 }
 
@@ -315,15 +318,18 @@ func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store
 	return adapter, response
 }
 
-// beginCall marks the beginning of a provider call.
-func (s *Service) beginCall(response *providerResponse) {
+// beginCall marks the beginning of a provider call, and returns its context and its span.
+func (s *Service) beginCall(ctx context.Context, c store.Connection, response *providerResponse) (context.Context, *tracing.Span) {
+	ctx, span := s.Tracer.ProviderCall(ctx, c.Kind, response.call)
 	s.db.Checkpoint(store.Before, "provider "+response.call)
 	response.began = s.db.Now().Truncate(time.Microsecond)
+	return ctx, span
 }
 
 // endCall marks the end of a provider call and observes it.
-func (s *Service) endCall(response *providerResponse) {
+func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
 	s.db.Checkpoint(store.After, "provider "+response.call)
+	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(response.call, response.Kind.String(), response.Duration)
 }
 

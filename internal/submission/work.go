@@ -17,7 +17,9 @@ func (s *Service) Work() queue.Source[store.SubmissionLease] {
 			return due.ClaimSubmissions(ctx, limit, s.leaseDuration())
 		},
 		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
+			ctx, span := s.Tracer.Work(ctx, "submission poll")
 			response, err := s.Poll(ctx, lease)
+			span.EndWork(err != nil)
 			if err != nil {
 				s.Log.ErrorContext(ctx, "polling of a submission failed", "account", lease.Tenant.Account(), "submission", lease.Submission.ID, "error", err)
 			}

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/tracing"
 )
 
 // leaseMargin is how much longer the lease of a delivery is than its attempt: the time to record the result.
@@ -31,6 +32,8 @@ type Deliverer struct {
 	// Observe is called after every attempt that this process made, for metrics, with its verdict, its duration, and the time from the event to the end
 	// of the attempt.
 	Observe func(verdict Verdict, duration, age time.Duration)
+	// Tracer traces attempts; nil for no traces.
+	Tracer *tracing.Tracer
 }
 
 // Work returns the source of due deliveries, with a queue for each subscription.
@@ -52,6 +55,7 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 		return d.recordAbandoned(ctx, lease)
 	}
 	timestamp := FormatTimestamp(lease.OccurredAt) //planted:request-differs-per-attempt
+	ctx, span := d.Tracer.Attempt(ctx, lease.Attempts+1)
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
 	result := d.Sender.Send(ctx, Request{URL: lease.URL, Event: lease.Kind, EventID: lease.Event.String(), Timestamp: timestamp,
@@ -65,6 +69,7 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 	update := d.update(lease, result)
 	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
 		ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
+	span.EndAttempt(string(result.Verdict), result.HTTPStatus, result.ErrorClass)
 	d.Observe(result.Verdict, result.Duration, d.Now().Sub(lease.OccurredAt))
 	level := slog.LevelInfo //planted:secret-in-the-log
 	switch {
