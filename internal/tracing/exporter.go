@@ -38,6 +38,7 @@ type exporter struct {
 	headers  []header
 	client   *http.Client
 	log      *slog.Logger
+	now      func() time.Time
 	exported func(spans int)
 	dropped  func(reason Reason, spans int)
 	// pending is how many spans wait to be exported or are being exported.
@@ -59,7 +60,7 @@ type header struct {
 
 func newExporter(url string, headers []header, config Config) *exporter {
 	running, cancel := context.WithCancel(context.Background())
-	return &exporter{url: url, headers: headers, log: config.Log, exported: config.Exported, dropped: config.Dropped, running: running, cancel: cancel,
+	return &exporter{url: url, headers: headers, log: config.Log, now: config.Now, exported: config.Exported, dropped: config.Dropped, running: running, cancel: cancel,
 		client: &http.Client{
 			Transport: &http.Transport{Proxy: nil, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: time.Minute, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}},
 			// A redirect would take the header fields, and with them a credential, to another host.
@@ -183,7 +184,7 @@ func (e *exporter) lose(reason Reason, spans int, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lost += spans
-	if now := time.Now(); e.logged.IsZero() || now.Sub(e.logged) >= logInterval {
+	if now := e.now(); e.logged.IsZero() || now.Sub(e.logged) >= logInterval {
 		e.log.Warn("spans of traces were dropped", "spans", e.lost, "reason", string(reason), "error", cause) //nolint:sloglint // a span has no context of its own
 		e.logged, e.lost = now, 0
 	}

@@ -42,8 +42,9 @@ type Config struct {
 	Sample float64
 	// Version and Environment describe this process.
 	Version, Environment string
-	// Log receives at most one line a minute about dropped spans.
+	// Log receives at most one line a minute about dropped spans. Now is the clock for that.
 	Log *slog.Logger
+	Now func() time.Time
 	// Exported is called with the number of spans of every export that succeeded, Dropped with that of lost spans and the reason. Both
 	// are for metrics.
 	Exported func(spans int)

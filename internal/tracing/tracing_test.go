@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,7 +55,7 @@ func (c *counts) dropped(reason tracing.Reason, spans int) {
 
 // config returns a configuration that reports to c.
 func (c *counts) config(endpoint string) tracing.Config {
-	return tracing.Config{Endpoint: endpoint, Sample: 1, Version: "1.2.3", Environment: "sandbox", Log: slog.New(slog.NewJSONHandler(c, nil)),
+	return tracing.Config{Endpoint: endpoint, Sample: 1, Version: "1.2.3", Environment: "sandbox", Log: slog.New(slog.NewJSONHandler(c, nil)), Now: time.Now,
 		Exported: func(spans int) { c.exported.Add(int64(spans)) }, Dropped: c.dropped}
 }
 
@@ -267,12 +267,15 @@ func TestARefusalIsCountedAndLogged(t *testing.T) {
 func TestAHangingReceiverHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	var c counts
-	tracer := newTracer(t, c.config(receive(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	config := c.config(receive(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil { // only then does the server notice that the client has gone
 			<-r.Context().Done()
 		}
 		panic(http.ErrAbortHandler)
-	}))))
+	})))
+	start, minutes := time.Now(), atomic.Int64{}
+	config.Now = func() time.Time { return start.Add(time.Duration(minutes.Load()) * time.Minute) }
+	tracer := newTracer(t, config)
 	const made, mayWait = 5000, 2048
 	for range made {
 		_, span := tracer.Work(t.Context(), "submission poll")
@@ -281,11 +284,17 @@ func TestAHangingReceiverHoldsUpNothing(t *testing.T) {
 	if got := c.queue.Load(); got != made-mayWait {
 		t.Errorf("%d spans were dropped, want %d", got, made-mayWait)
 	}
+	minutes.Add(1)
+	_, span := tracer.Work(t.Context(), "submission poll")
+	span.EndWork(false)
+	if later := `"spans":` + strconv.Itoa(made-mayWait); !strings.Contains(c.log(), later) { // the first line was about the first span
+		t.Errorf("the line of the next minute does not have %s: %s", later, c.log())
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	tracer.Close(ended)
-	if lines := strings.Count(c.log(), "spans of traces were dropped"); lines != 1 {
-		t.Errorf("%d lines in a minute: %s", lines, c.log())
+	if lines := strings.Count(c.log(), "spans of traces were dropped"); lines != 2 {
+		t.Errorf("%d lines in two minutes: %s", lines, c.log())
 	}
 }
 
@@ -354,21 +363,25 @@ func TestLogLinesNameTheirTrace(t *testing.T) {
 	t.Parallel()
 	var receiver tracingtest.Receiver
 	var c counts
-	tracer := newTracer(t, c.config(receive(t, &receiver)))
+	config := c.config(receive(t, &receiver))
+	config.Sample = 0.5
+	tracer := newTracer(t, config)
 	var text bytes.Buffer
 	log := slog.New(tracing.LogHandler(slog.NewJSONHandler(&text, nil))).With("a", 1)
 	log.InfoContext(t.Context(), "outside")
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Header.Set("Traceparent", "00-"+clientTrace+"-00f067aa0ba902b7-01")
-	r, span := tracer.Request(r)
-	log.InfoContext(r.Context(), "inside")
-	span.EndRequest("/", r.Method, 200)
-	decoder := json.NewDecoder(&text)
-	var outside, inside map[string]any
-	if err := errors.Join(decoder.Decode(&outside), decoder.Decode(&inside)); err != nil {
-		t.Fatal(err)
+	const sampled, unsampled = "4bf92f3577b34da603ce929d0e0e4736", "4bf92f3577b34da6f3ce929d0e0e4736"
+	for _, id := range []string{sampled, unsampled} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Traceparent", "00-"+id+"-00f067aa0ba902b7-01")
+		r, span := tracer.Request(r)
+		log.InfoContext(r.Context(), "inside")
+		span.EndRequest("/", r.Method, 200)
 	}
-	if _, found := outside["trace_id"]; found || inside["trace_id"] != clientTrace {
-		t.Errorf("%v, %v", outside, inside)
+	decoder := json.NewDecoder(&text)
+	for _, want := range []any{nil, sampled, nil} {
+		var line map[string]any
+		if err := decoder.Decode(&line); err != nil || line["trace_id"] != want {
+			t.Errorf("the trace of %v is not %v: %v", line, want, err)
+		}
 	}
 }
