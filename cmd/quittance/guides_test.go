@@ -16,9 +16,11 @@ import (
 func guides(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := fs.Glob(quittance.Documents(), "docs/*.md")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%v: %v", files, err)
+	tasks, tasksErr := fs.Glob(quittance.Documents(), "docs/guides/*.md")
+	if err != nil || tasksErr != nil || len(files) < 5 || len(tasks) < 3 {
+		t.Fatalf("%v, %v: %v, %v", files, tasks, err, tasksErr)
 	}
+	files = append(files, tasks...)
 	texts := map[string]string{}
 	for _, file := range files {
 		text, err := fs.ReadFile(quittance.Documents(), file)

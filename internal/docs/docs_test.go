@@ -25,7 +25,7 @@ import (
 )
 
 // paths lists all pages.
-var paths = append(referencePaths[:len(referencePaths):len(referencePaths)], "/docs/guide", "/docs/access", "/docs/audit", "/docs/webhooks", "/docs/console", "/docs/import", "/docs/sandbox", "/docs/cli", "/docs/sdk", "/docs/testing", "/docs/documents", "/docs/providers", "/docs/providers/phoss-ap", "/docs/providers/e-invoice-be", "/docs/providers/storecove", "/docs/provider-protocol", "/docs/operators", "/docs/install", "/docs/operations", "/docs/monitoring", "/changelog")
+var paths = append(referencePaths[:len(referencePaths):len(referencePaths)], "/docs/guide", "/docs/guides/unknown-outcome", "/docs/guides/polling-to-webhooks", "/docs/guides/production", "/docs/access", "/docs/audit", "/docs/webhooks", "/docs/console", "/docs/import", "/docs/sandbox", "/docs/cli", "/docs/sdk", "/docs/testing", "/docs/documents", "/docs/providers", "/docs/providers/phoss-ap", "/docs/providers/e-invoice-be", "/docs/providers/storecove", "/docs/provider-protocol", "/docs/operators", "/docs/install", "/docs/operations", "/docs/monitoring", "/changelog")
 
 // referencePaths lists the index and the pages of the reference.
 var referencePaths = []string{
@@ -183,7 +183,7 @@ func TestLinksResolve(t *testing.T) {
 func TestHostileDocuments(t *testing.T) {
 	with := func(text string) fs.FS {
 		documents := fstest.MapFS{}
-		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/access.md", "docs/audit.md", "docs/webhooks.md", "docs/console.md", "docs/import.md", "docs/sandbox.md", "docs/cli.md", "docs/sdk.md", "docs/testing.md", "docs/documents.md", "docs/providers.md", "docs/providers/phoss-ap.md", "docs/providers/e-invoice-be.md", "docs/providers/storecove.md", "docs/provider-protocol.md", "docs/operators.md", "docs/install.md", "docs/operations.md", "docs/monitoring.md"} {
+		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/guides/unknown-outcome.md", "docs/guides/polling-to-webhooks.md", "docs/guides/production.md", "docs/access.md", "docs/audit.md", "docs/webhooks.md", "docs/console.md", "docs/import.md", "docs/sandbox.md", "docs/cli.md", "docs/sdk.md", "docs/testing.md", "docs/documents.md", "docs/providers.md", "docs/providers/phoss-ap.md", "docs/providers/e-invoice-be.md", "docs/providers/storecove.md", "docs/provider-protocol.md", "docs/operators.md", "docs/install.md", "docs/operations.md", "docs/monitoring.md"} {
 			documents[name] = &fstest.MapFile{Data: []byte("# Title\n\n")}
 		}
 		documents["docs/guide.md"].Data = []byte("# Title\n\n" + text + "\n")

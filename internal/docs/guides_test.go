@@ -40,7 +40,7 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the table (-provider sandbox +docs/sandbox.md):\n%s", d)
 	}
-	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/testing.md", "docs/webhooks.md"} {
+	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/testing.md", "docs/webhooks.md", "docs/guides/unknown-outcome.md"} {
 		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
 			if !slices.ContainsFunc(fakeprovider.Scenarios(), func(s fakeprovider.Scenario) bool { return s.ID == id[1] }) {
 				t.Errorf("%s speaks of %s, which is no scenario", name, id[1])

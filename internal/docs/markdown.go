@@ -37,12 +37,30 @@ type view struct {
 	All, Chapters []page
 }
 
+// task is something that a reader wants to do, and the path where it is explained.
+type task struct{ Title, Path string }
+
+// Tasks lists the tasks in the order in which an integration meets them.
+func (view) Tasks() []task {
+	return []task{
+		{"Submit your first invoice", "/docs/sdk#submit-an-invoice"},
+		{"Handle an unknown outcome", "/docs/guides/unknown-outcome"},
+		{"Receive webhooks", "/docs/webhooks#subscribe"},
+		{"Move from polling to webhooks", "/docs/guides/polling-to-webhooks"},
+		{"Test your integration", "/docs/testing"},
+		{"Go to production", "/docs/guides/production"},
+	}
+}
+
 // advice are the columns of the guide's table of error codes: when an error occurs, and what to do.
 type advice [2]template.HTML
 
 // sources lists the documents in display order: file, path and summary.
 var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
 	{"docs/guide.md", "/docs/guide", "From login to four final states, step by step; every error code, every limit."},
+	{"docs/guides/unknown-outcome.md", "/docs/guides/unknown-outcome", "What to do when nobody knows whether the provider has a document, played in the sandbox."},
+	{"docs/guides/polling-to-webhooks.md", "/docs/guides/polling-to-webhooks", "From reading every invoice to the events feed and webhooks, in steps."},
+	{"docs/guides/production.md", "/docs/guides/production", "A checklist for your program, your company and your deployment."},
 	{"docs/access.md", "/docs/access", "Roles and scopes: who may call which operation and see which page."},
 	{"docs/audit.md", "/docs/audit", "What leaves an entry in the audit log, and who reads it."},
 	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},

@@ -39,16 +39,18 @@ var sdks = map[string][]string{
 	"sdk/python":     {"python3", "sdk/python/conformance/runner.py"},
 }
 
-// TestConformance runs every case with every SDK, and the programs of docs/sdk.md.
+// TestConformance runs every case with every SDK, and the programs of the guides.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
 	}
 	s := startSandbox(t)
-	t.Run("docs", func(t *testing.T) {
-		t.Parallel()
-		s.testGuide(t)
-	})
+	for _, page := range guidePages {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			s.testGuide(t, page)
+		})
+	}
 	table := readTable(t)
 	for dir, command := range sdks {
 		if dir == "client" {

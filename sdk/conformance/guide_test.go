@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,10 @@ import (
 	"testing"
 )
 
-// guidePrograms prepare the programs of docs/sdk.md by the language of their block. Each returns the command that runs the program in a
+// guidePages are the pages with a program in each language.
+var guidePages = []string{"docs/sdk.md", "docs/guides/unknown-outcome.md", "docs/guides/polling-to-webhooks.md"}
+
+// guidePrograms prepare the programs of a page by the language of their block. Each returns the command that runs the program in a
 // file, from a directory for one test.
 var guidePrograms = map[string]struct {
 	file, prefix string // prefix is that of the invoice number
@@ -53,9 +57,9 @@ func absolute(t *testing.T, name string) string {
 	return path
 }
 
-// testGuide runs the programs of docs/sdk.md and compares what they print with what the page says.
-func (s *sandbox) testGuide(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/sdk.md"))
+// testGuide runs the programs of a page and compares what they print with what the page says.
+func (s *sandbox) testGuide(t *testing.T, page string) {
+	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +81,7 @@ func (s *sandbox) testGuide(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), program.file)
+			cursor := filepath.Join(filepath.Dir(file), "cursor.txt")
 			if err := os.WriteFile(file, []byte(programs[language]), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -84,10 +89,15 @@ func (s *sandbox) testGuide(t *testing.T) {
 			if command.Env == nil {
 				command.Env = os.Environ()
 			}
-			command.Env = append(command.Env, "QUITTANCE_URL="+s.BaseURL, "QUITTANCE_API_KEY="+s.key)
-			printed, err := command.CombinedOutput()
+			command.Env = append(command.Env, "QUITTANCE_URL="+s.BaseURL, "QUITTANCE_API_KEY="+s.key, "QUITTANCE_CURSOR="+cursor)
+			var log bytes.Buffer
+			command.Stderr = &log
+			printed, err := command.Output()
 			if err != nil {
-				t.Fatalf("%v\n%s", err, printed)
+				t.Fatalf("%v\n%s%s", err, printed, log.Bytes())
+			}
+			if kept, err := os.ReadFile(cursor); strings.Contains(programs[language], "QUITTANCE_CURSOR") && (err != nil || len(kept) == 0) {
+				t.Errorf("the program kept the cursor %q, %v", kept, err)
 			}
 			// Python writes True.
 			if got, want := strings.ToLower(string(printed)), strings.ToLower(strings.ReplaceAll(want, "GO-", program.prefix+"-")); got != want {
