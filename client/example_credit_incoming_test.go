@@ -118,7 +118,7 @@ func ExampleClient_IncomingInvoices() {
 		"GET /api/v1/client/incoming-invoices": `{"data":[{"id":"in-1","revision":2}],"pagination":{}}`,
 	})
 	defer stop()
-	page, err := quittance.IncomingInvoices(context.Background(), client.Paging{PerPage: 20})
+	page, err := quittance.IncomingInvoices(context.Background(), client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 20}})
 	if err != nil {
 		fmt.Println(err)
 		return

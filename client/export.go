@@ -30,8 +30,8 @@ func (c *Client) ExportCreditNotes(ctx context.Context, query CreditNoteQuery, f
 }
 
 // ExportIncomingInvoices is [Client.ExportInvoices] for incoming e-invoices, in their latest revisions.
-func (c *Client) ExportIncomingInvoices(ctx context.Context, format api.ExportFormat) (io.ReadCloser, error) {
-	return c.export(ctx, clientPath+"/incoming-invoices/export", url.Values{}, format)
+func (c *Client) ExportIncomingInvoices(ctx context.Context, query IncomingInvoiceQuery, format api.ExportFormat) (io.ReadCloser, error) {
+	return c.export(ctx, clientPath+"/incoming-invoices/export", query.values(), format)
 }
 
 func (c *Client) export(ctx context.Context, path string, query url.Values, format api.ExportFormat) (io.ReadCloser, error) {

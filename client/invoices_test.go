@@ -149,11 +149,11 @@ func TestEveryListIsRead(t *testing.T) {
 		want []string // queries
 	}{
 		"/client/credit-notes": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllCreditNotes(t.Context(), client.CreditNoteQuery{Paging: client.Paging{PerPage: 2}, InvoiceID: "x"}), func(n api.CreditNoteSummary) string { return n.ID })
-		}, []string{"invoice_id=x&page=1&per_page=2", "invoice_id=x&page=2&per_page=2"}},
+			return ids(c.AllCreditNotes(t.Context(), client.CreditNoteQuery{Paging: client.Paging{PerPage: 2}, InvoiceID: "x", IssueDateTo: "2026-03-31"}), func(n api.CreditNoteSummary) string { return n.ID })
+		}, []string{"invoice_id=x&issue_date_to=2026-03-31&page=1&per_page=2", "invoice_id=x&issue_date_to=2026-03-31&page=2&per_page=2"}},
 		"/client/incoming-invoices": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllIncomingInvoices(t.Context(), 2), func(n api.IncomingInvoice) string { return n.ID })
-		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+			return ids(c.AllIncomingInvoices(t.Context(), client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 2}, IssueDateFrom: "2026-03-01"}), func(n api.IncomingInvoice) string { return n.ID })
+		}, []string{"issue_date_from=2026-03-01&page=1&per_page=2", "issue_date_from=2026-03-01&page=2&per_page=2"}},
 		"/webhooks/subscriptions": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllSubscriptions(t.Context(), 2), func(n api.Subscription) string { return n.ID })
 		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},

@@ -338,8 +338,8 @@ func (c *Client) CreditNoteEvidence(ctx context.Context, id string, page Paging)
 }
 
 // IncomingInvoices returns one page of the incoming e-invoices, each in its latest revision, newest first.
-func (c *Client) IncomingInvoices(ctx context.Context, page Paging) (api.List[api.IncomingInvoice], error) {
-	return callList[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", page.values(nil)))
+func (c *Client) IncomingInvoices(ctx context.Context, query IncomingInvoiceQuery) (api.List[api.IncomingInvoice], error) {
+	return callList[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", query.values()))
 }
 
 // IncomingInvoice returns an incoming e-invoice in its latest revision, with what its document says.

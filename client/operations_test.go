@@ -139,8 +139,8 @@ func TestOperations(t *testing.T) {
 			return c.CreateCreditNote(ctx, api.CreditNoteRequest{InvoiceID: new("x"), Kind: new(api.CreditFull)})
 		}, one, exchange{method: "POST", path: v1 + "/credit-notes", key: random, body: `"kind":"full"`}},
 		"list credit notes": {func(ctx context.Context, c *client.Client) (any, error) {
-			return c.CreditNotes(ctx, client.CreditNoteQuery{Paging: page, InvoiceID: "x"})
-		}, many, exchange{method: "GET", path: v1 + "/credit-notes", query: "invoice_id=x&page=3&per_page=10"}},
+			return c.CreditNotes(ctx, client.CreditNoteQuery{Paging: page, InvoiceID: "x", IssueDateFrom: "2026-03-01", IssueDateTo: "2026-03-31"})
+		}, many, exchange{method: "GET", path: v1 + "/credit-notes", query: "invoice_id=x&issue_date_from=2026-03-01&issue_date_to=2026-03-31&page=3&per_page=10"}},
 		"read a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.CreditNote(ctx, "x") }, one,
 			exchange{method: "GET", path: v1 + "/credit-notes/x"}},
 		"change a credit note": {func(ctx context.Context, c *client.Client) (any, error) {
@@ -148,8 +148,9 @@ func TestOperations(t *testing.T) {
 		}, one, exchange{method: "PATCH", path: v1 + "/credit-notes/x", key: random, body: `{"reason_code":null}`}},
 		"void a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.VoidCreditNote(ctx, "x", key) }, one,
 			exchange{method: "POST", path: v1 + "/credit-notes/x/void", key: "order-4711"}},
-		"list incoming": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingInvoices(ctx, page) }, many,
-			exchange{method: "GET", path: v1 + "/incoming-invoices", query: "page=3&per_page=10"}},
+		"list incoming": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.IncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: "2026-03-01", IssueDateTo: "2026-03-31", UpdatedSince: time.Unix(1, 0)})
+		}, many, exchange{method: "GET", path: v1 + "/incoming-invoices", query: "issue_date_from=2026-03-01&issue_date_to=2026-03-31&page=3&per_page=10&updated_since=1970-01-01T00%3A00%3A01Z"}},
 		"read incoming": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingInvoice(ctx, "x") }, one,
 			exchange{method: "GET", path: v1 + "/incoming-invoices/x"}},
 		"revisions": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingRevisions(ctx, "x", page) }, many,
@@ -170,8 +171,8 @@ func TestOperations(t *testing.T) {
 			return whole(c.ExportCreditNotes(ctx, client.CreditNoteQuery{InvoiceID: "x"}, api.ExportCSV))
 		}, one, exchange{method: "GET", path: v1 + "/credit-notes/export", query: "format=csv&invoice_id=x"}},
 		"export incoming e-invoices": {func(ctx context.Context, c *client.Client) (any, error) {
-			return whole(c.ExportIncomingInvoices(ctx, api.ExportXLSX))
-		}, one, exchange{method: "GET", path: v1 + "/incoming-invoices/export", query: "format=xlsx"}},
+			return whole(c.ExportIncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: page, IssueDateTo: "2026-03-31"}, api.ExportXLSX))
+		}, one, exchange{method: "GET", path: v1 + "/incoming-invoices/export", query: "format=xlsx&issue_date_to=2026-03-31"}},
 		"list users": {func(ctx context.Context, c *client.Client) (any, error) { return c.Users(ctx, page) }, many,
 			exchange{method: "GET", path: v1 + "/users", query: "page=3&per_page=10"}},
 		"change a user": {func(ctx context.Context, c *client.Client) (any, error) {

@@ -56,6 +56,17 @@ type CreditNoteQuery struct {
 	Paging
 	// InvoiceID is the invoice that is credited.
 	InvoiceID string
+	// IssueDateFrom and IssueDateTo bound the issue date, both inclusive: YYYY-MM-DD.
+	IssueDateFrom, IssueDateTo string
+}
+
+// IncomingInvoiceQuery selects incoming e-invoices of a list, by their latest revisions. Fields that are empty do not restrict it.
+type IncomingInvoiceQuery struct {
+	Paging
+	// IssueDateFrom and IssueDateTo bound the issue date, both inclusive: YYYY-MM-DD.
+	IssueDateFrom, IssueDateTo string
+	// UpdatedSince selects e-invoices whose latest revision was retained at this time or later.
+	UpdatedSince time.Time
 }
 
 // DeliveryQuery selects webhook deliveries of a list. Fields that are empty do not restrict it.
@@ -141,7 +152,11 @@ func flag(on *bool) string {
 }
 
 func (q CreditNoteQuery) values() url.Values {
-	return q.Paging.values(map[string]string{"invoice_id": q.InvoiceID})
+	return q.Paging.values(map[string]string{"invoice_id": q.InvoiceID, "issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo})
+}
+
+func (q IncomingInvoiceQuery) values() url.Values {
+	return q.Paging.values(map[string]string{"issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo, "updated_since": moment(q.UpdatedSince)})
 }
 
 func (q DeliveryQuery) values() url.Values {
@@ -167,19 +182,23 @@ func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[
 // AllCreditNotes iterates over all credit notes that match the query, as [Client.AllInvoices] does over invoices.
 func (c *Client) AllCreditNotes(ctx context.Context, query CreditNoteQuery) iter.Seq2[api.CreditNoteSummary, error] {
 	return all(query.PerPage, func(one *api.CreditNoteSummary) string { return one.ID }, func(page Paging) (api.List[api.CreditNoteSummary], error) {
-		return c.CreditNotes(ctx, CreditNoteQuery{Paging: page, InvoiceID: query.InvoiceID})
+		query := query
+		query.Paging = page
+		return c.CreditNotes(ctx, query)
 	})
 }
 
-// AllIncomingInvoices iterates over all incoming e-invoices, as [Client.AllInvoices] does over invoices. perPage is the size of a page; 0
+// AllIncomingInvoices iterates over all incoming e-invoices that match the query, as [Client.AllInvoices] does over invoices.
+func (c *Client) AllIncomingInvoices(ctx context.Context, query IncomingInvoiceQuery) iter.Seq2[api.IncomingInvoice, error] {
+	return all(query.PerPage, func(one *api.IncomingInvoice) string { return one.ID }, func(page Paging) (api.List[api.IncomingInvoice], error) {
+		query := query
+		query.Paging = page
+		return c.IncomingInvoices(ctx, query)
+	})
+}
+
+// AllSubscriptions iterates over all webhook subscriptions, as [Client.AllInvoices] does over invoices. perPage is the size of a page; 0
 // means the default.
-func (c *Client) AllIncomingInvoices(ctx context.Context, perPage int) iter.Seq2[api.IncomingInvoice, error] {
-	return all(perPage, func(one *api.IncomingInvoice) string { return one.ID }, func(page Paging) (api.List[api.IncomingInvoice], error) {
-		return c.IncomingInvoices(ctx, page)
-	})
-}
-
-// AllSubscriptions iterates over all webhook subscriptions, as [Client.AllIncomingInvoices] does over incoming e-invoices.
 func (c *Client) AllSubscriptions(ctx context.Context, perPage int) iter.Seq2[api.Subscription, error] {
 	return all(perPage, func(one *api.Subscription) string { return one.ID }, func(page Paging) (api.List[api.Subscription], error) {
 		return c.Subscriptions(ctx, page)

@@ -159,7 +159,7 @@ func TestOtherCallsFail(t *testing.T) {
 	for range 10 {
 		s.Advance(2 * time.Minute)
 	}
-	list, err := s.Client().IncomingInvoices(t.Context(), client.Paging{})
+	list, err := s.Client().IncomingInvoices(t.Context(), client.IncomingInvoiceQuery{})
 	if err != nil || len(list.Data) != 1 || p.Failures(quittancetest.Garbage) != 1 || p.Failures(quittancetest.Truncated) != 1 {
 		t.Errorf("incoming: %+v, %v", list.Data, err)
 	}

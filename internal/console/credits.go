@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"quittance/client/api"
@@ -37,12 +36,10 @@ type creditsPage struct {
 	Enabled bool
 }
 
-// creditFilters holds the filters of the list as its address has them.
+// creditFilters holds the filters of the list.
 type creditFilters struct {
-	// Values holds the valid parameters by name, without empty ones.
-	Values map[string]string
-	// Ignored lists the parameters, as name=value, that are unknown or invalid. The page says so.
-	Ignored []string
+	listFilters
+	query view.CreditNoteFilter
 }
 
 // The parameters of the list of credit notes in its address.
@@ -54,60 +51,33 @@ const (
 // creditStates lists the states of a credit note in display order.
 var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a constant list
 
-// creditFilters reads the filters from the query.
+// creditFilters reads the filters from the query, but for the invoice.
 func (req *request) creditFilters() creditFilters {
-	var f creditFilters
+	f := creditFilters{listFilters: listFilters{path: "/credit-notes", names: []string{searchParameter, issuedFromParameter, issuedToParameter, creditStateParameter}}}
 	f.Values, f.Ignored = req.readFilters(func(name, value string) bool {
 		switch name {
 		case searchParameter:
-			return len(value) <= maxSearch
+			return assign(&f.query.Text, value, len(value) <= maxSearch)
 		case creditStateParameter:
-			return slices.Contains(creditStates, value)
+			return assign(&f.query.Void, new(value == "void"), slices.Contains(creditStates, value))
+		case creditInvoiceParameter: // creditFilter checks it
+			return true
 		}
-		return name == creditInvoiceParameter // listCredits checks it
+		return setIssueDate(&f.query.IssueDates, name, value)
 	})
 	return f
 }
 
-// Active reports whether anything but an invoice narrows the list.
-func (f creditFilters) Active() bool { return len(f.Chosen()) > 0 }
-
 // States returns the states that can be selected.
 func (creditFilters) States() []string { return creditStates }
-
-// Chosen returns the filters that are set, in display order. The invoice is a list of its own.
-func (f creditFilters) Chosen() []chosenFilter {
-	var out []chosenFilter
-	for _, name := range []string{searchParameter, creditStateParameter} {
-		if value, ok := f.Values[name]; ok {
-			out = append(out, chosenFilter{Name: name, Value: value, Remove: f.without(name)})
-		}
-	}
-	return out
-}
-
-// Clear returns the address of the list with its invoice alone.
-func (f creditFilters) Clear() string { return f.without(searchParameter, creditStateParameter) }
-
-// without returns the address of the first page of the list without some parameters.
-func (f creditFilters) without(names ...string) string {
-	query := url.Values{}
-	for name, value := range f.Values {
-		if !slices.Contains(names, name) {
-			query.Set(name, value)
-		}
-	}
-	if len(query) == 0 {
-		return "/credit-notes"
-	}
-	return "/credit-notes?" + query.Encode()
-}
 
 // creditRows is a page of the list.
 type creditRows struct {
 	Rows    []creditRow
 	Paging  paging
 	Filters creditFilters
+	// Truncated reports that the list has more candidates than it examines.
+	Truncated bool
 }
 
 // creditRow is one credit note in a list.
@@ -146,10 +116,7 @@ func (r creditRow) Outcome() string {
 
 // creditFilter returns the filter of the list, and the number of the invoice whose credit notes it has, "" for all invoices.
 func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter, of string, err error) {
-	filter.Text = f.Values[searchParameter]
-	if state := f.Values[creditStateParameter]; state != "" {
-		filter.Void = new(state == "void")
-	}
+	filter = f.query
 	requested := f.Values[creditInvoiceParameter]
 	if requested == "" {
 		return filter, "", nil
@@ -194,7 +161,7 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters}, listPollInterval, count); err != nil {
+	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters, Truncated: found.Truncated}, listPollInterval, count); err != nil {
 		return err
 	}
 	if req.isFragment() {

@@ -146,8 +146,8 @@ func (req *request) searched() (search string, ignored []string) {
 }
 
 func (req *request) exportIncoming() error {
-	search, ignored := req.searched()
-	return req.sendExport(req.Exporter.Incoming(req.session.Tenant, search), ignored)
+	filters := req.incomingFilters()
+	return req.sendExport(req.Exporter.Incoming(req.session.Tenant, filters.query), filters.Ignored)
 }
 
 func (req *request) exportCustomers() error {

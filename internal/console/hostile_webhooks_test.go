@@ -55,7 +55,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 		})
 	}
 	delivery := s.ended(t, id)[0].ID.String()
-	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 1)
+	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 	must(t, err)
 	out := map[string]string{}
 	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,

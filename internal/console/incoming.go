@@ -30,17 +30,38 @@ const incomingPollInterval = 5 * time.Second
 
 // incomingPage is the view model of the list of incoming e-invoices.
 type incomingPage struct {
-	Search string
-	// Ignored lists the parameters, as name=value, that are unknown or invalid. The page says so.
-	Ignored []string
+	Filters incomingFilters
 	Rows    live
+}
+
+// incomingFilters holds the filters of the list.
+type incomingFilters struct {
+	listFilters
+	query view.IncomingFilter
+}
+
+// incomingFilters reads the filters from the query.
+func (req *request) incomingFilters() incomingFilters {
+	f := incomingFilters{listFilters: listFilters{path: "/incoming", names: []string{searchParameter, issuedFromParameter, issuedToParameter, updatedSinceParameter}}}
+	f.Values, f.Ignored = req.readFilters(func(name, value string) bool {
+		switch name {
+		case searchParameter:
+			return assign(&f.query.Text, value, len(value) <= maxSearch)
+		case updatedSinceParameter:
+			return setDay(&f.query.UpdatedSince, value)
+		}
+		return setIssueDate(&f.query.IssueDates, name, value)
+	})
+	return f
 }
 
 // incomingRows is a page of the list.
 type incomingRows struct {
-	Rows     []incomingRow
-	Paging   paging
-	Filtered bool
+	Rows    []incomingRow
+	Paging  paging
+	Filters incomingFilters
+	// Truncated reports that the list has more candidates than it examines.
+	Truncated bool
 }
 
 // incomingRow is the latest revision of an incoming e-invoice.
@@ -52,11 +73,8 @@ type incomingRow struct {
 }
 
 func (req *request) listIncoming() error {
-	paging, p := req.paging(), incomingPage{}
-	_, p.Ignored = req.readFilters(func(name, value string) bool {
-		return name == searchParameter && assign(&p.Search, value, len(value) <= maxSearch)
-	})
-	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Search, paging.Page, paging.PerPage)
+	paging, p := req.paging(), incomingPage{Filters: req.incomingFilters()}
+	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Filters.query, paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -69,7 +87,7 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: p.Search != ""}, incomingPollInterval, count)
+	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filters: p.Filters, Truncated: found.Truncated}, incomingPollInterval, count)
 	if err != nil {
 		return err
 	}
@@ -80,7 +98,7 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p, Export: newExportMenu("/incoming", map[string]string{searchParameter: p.Search})})
+	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p, Export: newExportMenu("/incoming", p.Filters.Values)})
 }
 
 // incomingRows returns the rows of a page. It reads the deliveries of all of them in one query.

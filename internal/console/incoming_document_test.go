@@ -42,7 +42,7 @@ func received(t testing.TB, text string) []byte {
 // incomingPath returns the address of an incoming e-invoice.
 func (s *system) incomingPath(t testing.TB, document string) string {
 	t.Helper()
-	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 100)
+	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
 	must(t, err)
 	for _, i := range found.Entries {
 		if i.ProviderDocumentID == document {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -33,13 +34,15 @@ func TestIncoming(t *testing.T) {
 	})
 	s.purchase(t, "echo", func(d *store.NewIncoming) { d.Withheld = true })
 	for path, want := range map[string]string{"/incoming?per=5&page=2": "6 to 10 of 14", "/incoming?q=OTHER+supp": "1 to 1 of 1", "/incoming?q=doc-0&per=3": "1 to 3 of 10",
-		"/incoming?q=nothing": "No incoming e-invoices match", "/incoming?q=%00": "These filters in the address are not known", "/incoming?supplier=x": "<bdi>supplier=x</bdi>", "/incoming?page=77": "No entries"} {
+		"/incoming?q=nothing": "No incoming e-invoices match", "/incoming?q=%00": "These filters in the address are not known", "/incoming?supplier=x": "<bdi>supplier=x</bdi>", "/incoming?page=77": "No entries",
+		"/incoming?issue_date_from=2999-01-01": "No incoming e-invoices match", "/incoming?issue_date_to=2999-01-01&q=doc-0": `href="/incoming?q=doc-0"`,
+		"/incoming?updated_since=2026-01-01&per=20": "1 to 14 of 14", "/incoming?updated_since=yesterday": "<bdi>updated_since=yesterday</bdi>"} {
 		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", path, got.status, want)
 		}
 	}
 	path := map[string]string{}
-	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 100)
+	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
 	must(t, err)
 	for _, i := range found.Entries {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
@@ -98,7 +101,7 @@ func TestIncomingLive(t *testing.T) {
 		b.until(`document.querySelectorAll("a.row").length === 6`)
 		same()
 		b.fill("#q", "söhne")
-		b.click("search button")
+		b.press(kb.Enter)
 		b.until(`document.querySelectorAll("a.row").length === 1 && location.search === "?q=s%C3%B6hne"`)
 		b.click("a.row")
 		b.until(`document.querySelector("#unreadable")`)

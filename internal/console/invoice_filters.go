@@ -113,13 +113,11 @@ func (f *invoiceFilters) set(name, value string) bool {
 		name, descending := strings.CutPrefix(value, "-")
 		order, known := sortOrders[name]
 		return assign(&q.Order, order, known) && assign(&q.Ascending, !descending, true)
-	case issuedFromParameter:
-		return assign(&q.IssuedFrom, value, isDate(value))
-	case issuedToParameter:
-		return assign(&q.IssuedTo, value, isDate(value))
+	case issuedFromParameter, issuedToParameter:
+		return setIssueDate(&q.IssueDates, name, value)
 	case updatedSinceParameter:
-		at, err := time.Parse(time.DateOnly, value)
-		return assign(&q.UpdatedSince, &at, err == nil)
+		var at time.Time
+		return setDay(&at, value) && assign(&q.UpdatedSince, &at, true)
 	case amountFromParameter:
 		return setAmount(&q.AmountFrom, value)
 	case amountToParameter:

@@ -29,7 +29,7 @@ func TestPDF(t *testing.T) {
 			s.purchase(t, "readable", func(d *store.NewIncoming) { d.Body = []byte(receivedInvoice) })
 			s.purchase(t, "other", nil)
 			incoming := map[string]string{}
-			found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 100)
+			found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
 			must(t, err)
 			for _, i := range found.Entries {
 				incoming[i.ProviderDocumentID] = "/incoming/" + i.ID.String()

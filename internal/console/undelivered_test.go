@@ -114,7 +114,8 @@ func TestSearchCreditNotes(t *testing.T) {
 			}
 			for path, want := range map[string]string{
 				"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>", "/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
-				"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
+				"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?issue_date_to=2000-01-01": "No credit notes match", "/credit-notes?issue_date_from=2000-01-01&state=live": "1 to 9 of 9",
+				"/credit-notes?issue_date_from=2026-02-30": "<bdi>issue_date_from=2026-02-30</bdi>", "/credit-notes?issue_date_to=2999-01-01&invoice=" + of: `href="/credit-notes?invoice=` + of, "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
 				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
 			} {
 				if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {

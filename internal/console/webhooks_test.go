@@ -286,7 +286,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
 	s.purchase(t, "a", nil)
 	delivery := s.ended(t, id)[0]
-	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 1)
+	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 	must(t, err)
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)

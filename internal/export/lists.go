@@ -149,10 +149,10 @@ func creditFields() []field[creditNote] {
 	})
 }
 
-// Incoming returns incoming e-invoices in their latest revisions, those that search finds.
-func (x *Exporter) Incoming(t *store.Tenant, search string) List {
+// Incoming returns incoming e-invoices in their latest revisions, those of a filtered list.
+func (x *Exporter) Incoming(t *store.Tenant, filter view.IncomingFilter) List {
 	type row = api.IncomingInvoice
-	ids := func(ctx context.Context) ([]store.ID, error) { return x.of(t).IncomingIDs(ctx, search) }
+	ids := func(ctx context.Context) ([]store.ID, error) { return x.of(t).IncomingIDs(ctx, filter) }
 	return byID("incoming-invoices", []field[row]{
 		{"id", tabular.Text, func(i *row) string { return i.ID }},
 		{"provider_document_id", tabular.Text, func(i *row) string { return i.ProviderDocumentID }},

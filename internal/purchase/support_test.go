@@ -153,7 +153,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 	t.Helper()
 	out := map[string]api.IncomingInvoice{}
 	for page := 1; ; page++ {
-		found, err := view.Of(b.tenant).IncomingInvoices(t.Context(), "", page, 100)
+		found, err := view.Of(b.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, page, 100)
 		must(t, err)
 		for _, i := range found.Entries {
 			out[i.ProviderDocumentID] = view.IncomingInvoice(i)

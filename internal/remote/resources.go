@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"time"
 
 	"quittance/client"
 	"quittance/client/api"
@@ -24,24 +25,38 @@ type invoicesCmd struct {
 	Evidence invoicesEvidenceCmd `cmd:"" help:"List what the provider has answered about an invoice."`
 }
 
+// issueDates holds the flags of a list of documents for their issue dates.
+type issueDates struct {
+	IssueDateFrom string `env:"-" placeholder:"DATE" help:"Only documents issued on this date, YYYY-MM-DD, or later."`
+	IssueDateTo   string `env:"-" placeholder:"DATE" help:"Only documents issued on this date, YYYY-MM-DD, or earlier."`
+}
+
+// updated holds the flag of a list for the time of changes.
+type updated struct {
+	UpdatedSince time.Time `env:"-" placeholder:"TIME" help:"Only those that changed at this time, such as 2026-03-01T09:30:00Z, or later."`
+}
+
 type invoicesListCmd struct {
 	listing
+	issueDates
 	InvoiceNumber string `env:"-" placeholder:"NUMBER" help:"Only invoices with this number."`
 	RecipientName string `env:"-" placeholder:"TEXT" help:"Only invoices to recipients with this text in the name."`
 	ExternalID    string `env:"-" name:"external-id" placeholder:"KEY" help:"Only invoices with this key of your own system."`
 	Submitted     *bool  `env:"-" negatable:"" help:"Only submitted invoices; with --no-submitted, only drafts."`
-	Attention     bool   `env:"-" help:"Only invoices that need a person."`
-	Sort          string `env:"-" placeholder:"FIELD" help:"created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending order."`
+	updated
+	Attention bool   `env:"-" help:"Only invoices that need a person."`
+	Sort      string `env:"-" placeholder:"FIELD" help:"created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending order."`
 }
 
 // Help is shown by --help.
 func (invoicesListCmd) Help() string {
-	return "Example:\n  quittance invoices list --limit 50\n  quittance invoices list --no-submitted --sort=-issue_date"
+	return "Example:\n  quittance invoices list --limit 50\n  quittance invoices list --no-submitted --sort=-issue_date\n  quittance invoices list --issue-date-from 2026-03-01 --issue-date-to 2026-03-31"
 }
 
 // Run lists invoices.
 func (c invoicesListCmd) Run(env Environment) error {
-	query := client.InvoiceQuery{InvoiceNumber: c.InvoiceNumber, RecipientName: c.RecipientName, ExternalID: c.ExternalID, Submitted: c.Submitted, Sort: c.Sort}
+	query := client.InvoiceQuery{InvoiceNumber: c.InvoiceNumber, RecipientName: c.RecipientName, ExternalID: c.ExternalID, Submitted: c.Submitted, Sort: c.Sort,
+		IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: c.UpdatedSince}
 	if c.Attention {
 		query.Attention = &c.Attention
 	}
@@ -201,18 +216,21 @@ type creditNotesCmd struct {
 
 type creditNotesListCmd struct {
 	listing
+	issueDates
 	InvoiceID string `env:"-" name:"invoice-id" placeholder:"ID" help:"Only those for this invoice."`
 }
 
 // Help is shown by --help.
-func (creditNotesListCmd) Help() string { return "Example:\n  quittance credit-notes list --limit 50" }
+func (creditNotesListCmd) Help() string {
+	return "Example:\n  quittance credit-notes list --limit 50\n  quittance credit-notes list --issue-date-from 2026-03-01 --issue-date-to 2026-03-31"
+}
 
 // Run lists credit notes.
 func (c creditNotesListCmd) Run(env Environment) error {
 	columns := []string{"id", "credit_note_number", "issue_date", "invoice_id", "total_amount", "currency", "submission_state", "provider_invoice_state",
 		"tax_authority_state", "receiver_state"}
 	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.CreditNoteSummary], error) {
-		return s.CreditNotes(env.Context, client.CreditNoteQuery{Paging: page, InvoiceID: c.InvoiceID})
+		return s.CreditNotes(env.Context, client.CreditNoteQuery{Paging: page, InvoiceID: c.InvoiceID, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo})
 	})
 }
 
@@ -279,16 +297,22 @@ type incomingCmd struct {
 	Get  incomingGetCmd  `cmd:"" help:"Show an incoming e-invoice with what its document says."`
 }
 
-type incomingListCmd struct{ listing }
+type incomingListCmd struct {
+	listing
+	issueDates
+	updated
+}
 
 // Help is shown by --help.
-func (incomingListCmd) Help() string { return "Example:\n  quittance incoming list --limit 50" }
+func (incomingListCmd) Help() string {
+	return "Example:\n  quittance incoming list --limit 50\n  quittance incoming list --updated-since 2026-03-01T00:00:00Z"
+}
 
 // Run lists incoming e-invoices.
 func (c incomingListCmd) Run(env Environment) error {
 	columns := []string{"id", "revision", "invoice_number", "supplier_name", "issue_date", "total_amount", "currency", "received_at"}
 	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.IncomingInvoice], error) {
-		return s.IncomingInvoices(env.Context, page)
+		return s.IncomingInvoices(env.Context, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: c.UpdatedSince})
 	})
 }
 

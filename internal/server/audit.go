@@ -44,14 +44,10 @@ func (c *call) auditFilter() (view.AuditFilter, error) {
 	query := c.request.URL.Query()
 	filter := view.AuditFilter{Actor: query.Get("actor"), Act: query.Get("act"), Subject: query.Get("subject_id")}
 	for name, into := range map[string]*time.Time{"from": &filter.From, "to": &filter.To} {
-		if !query.Has(name) {
-			continue
+		var err error
+		if *into, err = readTime(query, name); err != nil {
+			return filter, err
 		}
-		at, err := time.Parse(time.RFC3339, query.Get(name))
-		if err != nil {
-			return filter, malformedQuery(name, "date-time", "must be a time of RFC 3339, such as 2026-03-01T09:30:00Z")
-		}
-		*into = at
 	}
 	return filter, nil
 }

@@ -327,7 +327,19 @@ var creditNoteOperations = []operation{
 		}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/pagination/total", "1") }},
 		{name: "of no invoice", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?invoice_id=x" },
 			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
-		badPage("page=0"),
+		{name: "of the dates", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, r *request) {
+				aCreditNote(t, c)
+				day := c.get(t, creditNotes).textAt(t, "/data/0/issue_date")
+				r.path += "?issue_date_from=" + day + "&issue_date_to=" + day
+			},
+			check: func(t *testing.T, c *company, a response) {
+				wantRaw(t, a, "/pagination/total", "1")
+				for _, query := range []string{"?issue_date_from=2999-01-01", "?issue_date_to=2000-01-01"} {
+					wantRaw(t, c.get(t, creditNotes+query), "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+				}
+			}},
+		badPage("page=0"), badPage("issue_date_from=2026-02-30"), badPage("issue_date_to="), badPage("updated_since=2026-03-01T00:00:00Z"),
 	}},
 	{route: "GET /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: []row{
 		{name: "as it was created", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {

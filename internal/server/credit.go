@@ -42,13 +42,19 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	})
 }
 
+// creditNoteQuery are the query parameters of the list of credit notes, in addition to those for paging.
+var creditNoteQuery = []string{"invoice_id", "issue_date_from", "issue_date_to"} //nolint:gochecknoglobals // a constant table
+
 func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNoteSummary], error) {
 	var out api.List[api.CreditNoteSummary]
 	page, perPage, err := c.page(defaultPerPage)
 	if err != nil {
 		return 0, out, err
 	}
-	filter, known := c.creditNoteFilter()
+	filter, known, err := c.creditNoteFilter()
+	if err != nil {
+		return 0, out, err
+	}
 	var found view.Page[store.CreditNoteRow]
 	if known {
 		if found, err = view.Of(c.session.Tenant).CreditNotes(ctx, filter, page, perPage); err != nil {
@@ -56,6 +62,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 		}
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
+	out.Pagination.Truncated = found.Truncated
 	out.Data = present(found.Entries, view.CreditNoteSummary)
 	return http.StatusOK, out, nil
 }

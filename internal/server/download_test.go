@@ -81,7 +81,7 @@ func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (emai
 			t.Fatal(err)
 		}
 	}
-	found, err := view.Of(tenant).IncomingInvoices(t.Context(), "", 1, 100)
+	found, err := view.Of(tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
 	if err != nil || len(found.Entries) != len(documents) {
 		t.Fatalf("%d of %d documents are retained: %v", len(found.Entries), len(documents), err)
 	}

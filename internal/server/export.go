@@ -83,7 +83,10 @@ func (c *call) exportInvoices(ctx context.Context) (int, exportResponse, error) 
 }
 
 func (c *call) exportCreditNotes(ctx context.Context) (int, exportResponse, error) {
-	filter, known := c.creditNoteFilter()
+	filter, known, err := c.creditNoteFilter()
+	if err != nil {
+		return 0, exportResponse{}, err
+	}
 	ids := c.Exporter.CreditNoteIDs(c.session.Tenant, filter)
 	if !known {
 		ids = export.Selected(nil)
@@ -92,18 +95,22 @@ func (c *call) exportCreditNotes(ctx context.Context) (int, exportResponse, erro
 }
 
 // creditNoteFilter reads the filter of the list of credit notes. known is false if no credit note can match it.
-func (c *call) creditNoteFilter() (filter view.CreditNoteFilter, known bool) {
+func (c *call) creditNoteFilter() (filter view.CreditNoteFilter, known bool, err error) {
 	query := c.request.URL.Query()
-	if !query.Has("invoice_id") {
-		return filter, true
+	if filter.IssueDates, err = readIssueDates(query); err != nil || !query.Has("invoice_id") {
+		return filter, true, err
 	}
 	id, err := store.ParseID(query.Get("invoice_id"))
 	filter.Invoice = &id
-	return filter, err == nil && !id.IsZero() // no credit note credits an invoice that cannot exist
+	return filter, err == nil && !id.IsZero(), nil // no credit note credits an invoice that cannot exist
 }
 
 func (c *call) exportIncoming(ctx context.Context) (int, exportResponse, error) {
-	return c.exported(ctx, c.Exporter.Incoming(c.session.Tenant, ""))
+	filter, err := c.incomingFilter()
+	if err != nil {
+		return 0, exportResponse{}, err
+	}
+	return c.exported(ctx, c.Exporter.Incoming(c.session.Tenant, filter))
 }
 
 // The paragraphs of the operations in the API document.
@@ -114,6 +121,6 @@ const (
 		"CSV has commas, CRLF, and times of RFC 3339. An apostrophe precedes a text that a spreadsheet could take for a formula, also after white space or quotation marks, and a text of apostrophes before such a text; " +
 		"without it, the text is as stored. In XLSX, numbers and dates are numbers and dates, a number of more than 15 digits is a text, times are in UTC to the second, and no text is a formula."
 	exportInvoicesText = "All invoices that the list of invoices has with the same filters and in the same order. With `rows` `items` the file has the columns of an import, one row for each item, drafts and submitted invoices alike. " + exportText
-	exportCreditsText  = "All credit notes that the list of credit notes has with the same filter. " + exportText
-	exportIncomingText = "All incoming e-invoices in their latest revisions, newest first. " + exportText
+	exportCreditsText  = "All credit notes that the list of credit notes has with the same filters. " + exportText
+	exportIncomingText = "All incoming e-invoices that their list has with the same filters, in their latest revisions, newest first. " + exportText
 )

@@ -42,6 +42,18 @@ var exportOperations = []operation{
 	}, badFormats)},
 	{route: "GET " + creditNotes + "/export", rows: slices.Concat([]row{
 		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"), check: wantExport("credit-notes.xlsx", 1)},
+		{name: "of other dates", status: http.StatusOK, check: wantExport("credit-notes.csv", 1), prepare: func(t *testing.T, c *company, r *request) {
+			aCreditNote(t, c)
+			r.path += "?issue_date_from=2999-01-01"
+		}},
+		{name: "a date that there is not", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("issue_date_to=2026-02-30")},
+		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
+			prepare: func(t *testing.T, c *company, r *request) {
+				for range exportedRows + 1 {
+					c.post(t, creditNotes, credit(c.draft(t, c.numbered("")))).want(t, http.StatusCreated, "")
+				}
+				r.path += "?issue_date_from=2000-01-01"
+			}},
 		{name: "of an invoice that does not exist", status: http.StatusOK, prepare: exportAs("invoice_id=x"), check: wantExport("credit-notes.csv", 1)},
 		{name: "too many rows", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, _ *request) {
@@ -55,6 +67,16 @@ var exportOperations = []operation{
 			anIncoming(t, c)
 			r.path += "?format=xlsx"
 		}, check: wantExport("incoming-invoices.xlsx", 2)},
+		{name: "of other dates", status: http.StatusOK, check: wantExport("incoming-invoices.csv", 1), prepare: func(t *testing.T, c *company, r *request) {
+			anIncoming(t, c)
+			r.path += "?issue_date_to=2026-02-28&updated_since=2026-01-01T00:00:00Z"
+		}},
+		{name: "a time that is none", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("updated_since=yesterday")},
+		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
+			prepare: func(t *testing.T, c *company, r *request) {
+				c.receive(t, exportedRows+1)
+				r.path += "?issue_date_from=2026-03-01"
+			}},
 		{name: "too many rows", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, _ *request) { c.receive(t, exportedRows+1) }},
 	}, badFormats)},

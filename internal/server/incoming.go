@@ -11,19 +11,37 @@ import (
 	"quittance/internal/view"
 )
 
+// incomingQuery are the query parameters of the list of incoming e-invoices, in addition to those for paging.
+var incomingQuery = []string{"issue_date_from", "issue_date_to", "updated_since"} //nolint:gochecknoglobals // a constant table
+
 func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvoice], error) {
 	var out api.List[api.IncomingInvoice]
 	page, perPage, err := c.page(defaultPerPage)
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := view.Of(c.session.Tenant).IncomingInvoices(ctx, "", page, perPage)
+	filter, err := c.incomingFilter()
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := view.Of(c.session.Tenant).IncomingInvoices(ctx, filter, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
+	out.Pagination.Truncated = found.Truncated
 	out.Data = present(found.Entries, view.IncomingInvoice)
 	return http.StatusOK, out, nil
+}
+
+// incomingFilter reads the filter of the list of incoming e-invoices.
+func (c *call) incomingFilter() (filter view.IncomingFilter, err error) {
+	query := c.request.URL.Query()
+	if filter.IssueDates, err = readIssueDates(query); err != nil {
+		return filter, err
+	}
+	filter.UpdatedSince, err = readTime(query, "updated_since")
+	return filter, err
 }
 
 func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvoiceDetail], error) {

@@ -68,7 +68,18 @@ var incomingOperations = []operation{
 				wantRaw(t, a, "/data/0/revision", "1")
 				wantRaw(t, c.company(t).get(t, incoming), "/data", "[]") // it has no connection
 			}},
-		badPage("page=0"),
+		{name: "of the dates", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, r *request) {
+				anIncoming(t, c)
+				r.path += "?issue_date_from=2026-03-01&issue_date_to=2026-03-01&updated_since=2026-01-01T00:00:00%2B02:00"
+			},
+			check: func(t *testing.T, c *company, a response) {
+				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
+				for _, query := range []string{"?issue_date_from=2026-03-02", "?issue_date_to=2026-02-28", "?updated_since=2999-01-01T00:00:00Z"} {
+					wantRaw(t, c.get(t, incoming+query), "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+				}
+			}},
+		badPage("page=0"), badPage("issue_date_from=2026-02-30"), badPage("issue_date_to="), badPage("updated_since=2026-03-01"), badPage("received_from=2026-03-01"),
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}", ids: incomingID, rows: []row{
 		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {

@@ -87,23 +87,44 @@ func (c *call) invoiceFilter() (view.InvoiceFilter, error) {
 			return filter, err
 		}
 	}
-	for name, into := range map[string]*string{"issue_date_from": &filter.IssuedFrom, "issue_date_to": &filter.IssuedTo} {
+	var err error
+	if filter.IssueDates, err = readIssueDates(query); err != nil {
+		return filter, err
+	}
+	if query.Has("updated_since") {
+		since, err := readTime(query, "updated_since")
+		if err != nil {
+			return filter, err
+		}
+		filter.UpdatedSince = &since
+	}
+	return filter, readOrder(query, &filter)
+}
+
+// readIssueDates reads the optional bounds of the issue date.
+func readIssueDates(query url.Values) (dates view.IssueDates, err error) {
+	for name, into := range map[string]*string{"issue_date_from": &dates.IssuedFrom, "issue_date_to": &dates.IssuedTo} {
 		if !query.Has(name) {
 			continue
 		}
 		*into = query.Get(name)
 		if _, err := time.Parse(time.DateOnly, *into); err != nil {
-			return filter, malformedQuery(name, "date", "must be a date YYYY-MM-DD")
+			return dates, malformedQuery(name, "date", "must be a date YYYY-MM-DD")
 		}
 	}
-	if query.Has("updated_since") {
-		since, err := time.Parse(time.RFC3339, query.Get("updated_since"))
-		if err != nil {
-			return filter, malformedQuery("updated_since", "date-time", "must be a time of RFC 3339, such as 2026-03-01T09:30:00Z")
-		}
-		filter.UpdatedSince = &since
+	return dates, nil
+}
+
+// readTime reads an optional time. It is zero if there is none.
+func readTime(query url.Values, name string) (time.Time, error) {
+	if !query.Has(name) {
+		return time.Time{}, nil
 	}
-	return filter, readOrder(query, &filter)
+	at, err := time.Parse(time.RFC3339, query.Get(name))
+	if err != nil {
+		return at, malformedQuery(name, "date-time", "must be a time of RFC 3339, such as 2026-03-01T09:30:00Z")
+	}
+	return at, nil
 }
 
 // readFlag reads an optional parameter that is true or false.

@@ -176,11 +176,11 @@ func queryParameter(name string) *huma.Param {
 		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxBookName)
 		return param
 	case "issue_date_from", "issue_date_to":
-		param := text("Only invoices issued on this date or " + map[string]string{"issue_date_from": "later.", "issue_date_to": "earlier."}[name])
+		param := text("Only documents issued on this date or " + map[string]string{"issue_date_from": "later.", "issue_date_to": "earlier."}[name])
 		param.Schema.Format = "date"
 		return param
 	case "updated_since", "from", "to":
-		param := text(map[string]string{"updated_since": "Only invoices that changed at this time or later", "from": "Only acts at this time or later",
+		param := text(map[string]string{"updated_since": "Only entries that changed at this time or later; an incoming e-invoice changes with each new revision", "from": "Only acts at this time or later",
 			"to": "Only acts before this time"}[name] + " (RFC 3339; encode a plus sign as %2B).")
 		param.Schema.Format = "date-time"
 		return param

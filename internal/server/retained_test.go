@@ -33,7 +33,7 @@ func TestRetainedBodiesAreComplete(t *testing.T) {
 		if err := tenant.SeedIncoming(t.Context(), retained); err != nil {
 			t.Fatal(err)
 		}
-		list, err := view.Of(tenant).IncomingInvoices(t.Context(), "", 1, 100)
+		list, err := view.Of(tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
 		if err != nil || len(list.Entries) != len(documents) {
 			t.Fatalf("%d documents: %v", len(list.Entries), err)
 		}

@@ -223,10 +223,10 @@ func creditNoteRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: client + "/credit-notes", needs: access.Write, operation: withFaults((*call).createCreditNote), idempotent: true,
 			name: "createCreditNote", tag: "Credit notes", summary: "Create a credit note", status: 201, text: creditText, codes: []api.Code{api.CodeNotFound, api.CodeLimitReached}},
-		{method: http.MethodGet, path: client + "/credit-notes", needs: access.Read, operation: withoutBody((*call).listCreditNotes), query: append(paging[:2:2], "invoice_id"),
+		{method: http.MethodGet, path: client + "/credit-notes", needs: access.Read, operation: withoutBody((*call).listCreditNotes), query: append(paging[:2:2], creditNoteQuery...),
 			name: "listCreditNotes", tag: "Credit notes", summary: "List credit notes", status: 200, text: "Newest first, the void ones included. Entries have no `items` but `item_count`: read the credit note for its lines."},
 		{method: http.MethodGet, path: client + "/credit-notes/export", needs: access.Read, operation: withoutBody((*call).exportCreditNotes),
-			query: slices.Concat(exportQuery, []string{"invoice_id"}), fileType: exportType,
+			query: slices.Concat(exportQuery, creditNoteQuery), fileType: exportType,
 			name: "exportCreditNotes", tag: "Credit notes", summary: "Export credit notes as a file", status: 200, text: exportCreditsText, codes: exportCodes},
 		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}", needs: access.Read, operation: withoutBody((*call).readCreditNote),
 			name: "readCreditNote", tag: "Credit notes", summary: "Read a credit note", status: 200, text: "Returns the credit note."},
@@ -252,9 +252,10 @@ func creditNoteRoutes() []route {
 
 func incomingRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: client + "/incoming-invoices", needs: access.Read, operation: withoutBody((*call).listIncoming), query: paging,
+		{method: http.MethodGet, path: client + "/incoming-invoices", needs: access.Read, operation: withoutBody((*call).listIncoming), query: append(paging[:2:2], incomingQuery...),
 			name: "listIncomingInvoices", tag: "Incoming e-invoices", summary: "List incoming e-invoices", status: 200, text: incomingText},
-		{method: http.MethodGet, path: client + "/incoming-invoices/export", needs: access.Read, operation: withoutBody((*call).exportIncoming), query: exportQuery, fileType: exportType,
+		{method: http.MethodGet, path: client + "/incoming-invoices/export", needs: access.Read, operation: withoutBody((*call).exportIncoming),
+			query: slices.Concat(exportQuery, incomingQuery), fileType: exportType,
 			name: "exportIncomingInvoices", tag: "Incoming e-invoices", summary: "Export incoming e-invoices as a file", status: 200, text: exportIncomingText, codes: exportCodes},
 		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}", needs: access.Read, operation: withoutBody((*call).readIncoming),
 			name: "readIncomingInvoice", tag: "Incoming e-invoices", summary: "Read an incoming e-invoice", status: 200, text: readIncomingText},

@@ -241,7 +241,7 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	withheld := incoming("x", "sealed-canary")
 	withheld.Withheld = true
 	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"), incoming("x", "two"))
-	list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 1)
+	list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 	must(t, err)
 	var files [2][]byte
 	for n, id := range []store.ID{call.Submission.Invoice, list.Entries[0].ID} {

@@ -120,14 +120,14 @@ func TestRetainPurchases(t *testing.T) {
 		if n := len(f.claimDeliveries(t, s.ID, 10)); n != 2 {
 			t.Errorf("%d deliveries, want one for each revision", n)
 		}
-		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 2)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 2)
 		must(t, err)
 		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" || list.Entries[1].ProviderDocumentID != "b" {
 			t.Fatalf("list %+v", list)
 		}
-		last, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 2, 2)
+		last, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 2, 2)
 		must(t, err)
-		beyond, err := view.Of(f.tenant).IncomingInvoices(ctx, "", int(^uint(0)>>1), 100)
+		beyond, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, int(^uint(0)>>1), 100)
 		must(t, err)
 		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
@@ -148,7 +148,7 @@ func TestRevisionChain(t *testing.T) {
 		ctx := t.Context()
 		lease, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
 		retain(t, lease, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
-		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
 		must(t, err)
 		id := list.Entries[0].ID
 		page, err := view.Of(f.tenant).Revisions(ctx, id, 1, 10)
@@ -202,7 +202,7 @@ func TestRevisionDocument(t *testing.T) {
 		large := incoming("a", "")
 		large.Body, large.Retained, large.SHA256, large.Size = nil, false, new(sha256.Sum256([]byte("large"))), new(int64(11<<20))
 		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
-		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
 		must(t, err)
 		id := list.Entries[0].ID
 		for n, want := range []string{"\x00\xff<a/>", "", ""} {
@@ -378,7 +378,7 @@ func TestSeedIncoming(t *testing.T) {
 		if got := f.incomingEvents(t); len(got) != 4 {
 			t.Errorf("events %v", got)
 		}
-		list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 10)
 		must(t, err)
 		if list.Total != 3 || len(list.Entries) != 3 {
 			t.Errorf("%d of %d are listed", len(list.Entries), list.Total)
@@ -404,7 +404,7 @@ func TestWithheldRevision(t *testing.T) {
 				t.Errorf("%q stands in %s", canary, where)
 			}
 		}
-		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 1)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 1)
 		must(t, err)
 		r, err := f.tenant.RevisionDocument(ctx, list.Entries[0].ID, 1)
 		must(t, err)

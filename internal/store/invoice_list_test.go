@@ -114,9 +114,9 @@ func TestInvoiceFilters(t *testing.T) {
 			{"recipient beyond Latin letters", view.InvoiceFilter{Recipient: "ärz"}, contains("ärz")},
 			{"a per cent sign is text", view.InvoiceFilter{Recipient: "0%"}, contains("0%")},
 			{"an underscore is text", view.InvoiceFilter{Recipient: "n_n"}, contains("n_n")},
-			{"from", view.InvoiceFilter{IssuedFrom: "2026-02-13"}, func(l listed) bool { return l.issued >= "2026-02-13" }},
-			{"to", view.InvoiceFilter{IssuedTo: "2026-02-13"}, func(l listed) bool { return l.issued <= "2026-02-13" }},
-			{"between", view.InvoiceFilter{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
+			{"from", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-13"}}, func(l listed) bool { return l.issued >= "2026-02-13" }},
+			{"to", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedTo: "2026-02-13"}}, func(l listed) bool { return l.issued <= "2026-02-13" }},
+			{"between", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
 			{"updated", view.InvoiceFilter{UpdatedSince: &since}, func(l listed) bool { return !l.updated.Before(since) }},
 			{"submitted", view.InvoiceFilter{Submitted: new(true)}, func(l listed) bool { return l.outcome != "" }},
 			{"drafts", view.InvoiceFilter{Submitted: new(false)}, func(l listed) bool { return l.outcome == "" }},
@@ -132,7 +132,7 @@ func TestInvoiceFilters(t *testing.T) {
 				func(l listed) bool {
 					return between("10", "999999999999999999")(l) && l.currency == "AED" && l.outcome == ""
 				}},
-			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm", IssuedTo: "2026-03-01", Submitted: new(true)},
+			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm", IssueDates: view.IssueDates{IssuedTo: "2026-03-01"}, Submitted: new(true)},
 				func(l listed) bool { return contains("palm")(l) && l.issued <= "2026-03-01" && l.outcome != "" }},
 			{"attention since", view.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
 				func(l listed) bool { return l.attends(now) && !l.updated.Before(all[4].updated) }},
@@ -211,14 +211,14 @@ func TestChangedSummary(t *testing.T) {
 			return d, nil
 		})
 		must(t, err)
-		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssuedFrom: "2027-01-01"}, {Search: "inv-9"}, {Number: new("INV-9")}} {
+		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssueDates: view.IssueDates{IssuedFrom: "2027-01-01"}}, {Search: "inv-9"}, {Number: new("INV-9")}} {
 			found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10)
 			must(t, err)
 			if len(found.Entries) != 1 || found.Entries[0].Items != 2 || *found.Entries[0].Draft.RecipientName != "New Name" {
 				t.Errorf("%+v finds %+v", filter, found)
 			}
 		}
-		for _, filter := range []view.InvoiceFilter{{Recipient: "Söhne"}, {IssuedTo: "2026-12-31"}, {Search: "inv-1"}, {Number: new("INV-1")}} {
+		for _, filter := range []view.InvoiceFilter{{Recipient: "Söhne"}, {IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}}, {Search: "inv-1"}, {Number: new("INV-1")}} {
 			if found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10); err != nil || found.Total != 0 {
 				t.Errorf("%+v still finds %+v, %v", filter, found, err)
 			}

@@ -124,7 +124,7 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	must(t, err)
 	claim, _ := f.claimPurchases(t, f.company)
 	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute, Event: "e-0"}, incoming("a", "A"), incoming("b", "B"))
-	known, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 1)
+	known, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 1)
 	must(t, err)
 	rows.incoming = known.Entries[0].ID
 	return rows

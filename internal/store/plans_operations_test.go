@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -312,8 +313,8 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 		_, err := of.TroubledSubscriptions(ctx)
 		return err
 	})
-	invoices("first issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssuedFrom: "2026-01-01"})
-	invoices("last issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssuedTo: "2026-12-31", Order: view.OrderIssueDate, Ascending: true})
+	invoices("first issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}})
+	invoices("last issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}, Order: view.OrderIssueDate, Ascending: true})
 	invoices("change", "invoices_updated", view.InvoiceFilter{UpdatedSince: &now, Submitted: new(false)})
 	invoices("recipient", "", view.InvoiceFilter{Recipient: "x"})
 	invoices("text", "", view.InvoiceFilter{Search: "x"})
@@ -366,20 +367,26 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 	credits("nothing", "credit_notes_position", 0, view.CreditNoteFilter{})
 	credits("invoice", "credit_notes_invoice", 0, view.CreditNoteFilter{Invoice: &rows.invoice})
 	credits("void", "credit_notes_position", view.SearchDepth, view.CreditNoteFilter{Void: new(true)})
+	credits("issue date", "credit_notes_issue_date", view.SearchDepth, view.CreditNoteFilter{IssueDates: year})
+	credits("last issue date, live and text", "credit_notes_issue_date", view.SearchDepth, view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}, Void: new(false), Text: "x"})
+	credits("invoice and issue date", "credit_notes_invoice", 0, view.CreditNoteFilter{Invoice: &rows.invoice, IssueDates: year})
 	credits("text", "", view.SearchDepth, view.CreditNoteFilter{Text: "x"})
 	add("history of a credit note", "submissions_credit_note", 0, func(ctx context.Context) error {
 		_, _, err := of.History(ctx, view.OfCreditNote(rows.note), 1, 25)
 		return err
 	})
 	addBookLists(of, add)
-	add("incoming e-invoices", "incoming_position", 0, func(ctx context.Context) error {
-		_, err := of.IncomingInvoices(ctx, "", 1, 25)
-		return err
-	})
-	add("incoming e-invoices by text", "incoming_position", view.SearchDepth, func(ctx context.Context) error {
-		_, err := of.IncomingInvoices(ctx, "x", 1, 25)
-		return err
-	})
+	arrived := func(name, uses string, depth int, filter view.IncomingFilter) {
+		add("incoming e-invoices by "+name, uses, depth, func(ctx context.Context) error {
+			_, err := of.IncomingInvoices(ctx, filter, 1, 25)
+			return err
+		})
+	}
+	arrived("nothing", "incoming_position", 0, view.IncomingFilter{})
+	arrived("text", "incoming_position", view.SearchDepth, view.IncomingFilter{Text: "x"})
+	arrived("issue date", "revisions_issue_date", view.SearchDepth, view.IncomingFilter{IssueDates: year})
+	arrived("first issue date and text", "revisions_issue_date", view.SearchDepth, view.IncomingFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}, Text: "x"})
+	arrived("change", "incoming_updated", view.SearchDepth, view.IncomingFilter{UpdatedSince: now, IssueDates: year})
 	audit := func(name, uses string, filter view.AuditFilter) {
 		add("audit log by "+name, uses, view.SearchDepth, func(ctx context.Context) error {
 			_, err := of.AuditLog(ctx, filter, 1, 25)
@@ -423,16 +430,21 @@ func (f *fixture) wholeListOperations(of view.Tenant, rows *planRows) []operatio
 	}
 	for name, filter := range map[string]view.InvoiceFilter{
 		"invoices": {}, "invoices, oldest first": {Ascending: true}, "drafts": {Tab: view.TabDrafts}, "invoices by text": {Search: "x"},
-		"invoices by total": {Order: view.OrderTotal}, "invoices by issue date": {IssuedFrom: "2026-01-01"}, "submitted invoices": {Submitted: new(true)},
+		"invoices by total": {Order: view.OrderTotal}, "invoices by issue date": {IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}}, "submitted invoices": {Submitted: new(true)},
 		"invoices by state": {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "accepted"}},
 	} {
 		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.InvoiceIDs(ctx, filter) })
 	}
-	for name, filter := range map[string]view.CreditNoteFilter{"credit notes": {}, "void credit notes": {Void: new(true)}, "credit notes by text": {Text: "x"}, "credit notes of an invoice": {Invoice: &rows.invoice}} {
+	for name, filter := range map[string]view.CreditNoteFilter{"credit notes": {}, "void credit notes": {Void: new(true)}, "credit notes by text": {Text: "x"}, "credit notes of an invoice": {Invoice: &rows.invoice},
+		"credit notes of a year": {IssueDates: year}} {
 		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.CreditNoteIDs(ctx, filter) })
 	}
-	for _, search := range []string{"", "x"} {
-		add("incoming e-invoices "+search, "incoming_position", func(ctx context.Context) ([]store.ID, error) { return of.IncomingIDs(ctx, search) })
+	for uses, filters := range map[string][]view.IncomingFilter{
+		"incoming_position": {{}, {Text: "x"}}, "revisions_issue_date": {{IssueDates: year}, {IssueDates: year, Text: "x"}}, "incoming_updated": {{UpdatedSince: now}},
+	} {
+		for _, filter := range filters {
+			add(fmt.Sprintf("incoming e-invoices %+v", filter), uses, func(ctx context.Context) ([]store.ID, error) { return of.IncomingIDs(ctx, filter) })
+		}
 	}
 	for name, filter := range map[string]view.DeliveryFilter{"deliveries": {}, "undelivered": {Undelivered: true}, "failed deliveries of a subscription": {Subscription: rows.subscription, State: store.DeliveryFailed}} {
 		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.DeliveryIDs(ctx, filter) })

@@ -153,7 +153,7 @@ func TestSearchIncoming(t *testing.T) {
 			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ", "_": "odd_100% ", "%": "odd_100% ", "77": "plain ",
 			"l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
 		} {
-			page, err := view.Of(f.tenant).IncomingInvoices(ctx, text, 1, 10)
+			page, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{Text: text}, 1, 10)
 			must(t, err)
 			got := ""
 			for _, i := range page.Entries {
@@ -163,7 +163,7 @@ func TestSearchIncoming(t *testing.T) {
 				t.Errorf("%q finds %q of %d, want %q", text, got, page.Total, want)
 			}
 		}
-		second, err := view.Of(f.tenant).IncomingInvoices(ctx, "l", 2, 1)
+		second, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{Text: "l"}, 2, 1)
 		if err != nil || second.Total != 2 || len(second.Entries) != 1 || second.Entries[0].ProviderDocumentID != "odd_100%" {
 			t.Errorf("the second page: %+v, %v", second, err)
 		}

@@ -296,7 +296,7 @@ func TestTamperedRevisionIsFound(t *testing.T) {
 		f.tamper(t, revisionTamperings(t), "incoming e-invoice", func() store.ID {
 			name := fmt.Sprintf("doc-%d", f.number(t, `select count(*) from incoming`))
 			lease, _ = retain(t, lease, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
-			list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 1)
+			list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 			must(t, err)
 			return list.Entries[0].ID
 		})

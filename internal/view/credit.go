@@ -36,6 +36,7 @@ func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
 type CreditNoteFilter struct {
 	// Invoice is the credited invoice.
 	Invoice *store.ID
+	IssueDates
 	// Void selects void credit notes if true, and live ones if false.
 	Void *bool
 	// Text is text in the number or the reason, ignoring case (on SQLite only the case of Latin letters), or in the number, the
@@ -43,9 +44,12 @@ type CreditNoteFilter struct {
 	Text string
 }
 
+// dated reports whether the candidates are the credit notes of the issue dates. Those of one invoice are few.
+func (f CreditNoteFilter) dated() bool { return f.IssueDates.narrow() && f.Invoice == nil }
+
 // CreditNotes returns a page of the credit notes, newest first and including void ones. They are numbered without gaps, so every page
-// of the unfiltered list costs the same. The credit notes of one invoice are counted. A list with another filter examines the newest
-// [SearchDepth], but finds an exact number among all.
+// of the unfiltered list costs the same. The credit notes of one invoice are counted. A list with issue dates examines [SearchDepth] of
+// these dates, the latest. A list with another filter examines the newest [SearchDepth], but finds an exact number among all.
 func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (out Page[store.CreditNoteRow], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter == (CreditNoteFilter{}) {
@@ -56,6 +60,14 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 			out.Entries, err = r.CreditNotes(ctx, `position <= $2 and position > $3`, `order by position desc`, high, low)
 			return err
 		}
+		if filter.dated() {
+			out, err = searchPage(number, perPage, func(offset, limit int) (searched, error) {
+				return filter.search(ctx, r, SearchDepth, offset, limit)
+			}, func(ids []store.ID) ([]store.CreditNoteRow, error) {
+				return rowsByID(ctx, `id`, ids, func(n *store.CreditNoteRow) store.ID { return n.ID }, r.CreditNotes)
+			})
+			return err
+		}
 		var s statement
 		where := filter.conditions(&s, SearchDepth)
 		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where, `order by position desc`)
@@ -64,10 +76,23 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 	return out, err
 }
 
+// search finds the credit notes of some issue dates, and returns a range of them. The candidates are at most depth and one more.
+func (f CreditNoteFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
+	var s statement
+	candidates := `select id from credit_notes where ` + strings.Join(append(f.IssueDates.bounds(&s, `issue_date`), `tenant_id = $1`), ` and `) +
+		` order by issue_date desc, id desc limit ` + s.value(depth+1)
+	matched := `select id, position from credit_notes where tenant_id = $1 and id ` + r.InSubquery(examinedIDs) + ` and ` + f.conditions(&s, depth)
+	return s.search(ctx, r, candidates, matched, ` order by position desc`, offset, limit)
+}
+
 // conditions returns the filter as SQL, which examines the newest depth credit notes if there is no index. At least one field has an
 // effect.
 func (f CreditNoteFilter) conditions(s *statement, depth int) string {
-	var conditions []string
+	column := `issue_date`
+	if f.Invoice != nil {
+		column = `coalesce(issue_date, '')` // its few credit notes have an index, and the statement must not use that of the dates
+	}
+	conditions := f.IssueDates.bounds(s, column)
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Invoice != nil {
 		add(`invoice_id = ` + s.value(*f.Invoice))
@@ -75,19 +100,28 @@ func (f CreditNoteFilter) conditions(s *statement, depth int) string {
 	if f.Void != nil {
 		add(map[bool]string{true: `voided_at is not null`, false: `voided_at is null`}[*f.Void])
 	}
-	if f.Void == nil && f.Text == "" {
-		return conditions[0]
+	newest := func() string {
+		return `position > (select credit_notes from tenants where id = $1) - ` + s.value(depth)
 	}
-	newest := `position > (select credit_notes from tenants where id = $1) - ` + s.value(depth)
-	if f.Text == "" {
-		add(newest)
-	} else {
-		pattern, lower := `lower(`+s.value(containing(f.Text))+`)`, s.value(containing(strings.ToLower(f.Text)))
-		add(`(number = ` + s.value(f.Text) + ` or ` + newest + ` and (lower(number) like ` + pattern + ` escape '\' or lower(reason) like ` + pattern + ` escape '\'
-			or exists (select 1 from invoice_summaries s where s.tenant_id = $1 and s.invoice_id = credit_notes.invoice_id and (s.terms like ` + lower + ` escape '\'
-				or s.recipient like ` + lower + ` escape '\'))))`)
+	switch {
+	case f.dated(): // the candidates are those of the dates
+		if f.Text != "" {
+			add(f.matching(s))
+		}
+	case f.Text != "":
+		add(`(number = ` + s.value(f.Text) + ` or ` + newest() + ` and ` + f.matching(s) + `)`)
+	case f.Void != nil:
+		add(newest())
 	}
 	return strings.Join(conditions, ` and `)
+}
+
+// matching returns the condition for credit notes with the text.
+func (f CreditNoteFilter) matching(s *statement) string {
+	pattern, lower := `lower(`+s.value(containing(f.Text))+`)`, s.value(containing(strings.ToLower(f.Text)))
+	return `(lower(number) like ` + pattern + ` escape '\' or lower(reason) like ` + pattern + ` escape '\'
+		or exists (select 1 from invoice_summaries s where s.tenant_id = $1 and s.invoice_id = credit_notes.invoice_id and (s.terms like ` + lower + ` escape '\'
+			or s.recipient like ` + lower + ` escape '\')))`
 }
 
 // InvoiceNumbers returns the present numbers of at most 100 invoices with one query. Identifiers that no invoice of the company has

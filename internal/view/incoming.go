@@ -3,6 +3,8 @@ package view
 import (
 	"context"
 	"encoding/hex"
+	"strings"
+	"time"
 
 	"quittance/client/api"
 	"quittance/internal/store"
@@ -25,21 +27,27 @@ func IncomingRevision(r store.Revision) api.IncomingRevision {
 	}
 }
 
-// incomingMatching is the condition for incoming e-invoices i among the newest $3 with the pattern $2 in their latest revisions r.
-const incomingMatching = `i.position > (select incoming from tenants where id = $1) - $3 and (
-	lower(r.invoice_number) like lower($2) escape '\' or lower(r.supplier_name) like lower($2) escape '\'
-	or lower(r.supplier_network_id) like lower($2) escape '\' or lower(i.provider_document_id) like lower($2) escape '\')`
+// IncomingFilter filters a list of incoming e-invoices by their latest revisions. Zero fields have no effect.
+type IncomingFilter struct {
+	IssueDates
+	// UpdatedSince is the earliest time at which the latest revision was retained.
+	UpdatedSince time.Time
+	// Text is text in the number, in the supplier's name or network identifier, or in the provider's identifier, ignoring case (on
+	// SQLite only the case of Latin letters).
+	Text string
+}
 
 // IncomingInvoices returns a page of the incoming e-invoices, newest first. A revision does not move an e-invoice in the list. Without
-// a search text a page is a range of an index, so every page costs the same. With one the list has the e-invoices among the newest
-// [SearchDepth] whose latest revision has the text in its number, in the supplier's name or network identifier, or in the provider's
-// identifier, ignoring case (on SQLite only the case of Latin letters).
-func (t Tenant) IncomingInvoices(ctx context.Context, search string, number, perPage int) (out Page[store.Incoming], err error) {
+// a filter a page is a range of an index, so every page costs the same. With one the list examines [SearchDepth] candidates: those
+// changed since the time of the filter, or those with a revision of its issue dates, or the newest.
+func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, number, perPage int) (out Page[store.Incoming], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		if search != "" {
-			out, err = readPage(ctx, r, &statement{args: []any{containing(search), SearchDepth}}, number, perPage, `select count(*) from incoming i
-				join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and r.revision = i.revision and `+incomingMatching,
-				r.Incoming, incomingMatching, `order by i.position desc`)
+		if filter != (IncomingFilter{}) {
+			out, err = searchPage(number, perPage, func(offset, limit int) (searched, error) {
+				return filter.search(ctx, r, SearchDepth, offset, limit)
+			}, func(ids []store.ID) ([]store.Incoming, error) {
+				return rowsByID(ctx, `i.id`, ids, func(i *store.Incoming) store.ID { return i.ID }, r.Incoming)
+			})
 			return err
 		}
 		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select incoming from tenants where id = $1`); err != nil {
@@ -50,6 +58,36 @@ func (t Tenant) IncomingInvoices(ctx context.Context, search string, number, per
 		return err
 	})
 	return out, err
+}
+
+// search finds the incoming e-invoices of a filter, and returns a range of them. The candidates are at most depth and one more.
+func (f IncomingFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
+	var s statement
+	candidates := f.candidates(&s) + ` limit ` + s.value(depth+1)
+	conditions := append(f.IssueDates.bounds(&s, `r.issue_date`), `i.tenant_id = $1`, `i.id `+r.InSubquery(examinedIDs))
+	if !f.UpdatedSince.IsZero() {
+		conditions = append(conditions, `i.updated_at >= `+s.value(f.UpdatedSince.UnixMicro()))
+	}
+	if f.Text != "" {
+		pattern := ` like lower(` + s.value(containing(f.Text)) + `) escape '\'`
+		conditions = append(conditions, `(lower(r.invoice_number)`+pattern+` or lower(r.supplier_name)`+pattern+`
+			or lower(r.supplier_network_id)`+pattern+` or lower(i.provider_document_id)`+pattern+`)`)
+	}
+	matched := `select i.id, i.position from incoming i join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id and r.revision = i.revision
+		where ` + strings.Join(conditions, ` and `)
+	return s.search(ctx, r, candidates, matched, ` order by position desc`, offset, limit)
+}
+
+// candidates returns a query for the identifiers of the incoming e-invoices to examine, from the index that finds the fewest.
+func (f IncomingFilter) candidates(s *statement) string {
+	switch {
+	case !f.UpdatedSince.IsZero():
+		return `select id from incoming where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + ` order by updated_at desc, id desc`
+	case f.IssueDates.narrow(): // an e-invoice is examined once for each of its revisions with such a date
+		return `select incoming_id as id from revisions where issue_date is not null and ` +
+			strings.Join(append(f.IssueDates.bounds(s, `issue_date`), `tenant_id = $1`), ` and `) + ` order by issue_date desc, incoming_id desc`
+	}
+	return `select id from incoming where tenant_id = $1 order by position desc`
 }
 
 // Revisions returns a page of the revisions of an incoming e-invoice, oldest first.

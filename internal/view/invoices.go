@@ -26,8 +26,7 @@ type InvoiceFilter struct {
 	Attention *bool
 	// Tab selects the invoices of a tab.
 	Tab Tab
-	// IssuedFrom and IssuedTo bound the issue date, both inclusive: YYYY-MM-DD.
-	IssuedFrom, IssuedTo string
+	IssueDates
 	// UpdatedSince is the earliest time of the last change.
 	UpdatedSince *time.Time
 	// AmountFrom and AmountTo bound the total amount, both inclusive and in any currency.
@@ -64,7 +63,7 @@ const AttentionAfter = 10 * time.Minute
 // narrows reports whether the filter excludes anything.
 func (f *InvoiceFilter) narrows() bool {
 	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 || f.Outcome != nil ||
-		f.Attention != nil || f.Tab != TabAll || f.IssuedFrom != "" || f.IssuedTo != "" || f.UpdatedSince != nil || f.Recipient != "" || f.Search != "" ||
+		f.Attention != nil || f.Tab != TabAll || f.IssueDates.narrow() || f.UpdatedSince != nil || f.Recipient != "" || f.Search != "" ||
 		f.AmountFrom != nil || f.AmountTo != nil || f.Currency != ""
 }
 

@@ -47,6 +47,14 @@ func (t Tenant) readIDs(ctx context.Context, r store.Reader, s *statement, query
 	return ids, err
 }
 
+// foundIDs returns what a search has found. The error is a [TooManyRowsError] if there were more candidates than a whole list has.
+func (t Tenant) foundIDs(found searched, err error) ([]store.ID, error) {
+	if err == nil && found.examined > t.most {
+		err = t.tooManyRows()
+	}
+	return found.ids, err
+}
+
 // inOrder returns rows in the order of their identifiers, without those that do not exist any more.
 func inOrder[R any](ids []store.ID, rows []R, idOf func(*R) store.ID) []R {
 	byID := make(map[store.ID]*R, len(rows))
@@ -95,11 +103,7 @@ func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []sto
 			}
 			ids, err = t.readIDs(ctx, r, &s, `select id from (`+filter.tabCandidates(&s, r.Now(), s.value(t.most+1), direction)+`) tab`+order)
 		case filter.narrows() || filter.Order != OrderCreated:
-			var found invoiceSearch
-			found, err = filter.search(ctx, r, t.most, 0, t.most)
-			if ids = found.ids; err == nil && found.examined > t.most {
-				err = t.tooManyRows()
-			}
+			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
 		default:
 			ids, err = t.readIDs(ctx, r, &s, `select id from invoices where tenant_id = $1`+order)
 		}
@@ -130,6 +134,10 @@ func (t Tenant) ItemCount(ctx context.Context, ids []store.ID) (count int, err e
 // [TooManyRowsError].
 func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		if filter.dated() {
+			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
+			return err
+		}
 		var s statement
 		where := ``
 		if filter != (CreditNoteFilter{}) {
@@ -166,19 +174,13 @@ func (t Tenant) CreditNotesByID(ctx context.Context, ids []store.ID) ([]store.Cr
 
 // IncomingIDs returns the identifiers of all incoming e-invoices that [Tenant.IncomingInvoices] lists, and in its order. The error may be
 // [TooManyRowsError].
-func (t Tenant) IncomingIDs(ctx context.Context, search string) (ids []store.ID, err error) {
+func (t Tenant) IncomingIDs(ctx context.Context, filter IncomingFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		var s statement
-		query := `select i.id from incoming i where i.tenant_id = $1`
-		if search != "" {
-			if err := t.notAbove(ctx, r, `incoming`); err != nil {
-				return err
-			}
-			s.args = []any{containing(search), t.most}
-			query = `select i.id from incoming i join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id
-				where i.tenant_id = $1 and r.revision = i.revision and ` + incomingMatching
+		if filter != (IncomingFilter{}) {
+			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
+			return err
 		}
-		ids, err = t.readIDs(ctx, r, &s, query+` order by i.position desc`)
+		ids, err = t.readIDs(ctx, r, &statement{}, `select id from incoming where tenant_id = $1 order by position desc`)
 		return err
 	})
 	return ids, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
@@ -32,6 +33,7 @@ func idsOf[R any](rows []R, err error, id func(R) store.ID) ([]store.ID, error) 
 }
 
 func wholeLists(ctx context.Context) []wholeList {
+	march := view.IssueDates{IssuedFrom: "2026-03-01", IssuedTo: "2026-03-31"}
 	invoiceID := func(i store.InvoiceRow) store.ID { return i.ID }
 	creditID := func(n store.CreditNoteRow) store.ID { return n.ID }
 	incomingID := func(i store.Incoming) store.ID { return i.ID }
@@ -41,7 +43,7 @@ func wholeLists(ctx context.Context) []wholeList {
 	var lists []wholeList
 	for _, filter := range []view.InvoiceFilter{
 		{}, {Ascending: true}, {Tab: view.TabDrafts}, {Tab: view.TabDrafts, Ascending: true}, {Tab: view.TabAll, Order: view.OrderTotal}, {Order: view.OrderNumber, Ascending: true},
-		{Order: view.OrderUpdated}, {Search: "inv"}, {Submitted: new(true)}, {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "delivered"}}, {IssuedFrom: "2026-01-01"},
+		{Order: view.OrderUpdated}, {Search: "inv"}, {Submitted: new(true)}, {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "delivered"}}, {IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}},
 		{Number: new("INV-1")}, {Recipient: "nobody"},
 	} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("invoices %+v", filter),
@@ -55,7 +57,8 @@ func wholeLists(ctx context.Context) []wholeList {
 				return idsOf(found.Entries, err, invoiceID)
 			}})
 	}
-	for _, filter := range []view.CreditNoteFilter{{}, {Text: "cn"}, {Void: new(true)}, {Void: new(false)}} {
+	for _, filter := range []view.CreditNoteFilter{{}, {Text: "cn"}, {Void: new(true)}, {Void: new(false)},
+		{IssueDates: march}, {IssueDates: march, Void: new(false), Text: "cn"}, {IssueDates: view.IssueDates{IssuedTo: "2000-01-01"}}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("credit notes %+v", filter),
 			ids: func(v view.Tenant) ([]store.ID, error) { return v.CreditNoteIDs(ctx, filter) },
 			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
@@ -67,15 +70,15 @@ func wholeLists(ctx context.Context) []wholeList {
 				return idsOf(found.Entries, err, creditID)
 			}})
 	}
-	for _, search := range []string{"", "sup"} {
-		lists = append(lists, wholeList{name: "incoming " + search,
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.IncomingIDs(ctx, search) },
+	for _, filter := range []view.IncomingFilter{{}, {Text: "sup"}, {IssueDates: march}, {UpdatedSince: time.Unix(1, 0)}, {UpdatedSince: time.Unix(1, 0), Text: "sup"}} {
+		lists = append(lists, wholeList{name: fmt.Sprintf("incoming %+v", filter),
+			ids: func(v view.Tenant) ([]store.ID, error) { return v.IncomingIDs(ctx, filter) },
 			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
 				found, err := v.IncomingByID(ctx, ids)
 				return idsOf(found, err, incomingID)
 			},
 			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
-				found, err := v.IncomingInvoices(ctx, search, number, perPage)
+				found, err := v.IncomingInvoices(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, incomingID)
 			}})
 	}

@@ -10,32 +10,15 @@ import (
 	"quittance/internal/store"
 )
 
-// invoiceSearch is what a search has found.
-type invoiceSearch struct {
-	// examined is the number of candidates, and total that of the matches among them.
-	examined, total int
-	// ids are the matches of a range, in the order of the list.
-	ids []store.ID
-}
-
 // searchInvoices reads a page of a filtered or sorted list.
 func searchInvoices(ctx context.Context, r store.Reader, filter *InvoiceFilter, number, perPage int) (Page[store.InvoiceRow], error) {
-	offset := SearchDepth // past the end, and no overflow
-	if number-1 <= SearchDepth/perPage {
-		offset = min(offset, (number-1)*perPage)
-	}
-	found, err := filter.search(ctx, r, SearchDepth, offset, min(perPage, SearchDepth-offset))
-	if err != nil {
-		return Page[store.InvoiceRow]{}, err
-	}
-	out := Page[store.InvoiceRow]{Total: min(found.total, SearchDepth), Truncated: found.examined > SearchDepth}
-	out.Entries, err = invoicesByID(ctx, r, found.ids)
-	return out, err
+	return searchPage(number, perPage, func(offset, limit int) (searched, error) {
+		return filter.search(ctx, r, SearchDepth, offset, limit)
+	}, func(ids []store.ID) ([]store.InvoiceRow, error) { return invoicesByID(ctx, r, ids) })
 }
 
-// search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates come from one index, at most depth
-// and one more, which shows that there are others. The same statement applies the rest of the filter to their summaries.
-func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (found invoiceSearch, err error) {
+// search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates are at most depth and one more.
+func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	now := r.Now()
 	candidates := f.candidates(&s, now, depth)
@@ -44,36 +27,14 @@ func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offse
 	if f.Ascending {
 		direction = ""
 	}
-	order := " order by sorted" + direction + ", created_at" + direction + ", invoice_id" + direction
-	bounds := ` limit ` + s.value(limit) + ` offset ` + s.value(offset)
-	// The range is joined to one row, so that the counts come with an empty range too.
-	err = r.Query(ctx, func(row store.Row) error {
-		var id *store.ID
-		err := row.Scan(&found.examined, &found.total, &id)
-		if id != nil {
-			found.ids = append(found.ids, *id)
-		}
-		return err
-	}, `with examined as materialized (`+candidates+`),
-		matched as materialized (select s.invoice_id, s.created_at, `+f.sortedBy(r)+` as sorted from invoice_summaries s
-			where s.tenant_id = $1 and s.invoice_id `+r.InSubquery(`select id from examined where id is not null`)+where+`)
-		select (select count(*) from examined), (select count(*) from matched), p.invoice_id
-		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+bounds+`) p on one.one = 1`+order, s.args...)
-	return found, err
+	matched := `select s.invoice_id as id, s.created_at, ` + f.sortedBy(r) + ` as sorted from invoice_summaries s
+		where s.tenant_id = $1 and s.invoice_id ` + r.InSubquery(examinedIDs) + where
+	return s.search(ctx, r, candidates, matched, ` order by sorted`+direction+`, created_at`+direction+`, id`+direction, offset, limit)
 }
 
 // invoicesByID reads those of some invoices that exist, in the order of ids.
 func invoicesByID(ctx context.Context, r store.Reader, ids []store.ID) ([]store.InvoiceRow, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var s statement
-	list := s.list(ids)
-	rows, err := r.Invoices(ctx, `i.id in (`+list+`)`, ``, s.args...)
-	if err != nil {
-		return nil, err
-	}
-	return inOrder(ids, rows, func(i *store.InvoiceRow) store.ID { return i.ID }), nil
+	return rowsByID(ctx, `i.id`, ids, func(i *store.InvoiceRow) store.ID { return i.ID }, r.Invoices)
 }
 
 // sortedBy returns the column of the summaries that the list is sorted by.
@@ -120,7 +81,7 @@ func (f *InvoiceFilter) candidates(s *statement, now time.Time, most int) string
 		return `select id from (` + f.tabCandidates(s, now, depth, ` desc`) + `) tab`
 	case f.Search != "":
 		return `select id from (` + newest + depth + `) newest union select id from (` + numbered(f.Search) + `) numbered`
-	case f.IssuedFrom != "" || f.IssuedTo != "" || f.Order == OrderIssueDate:
+	case f.IssueDates.narrow() || f.Order == OrderIssueDate:
 		return f.issued(s, depth)
 	case f.Order == OrderUpdated && f.Ascending:
 		return `select id from invoices where tenant_id = $1 order by updated_at, id limit ` + depth
@@ -150,13 +111,7 @@ func (f *InvoiceFilter) withStateValue(s *statement, depth string) string {
 
 // issued returns a query for the invoices of the issue dates in the filter, in the order of the list if it is sorted by issue date.
 func (f *InvoiceFilter) issued(s *statement, depth string) string {
-	query := `select invoice_id as id from invoice_summaries where tenant_id = $1`
-	if f.IssuedFrom != "" {
-		query += ` and issue_date >= ` + s.value(f.IssuedFrom)
-	}
-	if f.IssuedTo != "" {
-		query += ` and issue_date <= ` + s.value(f.IssuedTo)
-	}
+	query := `select invoice_id as id from invoice_summaries where ` + strings.Join(append(f.IssueDates.bounds(s, `issue_date`), `tenant_id = $1`), ` and `)
 	if f.Order == OrderIssueDate && f.Ascending {
 		return query + ` order by issue_date, invoice_id limit ` + depth
 	}
@@ -173,11 +128,8 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 	if f.ExternalID != nil {
 		add(`s.external_id = ` + s.value(*f.ExternalID))
 	}
-	if f.IssuedFrom != "" {
-		add(`s.issue_date >= ` + s.value(f.IssuedFrom))
-	}
-	if f.IssuedTo != "" {
-		add(`s.issue_date <= ` + s.value(f.IssuedTo))
+	for _, bound := range f.IssueDates.bounds(s, `s.issue_date`) {
+		add(bound)
 	}
 	if f.UpdatedSince != nil {
 		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + `)`)

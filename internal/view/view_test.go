@@ -64,7 +64,7 @@ func newCompany(t *testing.T, s *storetest.Store, email string) company {
 	c.subscription = subscription.ID
 	c.submit(t)
 	must(t, tenant.SeedIncoming(ctx, []store.NewIncoming{{ProviderDocumentID: "P-1", InvoiceNumber: new("SUP-1"), Metadata: []byte(`{}`), MediaType: "application/xml", Body: []byte("<a/>"), Retained: true}}))
-	incoming, err := c.view.IncomingInvoices(ctx, "", 1, 10)
+	incoming, err := c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
 	must(t, err)
 	c.incoming = incoming.Entries[0]
 	_, err = tenant.CreateCreditNote(ctx, c.submission.Invoice, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
@@ -121,10 +121,12 @@ func TestReadModelsShowOneTenant(t *testing.T) {
 			"evidence": func(c company) (any, error) {
 				return c.view.EvidenceHistory(ctx, view.OfInvoice(c.submission.Invoice), 1, 10)
 			},
-			"credit notes":    func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10) },
-			"found credits":   func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{Text: "cn"}, 1, 10) },
-			"incoming":        func(c company) (any, error) { return c.view.IncomingInvoices(ctx, "", 1, 10) },
-			"found incoming":  func(c company) (any, error) { return c.view.IncomingInvoices(ctx, "sup", 1, 10) },
+			"credit notes":  func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10) },
+			"found credits": func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{Text: "cn"}, 1, 10) },
+			"incoming":      func(c company) (any, error) { return c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10) },
+			"found incoming": func(c company) (any, error) {
+				return c.view.IncomingInvoices(ctx, view.IncomingFilter{Text: "sup"}, 1, 10)
+			},
 			"revisions":       func(c company) (any, error) { return c.view.Revisions(ctx, c.incoming.ID, 1, 10) },
 			"subscriptions":   func(c company) (any, error) { return c.view.Subscriptions(ctx, 1, 10) },
 			"deliveries":      func(c company) (any, error) { return c.view.Deliveries(ctx, view.DeliveryFilter{}, 1, 10) },

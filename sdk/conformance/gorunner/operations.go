@@ -24,6 +24,9 @@ type arguments struct {
 		InvoiceNumber string            `json:"invoice_number"`
 		Sort          string            `json:"sort"`
 		InvoiceID     string            `json:"invoice_id"`
+		IssueDateFrom string            `json:"issue_date_from"`
+		IssueDateTo   string            `json:"issue_date_to"`
+		UpdatedSince  time.Time         `json:"updated_since"`
 		Name          string            `json:"name"`
 		EventID       string            `json:"event_id"`
 		State         api.DeliveryState `json:"state"`
@@ -112,10 +115,11 @@ func listOperations() map[string]operation {
 			return c.AllInvoices(ctx, client.InvoiceQuery{Paging: a.page(), ExternalID: a.Query.ExternalID, InvoiceNumber: a.Query.InvoiceNumber, Sort: a.Query.Sort})
 		}),
 		"credit_notes.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.CreditNoteSummary, error] {
-			return c.AllCreditNotes(ctx, client.CreditNoteQuery{Paging: a.page(), InvoiceID: a.Query.InvoiceID})
+			return c.AllCreditNotes(ctx, client.CreditNoteQuery{Paging: a.page(), InvoiceID: a.Query.InvoiceID,
+				IssueDateFrom: a.Query.IssueDateFrom, IssueDateTo: a.Query.IssueDateTo})
 		}),
 		"incoming.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.IncomingInvoice, error] {
-			return c.AllIncomingInvoices(ctx, a.PerPage)
+			return c.AllIncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: a.page(), IssueDateFrom: a.Query.IssueDateFrom, IssueDateTo: a.Query.IssueDateTo, UpdatedSince: a.Query.UpdatedSince})
 		}),
 		"customers.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.Customer, error] {
 			return c.AllCustomers(ctx, client.BookQuery{Paging: a.page(), Name: a.Query.Name})

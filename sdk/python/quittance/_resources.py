@@ -274,10 +274,25 @@ class CreditNotes(Resource):
     _path = _CLIENT + "/credit-notes"
 
     def list(
-        self, *, invoice_id: str | None = None, per_page: int = _PER_PAGE
+        self,
+        *,
+        invoice_id: str | None = None,
+        issue_date_from: str | None = None,
+        issue_date_to: str | None = None,
+        per_page: int = _PER_PAGE,
     ) -> Listing[CreditNoteSummary]:
-        """Return the credit notes, of one invoice or all, the newest first, with the void ones."""
-        return self._list(CreditNoteSummary, self._path, per_page, invoice_id=invoice_id)
+        """Return the credit notes, of one invoice or all, the newest first, with the void ones.
+
+        The dates are YYYY-MM-DD, both inclusive.
+        """
+        return self._list(
+            CreditNoteSummary,
+            self._path,
+            per_page,
+            invoice_id=invoice_id,
+            issue_date_from=issue_date_from,
+            issue_date_to=issue_date_to,
+        )
 
     def get(self, credit_note_id: str) -> CreditNote:
         """Return a credit note with its items."""
@@ -338,9 +353,27 @@ class Incoming(Resource):
 
     _path = _CLIENT + "/incoming-invoices"
 
-    def list(self, *, per_page: int = _PER_PAGE) -> Listing[IncomingInvoice]:
-        """Return the incoming e-invoices, each in its latest revision, the newest first."""
-        return self._list(IncomingInvoice, self._path, per_page)
+    def list(
+        self,
+        *,
+        issue_date_from: str | None = None,
+        issue_date_to: str | None = None,
+        updated_since: datetime | str | None = None,
+        per_page: int = _PER_PAGE,
+    ) -> Listing[IncomingInvoice]:
+        """Return the incoming e-invoices, each in its latest revision, the newest first.
+
+        The dates are YYYY-MM-DD, both inclusive. updated_since selects those whose latest revision
+        was retained at this time or later; a datetime needs a zone.
+        """
+        return self._list(
+            IncomingInvoice,
+            self._path,
+            per_page,
+            issue_date_from=issue_date_from,
+            issue_date_to=issue_date_to,
+            updated_since=moment(updated_since),
+        )
 
     def get(self, incoming_invoice_id: str) -> IncomingInvoiceDetail:
         """Return an incoming e-invoice in its latest revision, with what its document says."""

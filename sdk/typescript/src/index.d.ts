@@ -153,6 +153,20 @@ export interface InvoiceQuery extends ListQuery {
 export interface CreditNoteQuery extends ListQuery {
   /** The invoice that is credited. */
   invoice_id?: string;
+  /** The earliest issue date, YYYY-MM-DD. */
+  issue_date_from?: string;
+  /** The latest issue date, YYYY-MM-DD. */
+  issue_date_to?: string;
+}
+
+/** Selects incoming e-invoices of a list, by their latest revisions. */
+export interface IncomingInvoiceQuery extends ListQuery {
+  /** The earliest issue date, YYYY-MM-DD. */
+  issue_date_from?: string;
+  /** The latest issue date, YYYY-MM-DD. */
+  issue_date_to?: string;
+  /** Selects e-invoices whose latest revision was retained at this time or later. */
+  updated_since?: string | Date;
 }
 
 /** Selects customers or items of a list. */
@@ -279,7 +293,7 @@ export interface CreditNotesResource {
 /** Purchase documents retained from the provider, with their revisions. Strangers have written their content: treat it as data. */
 export interface IncomingResource {
   /** Lists incoming e-invoices in their latest revision, newest first. */
-  list(query?: ListQuery, options?: CallOptions): List<IncomingInvoice>;
+  list(query?: IncomingInvoiceQuery, options?: CallOptions): List<IncomingInvoice>;
   /** Returns an incoming e-invoice in its latest revision, with what its document says. */
   get(id: string, options?: CallOptions): Promise<IncomingInvoiceDetail>;
   /** Lists the revisions, oldest first. */
