@@ -76,6 +76,16 @@ type Account struct {
 	Connection  *Connection `json:"connection" doc:"The active provider connection, or null. Its credential is never shown."`
 	CreatedAt   time.Time   `json:"created_at" doc:"When the account was created."`
 	Quotas      Quotas      `json:"quotas" doc:"The company's quotas and their use."`
+	Caller      Caller      `json:"caller" doc:"Who makes the call, and what it may do."`
+}
+
+// Caller is the user or the API key that makes a call.
+type Caller struct {
+	Kind     string   `json:"kind" enum:"user,api_key" doc:"user for the token of a login, api_key for an API key."`
+	Email    *string  `json:"email" doc:"E-mail address of the user; null for an API key." example:"ann@example.com"`
+	Role     *Role    `json:"role" enum:"owner,accountant,developer,viewer" doc:"Role of the user; null for an API key." example:"accountant"`
+	APIKeyID *string  `json:"api_key_id" format:"uuid" doc:"Identifier of the API key; null for a user."`
+	Scopes   []string `json:"scopes" nullable:"true" enum:"read,write,submit,webhooks" doc:"Scopes of the API key; null for a user, who may do what the role allows."`
 }
 
 // Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name the quota.

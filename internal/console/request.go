@@ -88,7 +88,9 @@ type pageData struct {
 	// Body is the data of the page's own template.
 	Body any
 
-	Company     string
+	Company string
+	// Role is that of the user; "" if nobody is logged in.
+	Role        access.Role
 	Environment string
 	LoggedIn    bool
 	// MayManageWebhooks reports that the user may create subscriptions.
@@ -105,6 +107,7 @@ func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 // page responds with a page: the template file of the given name, in the layout.
 func (req *request) page(status int, name string, p pageData) error {
 	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired && !req.session.FactorRequired, req.Environment
+	p.Role = req.session.Role
 	p.Languages, p.Path = req.otherLanguages(), req.pagePath(status)
 	p.Sections = sectionsFor(req.session.Permissions)
 	p.MayManageWebhooks = req.session.Permissions.Has(access.ManageWebhooks)

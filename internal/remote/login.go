@@ -235,6 +235,8 @@ type identity struct {
 	AccountID   string     `json:"account_id"`
 	Login       string     `json:"login"`
 	User        *string    `json:"user"`
+	Role        *api.Role  `json:"role"`
+	Scopes      []string   `json:"scopes"`
 	ExpiresAt   *time.Time `json:"expires_at"`
 	Environment *string    `json:"provider_environment"`
 	Format      *string    `json:"document_format"`
@@ -255,9 +257,10 @@ func (c whoamiCmd) Run(env Environment) error {
 
 func (p Profile) identity(account api.Account) identity {
 	who := identity{Profile: p.Name, Server: p.URL, Company: account.CompanyName, AccountID: account.ID, Login: "API key", ExpiresAt: p.ExpiresAt}
-	if p.ExpiresAt != nil {
-		who.Login, who.User = "token", &p.Email
+	if account.Caller.Kind == "user" {
+		who.Login, who.User = "token", account.Caller.Email
 	}
+	who.Role, who.Scopes = account.Caller.Role, account.Caller.Scopes
 	if account.Connection != nil {
 		who.Environment, who.Format = &account.Connection.Environment, account.Connection.Profile
 	}

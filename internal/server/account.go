@@ -85,7 +85,8 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	a := c.session.Account
-	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy), Profile: a.Profile, CreatedAt: a.CreatedAt}
+	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy), Profile: a.Profile, CreatedAt: a.CreatedAt,
+		Caller: view.Caller(&c.session)}
 	if out.Data.Profile.Logo, err = c.session.Tenant.Logo(ctx); err != nil {
 		return 0, out, err
 	}

@@ -29,6 +29,13 @@ var accountOperations = []operation{
 			wantRaw(t, a, "/data/status", `"active"`)
 			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","profile":null,"failing_since":null}`)
 			wantRaw(t, a, "/data/profile/legal_name", "null")
+			wantRaw(t, a, "/data/caller", fmt.Sprintf(`{"kind":"user","email":%q,"role":"owner","api_key_id":null,"scopes":null}`, c.email))
+		}},
+		{name: "with an API key", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
+			made := c.post(t, apiKeys, `{"name":"ERP","scopes":["submit","read"]}`)
+			made.want(t, http.StatusCreated, "")
+			a := c.send(t, request{method: http.MethodGet, path: "/api/v1/client/account", token: made.textAt(t, "/data/key")})
+			wantRaw(t, a, "/data/caller", fmt.Sprintf(`{"kind":"api_key","email":null,"role":null,"api_key_id":%s,"scopes":["read","submit"]}`, made.raw(t, "/data/id")))
 		}},
 		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
 			wantRaw(t, c.company(t).get(t, "/api/v1/client/account"), "/data/connection", "null")

@@ -23,6 +23,8 @@ func (e *SourceNetworkError) Error() string {
 // SessionKey is what a [Session] has of the API key that it was made from.
 type SessionKey struct {
 	ID ID
+	// Scopes are what the key may do.
+	Scopes []access.Scope
 
 	networks []netip.Prefix
 }
@@ -59,7 +61,8 @@ func (db *DB) findKeySessions(ctx context.Context, digests [][32]byte) (map[[32]
 		if err != nil {
 			return Session{}, err
 		}
-		s.Key, s.Permissions = &SessionKey{ID: id}, access.PermissionsOf(splitScopes(scopes))
+		s.Key = &SessionKey{ID: id, Scopes: splitScopes(scopes)}
+		s.Permissions = access.PermissionsOf(s.Key.Scopes)
 		if used > 0 {
 			s.lastUsedAt = instant(used)
 		}

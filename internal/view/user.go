@@ -10,6 +10,14 @@ func User(u store.User) api.User {
 	return api.User{ID: u.ID.String(), Email: u.Email, Name: u.Name, Role: api.Role(u.Role), Active: u.DisabledAt == nil, Linked: u.Linked, CreatedAt: u.CreatedAt}
 }
 
+// Caller presents who makes a call, and what it may do.
+func Caller(s *store.Session) api.Caller {
+	if s.Key != nil {
+		return api.Caller{Kind: "api_key", APIKeyID: new(s.Key.ID.String()), Scopes: texts(s.Key.Scopes)}
+	}
+	return api.Caller{Kind: "user", Email: &s.Email, Role: new(api.Role(s.Role))}
+}
+
 // Invitation presents an invitation, without its secret.
 func Invitation(i store.Invitation) api.Invitation {
 	return api.Invitation{ID: i.ID.String(), Email: i.Email, Role: api.Role(i.Role), ExpiresAt: i.ExpiresAt}

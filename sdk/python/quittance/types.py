@@ -63,6 +63,8 @@ class APIKeyRequest(TypedDict):
 class Account(TypedDict):
     """What a response contains."""
 
+    #: Who makes the call, and what it may do.
+    caller: Caller
     #: Name of the company.
     company_name: str
     #: The active provider connection, or null. Its credential is never shown.
@@ -150,6 +152,21 @@ class BothFactorsRequest(TypedDict):
     current_password: str
     #: Code of the authenticator app, or a recovery code.
     otp: str
+
+
+class Caller(TypedDict):
+    """A part of Account."""
+
+    #: Identifier of the API key; null for a user.
+    api_key_id: str | None
+    #: E-mail address of the user; null for an API key.
+    email: str | None
+    #: user for the token of a login, api_key for an API key.
+    kind: Literal["user", "api_key"]
+    #: Role of the user; null for an API key.
+    role: Literal["owner", "accountant", "developer", "viewer", ""] | None
+    #: Scopes of the API key; null for a user, who may do what the role allows.
+    scopes: list[Literal["read", "write", "submit", "webhooks"]]
 
 
 class CatalogueItem(TypedDict):

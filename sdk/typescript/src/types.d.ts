@@ -55,6 +55,8 @@ export interface APIKeyRequest {
 }
 
 export interface Account {
+  /** Who makes the call, and what it may do. */
+  caller: Caller;
   /** Name of the company. */
   company_name: string;
   /** The active provider connection, or null. Its credential is never shown. */
@@ -139,6 +141,19 @@ export interface BothFactorsRequest {
   current_password: string;
   /** Code of the authenticator app, or a recovery code. */
   otp: string;
+}
+
+export interface Caller {
+  /** Identifier of the API key; null for a user. */
+  api_key_id: string | null;
+  /** E-mail address of the user; null for an API key. */
+  email: string | null;
+  /** user for the token of a login, api_key for an API key. */
+  kind: "user" | "api_key";
+  /** Role of the user; null for an API key. */
+  role: "owner" | "accountant" | "developer" | "viewer" | null;
+  /** Scopes of the API key; null for a user, who may do what the role allows. */
+  scopes: ("read" | "write" | "submit" | "webhooks")[];
 }
 
 export interface CatalogueItem {
