@@ -72,7 +72,17 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email, password: started.Info.Password}
 }
 
-// first returns the engine for tests that do not depend on the store.
+// forEachEngine runs a test on every engine.
+func forEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, engine)
+		})
+	}
+}
+
+// first returns the engine of tests that do not depend on it.
 func first() string { return storetest.Engines()[0] }
 
 // tenant returns the tenant of the sandbox.

@@ -54,92 +54,102 @@ const importHeader = "invoice_number,recipient_name,buyer_country,total_amount,c
 
 // TestImport checks that a file in the forms that people type becomes drafts once, and that a file with faults becomes none.
 func TestImport(t *testing.T) {
-	t.Parallel()
-	s := start(t, first(), true, time.Millisecond)
-	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
-	at := v.uploaded("march.csv", importHeader+
-		"IMP-1,Palm,United Arab Emirates,\"1,050.00\",aed,1 March 2026,Consulting,Hour,10,100.00,S,5%\nIMP-1,,,,,,Travel,,1,,,\n")
-	wantPage(t, v, at, []string{"march.csv", "1 cell or row needs a correction", "net_unit_price", ">3<"}, []string{`id="import"`})
-	if got := v.post(at); got.status != http.StatusSeeOther || got.header.Get("Location") != at {
-		t.Errorf("the import of a file with faults: %d %s", got.status, got.header.Get("Location"))
-	}
-	if faults := v.get(at + "/faults.csv"); !strings.Contains(faults.body, "row,column,value,fault\r\n3,net_unit_price,,") {
-		t.Errorf("faults %q", faults.body)
-	}
-	if got := s.drafts(t, token); got != 0 {
-		t.Fatalf("%d drafts after faults", got)
-	}
-
-	next := v.uploaded("march.csv", importHeader+
-		"IMP-1,Palm,United Arab Emirates,\"1,050.00\",aed,1 March 2026,Consulting,Hour,10,100.00,S,5%\nIMP-1,,,,,,Travel,,1,0,,\n")
-	wantPage(t, v, next, []string{"1,050.00", "Import 1 draft", "1 draft lacks fields"}, nil)
-	if got := v.get(at); got.status != http.StatusNotFound || !strings.Contains(got.body, "This file is not here any more") {
-		t.Errorf("the file that was replaced: %d", got.status)
-	}
-	if got := v.post(next); got.status != http.StatusSeeOther {
-		t.Fatalf("the import: %d %s", got.status, got.body)
-	}
-	for _, again := range []response{v.post(next), v.get(next)} {
-		if again.status != http.StatusNotFound {
-			t.Errorf("after the import: %d", again.status)
+	forEachEngine(t, func(t *testing.T, engine string) {
+		s := start(t, engine, true, time.Millisecond)
+		v, token := s.loggedIn(t), s.token(t, s.email, s.password)
+		at := v.uploaded("march.csv", importHeader+
+			"IMP-1,Palm,United Arab Emirates,\"1,050.00\",aed,1 March 2026,Consulting,Hour,10,100.00,S,5%\nIMP-1,,,,,,Travel,,1,,,\n")
+		wantPage(t, v, at, []string{"march.csv", "1 cell or row needs a correction", "net_unit_price", ">3<"}, []string{`id="import"`})
+		if got := v.post(at); got.status != http.StatusSeeOther || got.header.Get("Location") != at {
+			t.Errorf("the import of a file with faults: %d %s", got.status, got.header.Get("Location"))
 		}
-	}
-	var list []api.InvoiceSummary
-	s.api(t, token, http.MethodGet, "/api/v1/client/invoices", nil, &list)
-	if len(list) != 1 {
-		t.Fatalf("%d drafts", len(list))
-	}
-	var made api.Invoice
-	s.api(t, token, http.MethodGet, "/api/v1/client/invoices/"+list[0].ID, nil, &made)
-	if got := made.TotalAmount.String() + " " + *made.Currency + " " + *made.IssueDate + " " + *made.BuyerCountry + " " + *made.Items[0].UnitCode + " " +
-		made.Items[0].VATRate.String() + " " + *made.Items[1].Name; got != "1050.00 AED 2026-03-01 AE HUR 5 Travel" {
-		t.Errorf("imported %s", got)
-	}
+		if faults := v.get(at + "/faults.csv"); !strings.Contains(faults.body, "row,column,value,fault\r\n3,net_unit_price,,") {
+			t.Errorf("faults %q", faults.body)
+		}
+		unknown := v.uploaded("march.csv", importHeader+"IMP-1,Palm,AE,10,ZZZ,2026-03-01,x,,1,10,,\n")
+		if faults := v.get(unknown + "/faults.csv"); !strings.Contains(faults.body, "row,column,value,fault\r\n2,currency,ZZZ,") {
+			t.Errorf("faults of an unknown currency: %q", faults.body)
+		}
+		if got := v.post(unknown); got.header.Get("Location") != unknown {
+			t.Errorf("the import of an unknown currency: %d %s", got.status, got.header.Get("Location"))
+		}
+		at = unknown
+		if got := s.drafts(t, token); got != 0 {
+			t.Fatalf("%d drafts after faults", got)
+		}
+
+		next := v.uploaded("march.csv", importHeader+
+			"IMP-1,Palm,United Arab Emirates,\"1,050.00\",aed,1 March 2026,Consulting,Hour,10,100.00,S,5%\nIMP-1,,,,,,Travel,,1,0,,\n")
+		wantPage(t, v, next, []string{"1,050.00", "Import 1 draft", "1 draft lacks fields"}, nil)
+		if got := v.get(at); got.status != http.StatusNotFound || !strings.Contains(got.body, "This file is not here any more") {
+			t.Errorf("the file that was replaced: %d", got.status)
+		}
+		if got := v.post(next); got.status != http.StatusSeeOther {
+			t.Fatalf("the import: %d %s", got.status, got.body)
+		}
+		for _, again := range []response{v.post(next), v.get(next)} {
+			if again.status != http.StatusNotFound {
+				t.Errorf("after the import: %d", again.status)
+			}
+		}
+		var list []api.InvoiceSummary
+		s.api(t, token, http.MethodGet, "/api/v1/client/invoices", nil, &list)
+		if len(list) != 1 {
+			t.Fatalf("%d drafts", len(list))
+		}
+		var made api.Invoice
+		s.api(t, token, http.MethodGet, "/api/v1/client/invoices/"+list[0].ID, nil, &made)
+		if got := made.TotalAmount.String() + " " + *made.Currency + " " + *made.IssueDate + " " + *made.BuyerCountry + " " + *made.Items[0].UnitCode + " " +
+			made.Items[0].VATRate.String() + " " + *made.Items[1].Name; got != "1050.00 AED 2026-03-01 AE HUR 5 Travel" {
+			t.Errorf("imported %s", got)
+		}
+	})
 }
 
 // TestImportIsRefused checks who may not import a file, and which forms are refused.
 func TestImportIsRefused(t *testing.T) {
-	t.Parallel()
-	s := start(t, first(), true, time.Millisecond)
-	v := s.loggedIn(t)
-	file := importHeader + "IMP-1,Palm,AE,10,AED,2026-03-01,x,,1,10,,\n"
-	at := v.uploaded("a.csv", file)
-	if got := v.upload("a.csv", file, "Origin", "https://example.com"); got.status != http.StatusForbidden {
-		t.Errorf("a form of another site: %d", got.status)
-	}
-	if got := v.upload("a.csv", ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Choose a file that is not empty") {
-		t.Errorf("an empty file: %d", got.status)
-	}
-	if got := v.upload("a.csv", strings.Repeat("x", tabular.MaxBytes+1)); got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "The file is too large") {
-		t.Errorf("a large file: %d", got.status)
-	}
-	if got := v.post("/import", "file", file); got.status != http.StatusUnsupportedMediaType {
-		t.Errorf("a form without a file: %d", got.status)
-	}
-	if got := v.do(http.MethodPost, "/import", "no parts", "Content-Type", "multipart/form-data; boundary=x"); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("no parts: %d", got.status)
-	}
-	// A colleague and another company do not find the file; a viewer may not import at all.
-	for _, role := range []access.Role{access.Accountant, access.Viewer} {
-		other := s.colleague(t, role)
-		want := http.StatusNotFound
-		if role == access.Viewer {
-			want = http.StatusForbidden
+	forEachEngine(t, func(t *testing.T, engine string) {
+		s := start(t, engine, true, time.Millisecond)
+		v := s.loggedIn(t)
+		file := importHeader + "IMP-1,Palm,AE,10,AED,2026-03-01,x,,1,10,,\n"
+		at := v.uploaded("a.csv", file)
+		if got := v.upload("a.csv", file, "Origin", "https://example.com"); got.status != http.StatusForbidden {
+			t.Errorf("a form of another site: %d", got.status)
 		}
-		for _, got := range []response{other.get(at), other.post(at), other.get(at + "/faults.csv")} {
-			if got.status != want {
-				t.Errorf("%s: %d", role, got.status)
+		if got := v.upload("a.csv", ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Choose a file that is not empty") {
+			t.Errorf("an empty file: %d", got.status)
+		}
+		if got := v.upload("a.csv", strings.Repeat("x", tabular.MaxBytes+1)); got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "The file is too large") {
+			t.Errorf("a large file: %d", got.status)
+		}
+		if got := v.post("/import", "file", file); got.status != http.StatusUnsupportedMediaType {
+			t.Errorf("a form without a file: %d", got.status)
+		}
+		if got := v.do(http.MethodPost, "/import", "no parts", "Content-Type", "multipart/form-data; boundary=x"); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("no parts: %d", got.status)
+		}
+		// A colleague and another company do not find the file; a viewer may not import at all.
+		for _, role := range []access.Role{access.Accountant, access.Viewer} {
+			other := s.colleague(t, role)
+			want := http.StatusNotFound
+			if role == access.Viewer {
+				want = http.StatusForbidden
+			}
+			for _, got := range []response{other.get(at), other.post(at), other.get(at + "/faults.csv")} {
+				if got.status != want {
+					t.Errorf("%s: %d", role, got.status)
+				}
 			}
 		}
-	}
-	for _, name := range []string{"x", "00000000-0000-0000-0000-000000000000", "template"} {
-		if got := v.get("/import/" + name); got.status != http.StatusNotFound {
-			t.Errorf("/import/%s: %d", name, got.status)
+		for _, name := range []string{"x", "00000000-0000-0000-0000-000000000000", "template"} {
+			if got := v.get("/import/" + name); got.status != http.StatusNotFound {
+				t.Errorf("/import/%s: %d", name, got.status)
+			}
 		}
-	}
-	if got := v.post(at); got.status != http.StatusSeeOther {
-		t.Errorf("the import by its user: %d", got.status)
-	}
+		if got := v.post(at); got.status != http.StatusSeeOther {
+			t.Errorf("the import by its user: %d", got.status)
+		}
+	})
 }
 
 // TestImportTemplates checks that the templates that people start from can be imported.

@@ -51,6 +51,12 @@ var importOperations = []operation{
 				wantRaw(t, a, "/data/valid", "false")
 				wantRaw(t, a, "/data/faults", `[{"rule":"date","message":"must be a real date, YYYY-MM-DD","row":5,"column":"issue_date","value":"2026-02-30"}]`)
 			}},
+		{name: "a currency that is none", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, // as in a draft
+			prepare: func(_ *testing.T, _ *company, r *request) { r.body = strings.Replace(r.body, "AED", "DHS", 1) },
+			check: func(t *testing.T, c *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"rows[2].currency": {"currency"}})
+				c.post(t, invoices, edit(least, "currency", `"DHS"`)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"currency": {"currency"}})
+			}},
 		{name: "a file with faults", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 			prepare: func(_ *testing.T, _ *company, r *request) {
 				r.body = strings.NewReplacer("2026-03-02", "2026-02-30", "two,1", ",one").Replace(r.body)
