@@ -26,9 +26,10 @@ type bookFormPage struct {
 	Saved   string
 	Version int64
 	Key     string
-	// Stale reports that somebody else has changed the entry in the meantime, and Differs lists the fields that differ.
-	Stale   bool
-	Differs []string
+	// Stale reports that somebody else has changed the entry in the meantime, Known that the form has the fields of an invoice to a customer
+	// that was there already, and Differs lists the fields that differ.
+	Stale, Known bool
+	Differs      []string
 	// Faults lists the fields with faults, in the order of the form.
 	Faults []string
 	Groups []bookFieldGroup
@@ -222,18 +223,23 @@ func (b *book[F]) respondStale(req *request, checked *checkedEntry[F]) error {
 	if err != nil {
 		return err
 	}
-	stored, err := b.values(&found.Fields)
-	if err != nil {
-		return err
-	}
 	p := b.editPage(&found, found.Version)
 	p.Stale = true
-	for _, spec := range b.specs() {
-		if spec.normalized(stored[spec.name]) != checked.values.Fields[spec.name] {
-			p.Differs = append(p.Differs, spec.name)
-		}
+	if p.Differs, err = b.differences(&found.Fields, checked); err != nil {
+		return err
 	}
 	return b.respondForm(req, http.StatusConflict, checked, p, nil)
+}
+
+// differences returns the names of the fields in which a form differs from the stored entry.
+func (b *book[F]) differences(fields *F, checked *checkedEntry[F]) (names []string, err error) {
+	stored, err := b.values(fields)
+	for _, spec := range b.specs() {
+		if spec.normalized(stored[spec.name]) != checked.values.Fields[spec.name] {
+			names = append(names, spec.name)
+		}
+	}
+	return names, err
 }
 
 // deleteEntry deletes an entry if it still has the version that the user saw. Otherwise the page shows its current state.

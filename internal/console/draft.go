@@ -28,6 +28,7 @@ func draftRoutes() []route {
 		{method: http.MethodGet, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).editDraft},
 		{method: http.MethodPost, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).changeDraft, large: true},
 		{method: http.MethodGet, path: "/invoices/{invoice}/duplicate", needs: access.Write, serve: (*request).duplicateDraft},
+		{method: http.MethodPost, path: "/invoices/{invoice}/customer", needs: access.Write, serve: (*request).saveRecipient},
 		{method: http.MethodGet, path: "/invoices/{invoice}/replace", needs: access.Write, serve: (*request).replaceDraft},
 		{method: http.MethodGet, path: "/invoices/{invoice}/print", needs: access.Read, serve: (*request).printInvoice},
 		{method: http.MethodGet, path: "/invoices/{invoice}/document.pdf", needs: access.Read, serve: (*request).downloadInvoicePDF},

@@ -37,17 +37,28 @@ func (req *request) saveCustomer(draft *api.Draft, from string) error {
 		return err
 	}
 	if same.IsZero() {
-		recipient.Currency, recipient.PaymentMeansCode, recipient.PaymentTermsDays = draft.Currency, draft.PaymentMeansCode, termsOf(draft)
-		_, err := customers.Create(ctx, recipient)
+		_, err := customers.Create(ctx, newCustomer(draft))
 		return err
 	}
 	_, err = customers.Update(ctx, same, func(int64) bool { return true }, func(current []byte) (api.CustomerFields, error) {
 		kept, err := unmarshalEntry[api.CustomerFields](current)
-		recipient.DisplayName, recipient.Currency, recipient.PaymentMeansCode = kept.DisplayName, kept.Currency, kept.PaymentMeansCode
-		recipient.PaymentTermsDays, recipient.Note = kept.PaymentTermsDays, kept.Note
-		return recipient, err
+		return updatedCustomer(recipient, &kept), err
 	})
 	return err
+}
+
+// newCustomer returns the recipient of a draft as a customer with the defaults of the draft.
+func newCustomer(draft *api.Draft) api.CustomerFields {
+	c := api.CustomerOf(draft)
+	c.Currency, c.PaymentMeansCode, c.PaymentTermsDays = draft.Currency, draft.PaymentMeansCode, termsOf(draft)
+	return c
+}
+
+// updatedCustomer returns a customer with the fields of a recipient. Its display name and its defaults stay.
+func updatedCustomer(recipient api.CustomerFields, kept *api.CustomerFields) api.CustomerFields {
+	recipient.DisplayName, recipient.Currency, recipient.PaymentMeansCode = kept.DisplayName, kept.Currency, kept.PaymentMeansCode
+	recipient.PaymentTermsDays, recipient.Note = kept.PaymentTermsDays, kept.Note
+	return recipient
 }
 
 // customerOf returns the identifier of the customer with a name, or zero. The customer that the form was filled in from has precedence.
