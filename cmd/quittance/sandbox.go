@@ -205,7 +205,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 	})
 }
 
-// welcome returns the text that a sandbox prints once it is ready.
+// welcome returns the text that a sandbox prints once it is ready: what a newcomer needs first. The ready file has everything.
 func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -217,10 +217,16 @@ func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 		line("             (logs you in once to %s, whose invoices stand in every state; later: %s, %s)", e.Company, e.Email, e.Password)
 		line("")
 	}
-	line("  Console    %s", info.ConsoleURL)
-	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
-	line("  Provider   %s%s", info.ProviderURL, chaos)
-	line("  Receiver   %s   (list what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
+	line("  Address    %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
+	line("  Company    %s   (account %s)", info.Company, info.AccountID)
+	line("  E-mail     %s", info.Email)
+	if info.Password == "" {
+		line("  Password   (shown at the first start; to set a new one: quittance account user reset-password %s --email %s --data %s)",
+			info.AccountID, info.Email, info.DataDir)
+	} else {
+		line("  Password   %s   (shown only once)", info.Password)
+		line("  Log in     %s   (works once)", info.LoginURL)
+	}
 	keeps := ""
 	if temporary {
 		keeps = "   (temporary, removed at the end; use --data DIR to keep it)"
@@ -229,59 +235,17 @@ func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 	if logFile != "" {
 		line("  Log        %s", logFile)
 	}
+	line("  Provider   simulated%s", chaos)
 	line("")
-	line("  Receive webhooks in your own program, without a certificate, and make something happen:")
+	line("  Make something happen, and receive webhooks in your own program:")
 	line("")
 	program := invokedAs(os.Args[0])
-	line("  %s listen --profile sandbox --forward-to http://localhost:3000/hooks", program)
 	line("  %s trigger --profile sandbox accepted", program)
+	line("  %s listen --profile sandbox --forward-to http://localhost:3000/hooks", program)
 	line("")
-	line("  The profile sandbox is this sandbox's, with an API key. To be somebody else: %s login --url %s --email EMAIL", program, info.BaseURL)
-	line("")
-	line("  Company    %s   (account %s)", info.Company, info.AccountID)
-	line("  E-mail     %s", info.Email)
-	if info.Password == "" {
-		line("  Password   (shown at the first start; to set a new one: quittance account user reset-password %s --email %s --data %s)",
-			info.AccountID, info.Email, info.DataDir)
-		line("")
-		return b.String()
-	}
-	line("  Password   %s   (shown only once)", info.Password)
-	line("  Log in     %s   (works once)", info.LoginURL)
-	line("")
-	line("  A first submission:")
-	line("")
-	line(`  API=%s/api/v1`, info.BaseURL)
-	line(`  TOKEN=$(curl -s $API/client/auth/login -H 'Content-Type: application/json' \`)
-	line(`    -d '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')`, info.Email, info.Password)
-	line("")
-	line(`  curl -s $API/webhooks/subscriptions -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
-	line(`    -d '{"url":"https://%s/mine"}'`, hostOf(info.ReceiverURL))
-	line("")
-	line(`  ID=$(curl -s $API/client/invoices -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
-	line(`    -d '%s' | sed 's/.*"data":{"id":"\([^"]*\)".*/\1/')`, exampleDraft(time.Now()))
-	line("")
-	line(`  curl -s -X POST $API/client/invoices/$ID/submit -H "Authorization: Bearer $TOKEN"`)
-	line(`  sleep 10; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, as the provider reports them`)
-	line("")
-	line("  Press Ctrl-C to stop.")
+	line("  %s/docs/sandbox explains the rest. Press Ctrl-C to stop.", info.BaseURL)
 	line("")
 	return b.String()
-}
-
-func hostOf(url string) string {
-	host, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
-	return host
-}
-
-// exampleDraft returns a complete draft with the current date.
-func exampleDraft(now time.Time) string {
-	return fmt.Sprintf(`{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
-		`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",`+
-		`"total_amount":1050.00,"currency":"AED","issue_date":"%s","due_date":"%s","payment_means_code":"30",`+
-		`"items":[{"item_code":"SKU-7","name":"Consulting","description":"Integration workshop","unit_code":"HUR","quantity":10,"base_quantity":1,`+
-		`"net_unit_price":100.00,"gross_unit_price":100.00,"discount_amount":0,"vat_category":"S","vat_rate":5}]}`,
-		now.Format(time.DateOnly), now.AddDate(0, 0, 30).Format(time.DateOnly))
 }
 
 type providerSandboxCmd struct {
