@@ -31,6 +31,8 @@ type engine interface {
 	isUnavailable(err error) bool
 	// migrate runs the migrations of source that the database lacks, one process at a time.
 	migrate(ctx context.Context, source fs.FS) error
+	// pools returns the numbers of the pools of connections.
+	pools() []Pool
 	// backup writes a consistent copy of the database to a new file, or returns [ErrBackup].
 	backup(ctx context.Context, path string) error
 	// replicas returns what connects the processes that share the database; nil if only one process uses it.

@@ -79,7 +79,7 @@ var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals
 	{"docs/operators.md", "/docs/operators", "The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
 	{"docs/install.md", "/docs/install", "Archives, packages, the container image: how to verify, install, upgrade and remove them."},
 	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, backup."},
-	{"docs/monitoring.md", "/docs/monitoring", "What the service reports about itself while it runs, and what to do about it."},
+	{"docs/monitoring.md", "/docs/monitoring", "Metrics, alerts, a dashboard and logs: what each says, and what to do about it."},
 	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},
 }
 

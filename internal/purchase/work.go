@@ -29,7 +29,7 @@ func (s *Service) Work() queue.Source[store.PurchaseLease] {
 				s.Log.ErrorContext(ctx, "purchase sync failed", "account", lease.Tenant.Account(), "connection", lease.Connection.ID, "error", err)
 			}
 			// The task is a sync of several calls. Only its latency says whether the queue is slow.
-			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true}
+			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
 		},
 	}
 }

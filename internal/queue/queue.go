@@ -55,7 +55,19 @@ type Result struct {
 	Latency time.Duration
 	// Responded says that the other side responded, whatever the response was.
 	Responded bool
+	// LeaseLost says that the lease of the task ended before its result was recorded, so that another worker has claimed it.
+	LeaseLost bool
 }
+
+// End says how a task ended.
+type End string
+
+// The ends of a task.
+const (
+	Done      End = "done"
+	LeaseLost End = "lease_lost" // see [Result]
+	Panicked  End = "panic"
+)
 
 // Options configure [Run].
 type Options struct {
@@ -76,6 +88,8 @@ type Options struct {
 	OnStats func(Stats)
 	// OnProgress, if not nil, is called with the progress after each step of the scheduler.
 	OnProgress func(Progress)
+	// OnEnd, if not nil, is called at the end of each task, possibly by several goroutines at a time.
+	OnEnd func(End)
 }
 
 // Stats are the current numbers of a running source.
@@ -84,6 +98,8 @@ type Stats struct {
 	QuickWorkers, SlowWorkers int
 	// WaitingQueues is the number of queues that wait for workers.
 	WaitingQueues int
+	// Contact is when the database last answered a scan or a claim, by the clock of the machine; zero before the first time.
+	Contact time.Time
 }
 
 // Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not end

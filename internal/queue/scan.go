@@ -89,6 +89,7 @@ func (s *scheduler[T]) scanStep(ctx context.Context) {
 			s.scan.stepping = false
 			s.scan.notBefore = s.machineNow().Add(min((scanDutyCycle-1)*took, s.options.PollInterval))
 			if err == nil {
+				s.contact = s.machineNow()
 				s.scanned(found)
 				return
 			}

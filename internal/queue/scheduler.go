@@ -24,6 +24,7 @@ type scheduler[T any] struct {
 	tasks       int // that have started
 	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in a test.
 	machineNow func() time.Time
+	contact    time.Time // see [Stats]
 }
 
 func newScheduler[T any](source Source[T], options Options) *scheduler[T] {
@@ -71,7 +72,7 @@ func (s *scheduler[T]) step(ctx context.Context) {
 		s.scanStep(ctx)
 	}
 	if s.options.OnStats != nil {
-		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy, WaitingQueues: s.ready.size})
+		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy, WaitingQueues: s.ready.size, Contact: s.contact})
 	}
 	if s.options.OnProgress != nil {
 		s.options.OnProgress(s.progress())
@@ -98,6 +99,9 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 			claimed = nil // the transaction did not commit: nothing is claimed
 		}
 		return func() {
+			if err == nil {
+				s.contact = s.machineNow()
+			}
 			s.claims--
 			q.claiming = false
 			s.workers.release(q, n-len(claimed))
@@ -131,10 +135,18 @@ func (s *scheduler[T]) start(ctx context.Context, t *task, work T) {
 
 // do runs a task and turns a panic into a log message.
 func (s *scheduler[T]) do(ctx context.Context, q *queue, work T) (result Result) {
+	end := Done
 	defer func() {
 		if cause := recover(); cause != nil {
+			end = Panicked
 			s.options.Log.ErrorContext(ctx, "panic in work", "work", s.source.Name, "lane", q.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 		}
+		if s.options.OnEnd != nil {
+			s.options.OnEnd(end)
+		}
 	}()
-	return s.source.Do(ctx, work)
+	if result = s.source.Do(ctx, work); result.LeaseLost {
+		end = LeaseLost
+	}
+	return result
 }

@@ -103,6 +103,9 @@ func (s *Sandbox) describe(saved *state) error {
 	if at := s.service.OperatorAddress(); at != "" {
 		s.Info.OperatorURL = "http://" + at
 	}
+	if at := s.service.MetricsAddress(); at != "" {
+		s.Info.MetricsURL = "http://" + at + "/metrics"
+	}
 	s.Info.ProviderURL, s.Info.ProviderCredential = "http://"+saved.ProviderListen, saved.ProviderCredential
 	s.Info.ReceiverURL = receiverURL(saved.ReceiverListen)
 	s.Info.AccountID, s.Info.Company, s.Info.Email = saved.AccountID, saved.Company, saved.Email

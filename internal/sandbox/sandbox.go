@@ -63,7 +63,9 @@ type Info struct {
 	BaseURL    string `json:"base_url"`
 	ConsoleURL string `json:"console_url"`
 	// OperatorURL is the address of the pages of operators, if they are served.
-	OperatorURL        string `json:"operator_url,omitempty"`
+	OperatorURL string `json:"operator_url,omitempty"`
+	// MetricsURL is the address of the metrics, if they are served.
+	MetricsURL         string `json:"metrics_url,omitempty"`
 	ProviderURL        string `json:"provider_url"`
 	ProviderCredential string `json:"provider_credential"`
 	ReceiverURL        string `json:"receiver_url"`

@@ -115,6 +115,18 @@ type Config struct {
 	Trial bool
 }
 
+// role returns the value of --role.
+func (c *Config) role() string {
+	switch {
+	case c.API && c.Workers:
+		return "all"
+	case c.API:
+		return "api"
+	default:
+		return "worker"
+	}
+}
+
 // check returns an error if the configuration is unsafe or contradictory.
 func (c *Config) check() error {
 	switch c.Environment {

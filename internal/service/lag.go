@@ -17,7 +17,7 @@ type lagCollector struct {
 	log                       *slog.Logger
 	overdue, oldest, troubled *prometheus.Desc
 
-	deliveries, deliveriesOverdue, deliveryOldest, submissions, contradicted *prometheus.Desc
+	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted *prometheus.Desc
 }
 
 // collectTimeout bounds one collection.
@@ -27,11 +27,14 @@ func newLagCollector(db *store.DB, log *slog.Logger) *lagCollector {
 	return &lagCollector{db: db, log: log,
 		overdue:           prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.", nil, nil),
 		oldest:            prometheus.NewDesc("quittance_lookup_overdue_seconds", "How long the status query that is overdue longest has been overdue.", nil, nil),
-		troubled:          prometheus.NewDesc("quittance_connections_in_trouble", "Provider connections whose circuit breaker is open: only one status query at a time is made.", nil, nil),
+		troubled:          prometheus.NewDesc("quittance_connections_in_trouble", "Active provider connections whose circuit breaker is open, by kind of connection: only one status query at a time is made.", []string{"kind"}, nil),
+		active:            prometheus.NewDesc("quittance_connections_active", "Active provider connections, by kind of connection.", []string{"kind"}, nil),
 		deliveries:        prometheus.NewDesc("quittance_deliveries_pending", "Deliveries that have not ended, including those that wait for a retry; counted up to 100,000.", nil, nil),
 		deliveriesOverdue: prometheus.NewDesc("quittance_deliveries_overdue", "Pending deliveries whose attempt is overdue.", nil, nil),
 		deliveryOldest:    prometheus.NewDesc("quittance_delivery_overdue_seconds", "How long the attempt that is overdue longest has been overdue.", nil, nil),
 		submissions:       prometheus.NewDesc("quittance_submissions_pending", "Submissions that are still reconciled with the provider; counted up to 100,000.", nil, nil),
+		unknown:           prometheus.NewDesc("quittance_submissions_unknown", "Submissions of unknown outcome, by how long ago they were attempted: within an hour, within a day (and not within an hour), or earlier.", []string{"age"}, nil),
+		unknownOldest:     prometheus.NewDesc("quittance_submission_unknown_seconds", "How long ago the oldest submission of unknown outcome was attempted.", nil, nil),
 		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil)}
 }
 
@@ -40,7 +43,7 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- s.overdue
 	to <- s.oldest
 	to <- s.troubled
-	for _, description := range []*prometheus.Desc{s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.contradicted} {
+	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted} {
 		to <- description
 	}
 }
@@ -49,8 +52,8 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	gauge := func(description *prometheus.Desc, value float64) {
-		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
+	gauge := func(description *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, labels...)
 	}
 	now, err := s.db.PollLag(ctx)
 	if err != nil {
@@ -59,7 +62,10 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(s.overdue, float64(now.Overdue))
 	gauge(s.oldest, now.Oldest.Seconds())
-	gauge(s.troubled, float64(now.OpenCircuits))
+	for _, connections := range now.Connections {
+		gauge(s.active, float64(connections.Active), connections.Kind)
+		gauge(s.troubled, float64(connections.OpenCircuits), connections.Kind)
+	}
 	deliveries, submissions, err := s.db.Backlogs(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "cannot read the backlog of work", "error", err)
@@ -69,6 +75,15 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.deliveriesOverdue, float64(deliveries.Overdue))
 	gauge(s.deliveryOldest, deliveries.Oldest.Seconds())
 	gauge(s.submissions, float64(submissions.Pending))
+	unknown, err := s.db.UnknownAges(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot count the submissions of unknown outcome", "error", err)
+		return
+	}
+	gauge(s.unknown, float64(unknown.Minutes), "hour")
+	gauge(s.unknown, float64(unknown.Hours), "day")
+	gauge(s.unknown, float64(unknown.Days), "older")
+	gauge(s.unknownOldest, unknown.Oldest.Seconds())
 	contradicted, err := s.db.Contradicted(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "cannot count contradicted submissions", "error", err)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -9,8 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"quittance/client/api"
 	"quittance/internal/connlimit"
 	"quittance/internal/queue"
+	"quittance/internal/store"
 	"quittance/internal/webhook"
 )
 
@@ -23,6 +26,9 @@ type metrics struct {
 	eventAges prometheus.Histogram
 	workers   *prometheus.GaugeVec
 	waiting   *prometheus.GaugeVec
+	contacts  *prometheus.GaugeVec
+	tasks     *prometheus.CounterVec
+	outcomes  *prometheus.CounterVec
 	closed    *prometheus.CounterVec
 	// connections limits the connections to the metrics themselves.
 	connections *connlimit.Limiter
@@ -45,10 +51,22 @@ func newMetrics() *metrics {
 		Help: "Busy workers, by work and by pace of the queue: quick or slow."}, []string{"work", "pace"})
 	m.waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_lanes_waiting",
 		Help: "Queues (destinations and provider connections) with due work that wait for a worker, by work."}, []string{"work"})
+	m.contacts = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_worker_contact_timestamp_seconds",
+		Help: "When the workers of this process last got an answer of the database to the question for due work, in Unix time, by work."}, []string{"work"})
+	m.tasks = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_worker_tasks_total",
+		Help: "Tasks of the workers that have ended, by work and by end: done, lease_lost or panic."}, []string{"work", "end"})
+	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_submission_outcomes_total",
+		Help: "Responses of providers that changed the outcome of a submission, by new outcome."}, []string{"outcome"})
+	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown, store.OutcomeNotSent} {
+		m.outcomes.WithLabelValues(string(outcome)) // so that a rate has a beginning
+	}
 	m.closed = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_http_connections_closed_total",
 		Help: "Connections to the API that were closed because of a limit, by reason: new ones that were refused, and idle ones that were closed for new ones."}, []string{"reason"})
+	for _, reason := range []connlimit.Reason{connlimit.Refused, connlimit.Idle} {
+		m.closed.WithLabelValues(string(reason))
+	}
 	m.connections = connlimit.New(connlimit.Config{Total: connlimit.Within(metricsConnections, connlimit.Files())})
-	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting,
+	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -103,9 +121,41 @@ func (m *metrics) observeServer(count, connections func() int) {
 // onStats returns the [queue.Options] callback that records the numbers of one kind of work.
 func (m *metrics) onStats(work string) func(queue.Stats) {
 	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
+	contact := m.contacts.WithLabelValues(work)
 	return func(s queue.Stats) {
 		quick.Set(float64(s.QuickWorkers))
 		slow.Set(float64(s.SlowWorkers))
 		waiting.Set(float64(s.WaitingQueues))
+		if !s.Contact.IsZero() {
+			contact.Set(float64(s.Contact.UnixMilli()) / 1000)
+		}
 	}
+}
+
+// onEnd returns the [queue.Options] callback that counts the tasks of one kind of work.
+func (m *metrics) onEnd(work string) func(queue.End) {
+	ended := map[queue.End]prometheus.Counter{}
+	for _, end := range []queue.End{queue.Done, queue.LeaseLost, queue.Panicked} {
+		ended[end] = m.tasks.WithLabelValues(work, string(end))
+	}
+	return func(end queue.End) { ended[end].Inc() }
+}
+
+// outcome counts a changed outcome of a submission.
+func (m *metrics) outcome(outcome api.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
+
+// observeProcess registers what the process is, whether it is ready, and its connections to the database.
+func (m *metrics) observeProcess(c Config, db *store.DB, ready func(context.Context) error) {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "quittance_build_info", Help: "1, with the release of the binary and what the process is as labels.",
+		ConstLabels: prometheus.Labels{"version": c.Version, "environment": c.Environment, "role": c.role(), "engine": db.Engine()}})
+	info.Set(1)
+	m.registry.MustRegister(info, poolCollector{db}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
+		Help: "1 if /readyz answers 200, otherwise 0."}, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		if ready(ctx) != nil {
+			return 0
+		}
+		return 1
+	}))
 }

@@ -119,6 +119,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, err
 	}
 	s.api = server.New(serving)
+	s.metrics.observeProcess(config, s.db, s.ready)
 	s.metrics.observeServer(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
@@ -189,6 +190,8 @@ func (s *Service) createServices() {
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
 		Tracer:      s.tracer,
+
+		ObserveOutcome: s.metrics.outcome,
 	})
 	s.purchases = purchase.New(s.db, purchase.Config{
 		Environment: c.Environment,

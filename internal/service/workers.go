@@ -65,6 +65,7 @@ func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup,
 		s.activity.record(source.Name, queue.Progress{})
 		o.OnProgress = func(p queue.Progress) { s.activity.record(source.Name, p) }
 	}
+	o.OnEnd = s.metrics.onEnd(source.Name)
 	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }
 

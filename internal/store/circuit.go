@@ -70,8 +70,15 @@ type PollLag struct {
 	// if there are none.
 	Overdue int64
 	Oldest  time.Duration
-	// OpenCircuits is how many connections are in trouble.
-	OpenCircuits int64
+	// Connections are the active connections by kind.
+	Connections []ConnectionHealth
+}
+
+// ConnectionHealth counts the active connections of one kind.
+type ConnectionHealth struct {
+	Kind string
+	// Active counts them, and OpenCircuits those of them that are in trouble.
+	Active, OpenCircuits int64
 }
 
 // PollLag measures the lag for metrics. It reads only what is overdue, so it is cheap while nothing is.
@@ -80,11 +87,16 @@ func (db *DB) PollLag(ctx context.Context) (PollLag, error) {
 	var oldest sql.Null[int64]
 	now := db.Now()
 	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),
-			min((select min(s.due_at) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)),
-			coalesce(sum(case when c.retry_at is null then 0 else 1 end), 0)
-		from connections c`, micros(now)).Scan(&s.Overdue, &oldest, &s.OpenCircuits)
+			min((select min(s.due_at) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1))
+		from connections c`, micros(now)).Scan(&s.Overdue, &oldest)
+	if err != nil {
+		return s, db.classify(err)
+	}
 	if oldest.Valid {
 		s.Oldest = now.Sub(instant(oldest.V))
 	}
+	s.Connections, err = collect(ctx, db.reader, func(row scanner) (h ConnectionHealth, err error) {
+		return h, row.Scan(&h.Kind, &h.Active, &h.OpenCircuits)
+	}, `select kind, count(*), sum(case when retry_at is null then 0 else 1 end) from connections where state = 'active' group by kind order by kind`)
 	return s, db.classify(err)
 }

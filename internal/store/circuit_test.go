@@ -172,14 +172,15 @@ func TestPollLag(t *testing.T) {
 			must(t, err)
 			wantEqual(t, "the lag", got, want)
 		}
-		want(store.PollLag{})
+		healthy := []store.ConnectionHealth{{Kind: "simulator", Active: 2}}
+		want(store.PollLag{Connections: healthy})
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.PollLag{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
+		want(store.PollLag{Overdue: 5, Oldest: time.Minute, Connections: []store.ConnectionHealth{{Kind: "simulator", Active: 2, OpenCircuits: 1}}})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return reported(s, now, allFour("accepted", false))
 		})
-		want(store.PollLag{Overdue: 4, Oldest: time.Minute})
+		want(store.PollLag{Overdue: 4, Oldest: time.Minute, Connections: healthy})
 	})
 }
 

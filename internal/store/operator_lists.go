@@ -199,6 +199,30 @@ func (db *DB) UnknownSubmissions(ctx context.Context, after ListPosition, limit 
 	return out, db.classify(err)
 }
 
+// UnknownAges counts the submissions of unknown outcome by how long ago they were attempted.
+type UnknownAges struct {
+	// Minutes counts those of the last hour, Hours those of the last day and not of the last hour, and Days the older ones.
+	Minutes, Hours, Days int64
+	// Oldest is how long ago the first of them was attempted; zero if there are none.
+	Oldest time.Duration
+}
+
+// UnknownAges counts the submissions that UnknownSubmissions returns. None is counted beyond the [MaxBacklog] oldest ones.
+func (db *DB) UnknownAges(ctx context.Context) (ages UnknownAges, err error) {
+	now := db.Now()
+	var oldest sql.Null[int64]
+	err = db.reader.QueryRowContext(ctx, `select coalesce(sum(case when attempted_at > $1 then 1 else 0 end), 0),
+			coalesce(sum(case when attempted_at > $2 and attempted_at <= $1 then 1 else 0 end), 0),
+			coalesce(sum(case when attempted_at <= $2 then 1 else 0 end), 0), min(attempted_at)
+		from (select attempted_at from submissions where outcome = 'unknown'
+			and exists (select 1 from tenants n where n.id = submissions.tenant_id and n.frozen_at is null) order by attempted_at, id limit $3) u`,
+		micros(now.Add(-time.Hour)), micros(now.Add(-24*time.Hour)), MaxBacklog).Scan(&ages.Minutes, &ages.Hours, &ages.Days, &oldest)
+	if oldest.Valid {
+		ages.Oldest = now.Sub(instant(oldest.V))
+	}
+	return ages, db.classify(err)
+}
+
 // UndeliveredDeliveries returns the deliveries that failed or were blocked and were created before the delivery after, or all if after is zero:
 // newest first and at most limit.
 func (db *DB) UndeliveredDeliveries(ctx context.Context, after ID, limit int) ([]AccountDelivery, error) {

@@ -108,6 +108,26 @@ func TestConnectionLists(t *testing.T) {
 	})
 }
 
+// TestUnknownAges checks that submissions of unknown outcome are counted by age, those of every company and no others.
+func TestUnknownAges(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		want := func(want store.UnknownAges) {
+			t.Helper()
+			got, err := f.UnknownAges(t.Context())
+			must(t, err)
+			wantEqual(t, "the ages", got, want)
+		}
+		want(store.UnknownAges{})
+		f.submit(t, "INV-1")
+		f.unknown(t, "INV-2")
+		f.Clock.Advance(time.Hour)
+		f.unknown(t, "INV-3")
+		want(store.UnknownAges{Minutes: 1, Hours: 1, Oldest: time.Hour})
+		f.Clock.Advance(23 * time.Hour)
+		want(store.UnknownAges{Hours: 1, Days: 1, Oldest: 24 * time.Hour})
+	})
+}
+
 // TestUnknownSubmissions checks that operators find the submissions of unknown outcome of all companies, oldest first, and that only the company
 // of a submission resolves it.
 func TestUnknownSubmissions(t *testing.T) {

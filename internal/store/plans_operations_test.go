@@ -118,6 +118,10 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.PollLag(ctx)
 			return err
 		}},
+		{name: "UnknownAges", uses: "submissions_unknown_oldest", whole: []string{"submissions_unknown_oldest"}, run: func(ctx context.Context) error {
+			_, err := db.UnknownAges(ctx)
+			return err
+		}},
 		{name: "Contradicted", uses: "submissions_contradicted", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
 			_, err := db.Contradicted(ctx)
 			return err

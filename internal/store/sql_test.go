@@ -21,6 +21,7 @@ var unscoped = map[string]string{
 	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
 	"MarkRestored":           "a restored database: every open submission is looked up, and every token is revoked",
 	"PollLag":                "numbers for the operator",
+	"UnknownAges":            "numbers for the operator",
 	"Summarize":              "makes the missing summaries after a migration",
 	"CountInvoices":          "counts the invoices that a migration left uncounted",
 	"deleteExpiredResponses": "removes expired idempotency keys of all tenants",

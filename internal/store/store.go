@@ -244,6 +244,9 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return err
 }
 
+// Pools returns the numbers of the pools of connections to the database.
+func (db *DB) Pools() []base.Pool { return db.database.Pools() }
+
 // Ping checks whether the database can be read, for readiness. If the last write failed with [ErrUnavailable], Ping also tries
 // to write, because a database on a full disk can still be read.
 func (db *DB) Ping(ctx context.Context) error {

@@ -55,7 +55,7 @@ package store
 //
 // Figures and lists for the operator and administrators (circuit.go, overview.go, resolve.go): they cover all accounts.
 //
-//   - [DB.PollLag], [DB.Backlogs], [DB.Contradicted]
+//   - [DB.PollLag], [DB.Backlogs], [DB.UnknownAges], [DB.Contradicted]
 //   - [DB.AllSubmissions], [DB.AllDeliveries]
 //
 // Lists of operators (operator_lists.go): they cover all accounts.

@@ -72,6 +72,8 @@ type Config struct {
 	Observe func(call, kind string, duration time.Duration)
 	// Tracer traces provider calls and polls; nil for no traces.
 	Tracer *tracing.Tracer
+	// ObserveOutcome, if not nil, is called whenever a response has changed the outcome of a submission, for metrics.
+	ObserveOutcome func(api.Outcome)
 }
 
 // Service submits invoices and credit notes and polls submissions. It is safe for concurrent use.
@@ -337,6 +339,9 @@ func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
 func (s *Service) record(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
 	recorded, err := recordWithRetry(ctx, lease, response)
 	s.logCall(ctx, lease, response, recorded, err)
+	if err == nil && s.ObserveOutcome != nil && recorded.Outcome != lease.Submission.Outcome {
+		s.ObserveOutcome(recorded.Outcome)
+	}
 	return recorded, err
 }
 

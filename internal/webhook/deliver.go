@@ -85,7 +85,7 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 		line = append(line, "withheld", true)
 	}
 	d.Log.Log(ctx, level, "webhook attempt", line...)
-	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0}
+	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
 }
 
 // recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response. It counts
