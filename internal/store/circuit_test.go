@@ -172,11 +172,11 @@ func TestPollLag(t *testing.T) {
 			must(t, err)
 			wantEqual(t, "the lag", got, want)
 		}
-		healthy := []store.ConnectionHealth{{Kind: "simulator", Active: 2}}
+		healthy := []store.ConnectionHealth{{Kind: "http", Active: 2}}
 		want(store.PollLag{Connections: healthy})
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.PollLag{Overdue: 5, Oldest: time.Minute, Connections: []store.ConnectionHealth{{Kind: "simulator", Active: 2, OpenCircuits: 1}}})
+		want(store.PollLag{Overdue: 5, Oldest: time.Minute, Connections: []store.ConnectionHealth{{Kind: "http", Active: 2, OpenCircuits: 1}}})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return reported(s, now, allFour("accepted", false))
 		})

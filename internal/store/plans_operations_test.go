@@ -118,7 +118,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.PollLag(ctx)
 			return err
 		}},
-		{name: "UnknownAges", uses: "submissions_unknown_oldest", whole: []string{"submissions_unknown_oldest"}, run: func(ctx context.Context) error {
+		{name: "UnknownAges", uses: "submissions_unknown_oldest", whole: []string{"submissions_unknown_oldest", "tenants"}, run: func(ctx context.Context) error {
 			_, err := db.UnknownAges(ctx)
 			return err
 		}},
