@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -45,4 +46,15 @@ func (r *readiness) check(ctx context.Context) error {
 		return nil, r.err
 	})
 	return err
+}
+
+// probesOnly serves /healthz and /readyz and treats all other routes as unknown, for a process without an API.
+func probesOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = "/api/", ""
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -445,17 +445,6 @@ func (s *Service) closeConnections(next http.Handler) http.Handler {
 	})
 }
 
-// probesOnly serves /healthz and /readyz and treats all other routes as unknown, for a process without an API.
-func probesOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
-			r = r.Clone(r.Context())
-			r.URL.Path, r.URL.RawPath = "/api/", ""
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // stop closes the listeners and waits for running requests and tasks, for the grace period at most.
 func (s *Service) stop(ctx context.Context, servers []*http.Server, running *sync.WaitGroup) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
