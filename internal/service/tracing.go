@@ -20,6 +20,9 @@ func (s *Service) startTracing() (err error) {
 	exported := prometheus.NewCounter(prometheus.CounterOpts{Name: "quittance_trace_spans_exported_total", Help: "Spans that the receiver of traces has accepted."})
 	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_trace_spans_dropped_total",
 		Help: "Spans that were dropped, by reason: too many were waiting (queue), or the receiver did not accept them (export)."}, []string{"reason"})
+	for _, reason := range []tracing.Reason{tracing.DroppedQueue, tracing.DroppedExport} {
+		dropped.WithLabelValues(string(reason)) // so that a rate has a beginning
+	}
 	config.Exported = func(spans int) { exported.Add(float64(spans)) }
 	config.Dropped = func(reason tracing.Reason, spans int) { dropped.WithLabelValues(string(reason)).Add(float64(spans)) }
 	if s.tracer, err = tracing.New(config); err != nil || s.tracer == nil {
