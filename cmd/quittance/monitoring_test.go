@@ -50,7 +50,7 @@ func documentedMetrics(t *testing.T) map[string]string {
 	rows := map[string]string{}
 	for _, row := range metricRow.FindAllStringSubmatch(readText(t, monitoringGuide), -1) {
 		var labels []string
-		for _, label := range strings.Fields(row[3]) {
+		for label := range strings.FieldsSeq(row[3]) {
 			if name, ok := strings.CutPrefix(label, "`"); ok {
 				labels = append(labels, strings.TrimSuffix(name, "`"))
 			}

@@ -149,7 +149,7 @@ func (m *metrics) observeProcess(c Config, db *store.DB, ready func(context.Cont
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "quittance_build_info", Help: "1, with the release of the binary and what the process is as labels.",
 		ConstLabels: prometheus.Labels{"version": c.Version, "environment": c.Environment, "role": c.role(), "engine": db.Engine()}})
 	info.Set(1)
-	m.registry.MustRegister(info, poolCollector{db}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
+	m.registry.MustRegister(info, newPoolCollector(db), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
 		Help: "1 if /readyz answers 200, otherwise 0."}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 		defer cancel()
