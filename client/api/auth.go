@@ -6,7 +6,7 @@ import "time"
 type LoginRequest struct {
 	Email    *string `json:"email" required:"true" minLength:"1" maxLength:"256" doc:"E-mail address of the user." example:"owner@example.com"`
 	Password *string `json:"password" required:"true" minLength:"1" maxLength:"1024" text:"any" doc:"Password." example:"correct horse battery staple"`
-	OTP      *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the authenticator app, or a recovery code. Required if the user has a second factor; otherwise it is ignored." example:"287082"`
+	OTP      *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the authenticator app, or a recovery code, which is the only one for a user who has only passkeys. Required if the user has a second factor; otherwise it is ignored." example:"287082"`
 }
 
 // Login is the result of a login.

@@ -4,8 +4,8 @@ import "time"
 
 // SecondFactor is the state of the user's second factor.
 type SecondFactor struct {
-	Enrolled          bool       `json:"enrolled" doc:"True if the user has an authenticator app, whose codes a login requires."`
-	EnrolledAt        *time.Time `json:"enrolled_at" doc:"When the authenticator app was confirmed; null without one."`
+	Enrolled          bool       `json:"enrolled" doc:"True if the user has an authenticator app or a passkey, so that a login needs more than the password."`
+	EnrolledAt        *time.Time `json:"enrolled_at" doc:"When the oldest second factor that the user has was set up; null without one."`
 	RecoveryCodesLeft int        `json:"recovery_codes_left" doc:"How many unused recovery codes are left."`
 }
 

@@ -28,6 +28,7 @@ func stories() map[string]tale {
 		"desk":      {append([]string{"--password-cost", "m=20480,t=2,p=1"}, never...), desk}, // a cost that has risen
 		"people":    {never, people},
 		"factor":    {never, factor},
+		"passkeys":  {append([]string{"--public-url", "http://localhost"}, never...), passkeys},
 		"operators": {append([]string{"--operator-listen", "127.0.0.1:0"}, never...), operators},
 		"counts":    {never, counts},
 		"sale":      {never, sale},

@@ -74,7 +74,8 @@ type Credentials struct {
 	Email, Password string
 	// Means is how the user has got the password: typed in, which is the default, or from a login link.
 	Means store.LoginMeans
-	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor.
+	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only passkeys has only
+	// recovery codes here.
 	OTP string
 	// UserAgent is the User-Agent of the request, by which people recognize the session.
 	UserAgent string
@@ -157,7 +158,7 @@ func (a *attempt) authenticate(ctx context.Context, given Credentials, add store
 			break
 		}
 		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to others.
-		if add.Proof, err = a.proveFactor(ctx, user, given.OTP); err != nil {
+		if add.Proof, err = a.proveFactor(ctx, user, Factor{Code: given.OTP}, ceremony{}); err != nil {
 			return user, store.Account{}, err
 		}
 		account, err := a.DB.CreateToken(ctx, user, add)

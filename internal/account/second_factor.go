@@ -28,9 +28,20 @@ const (
 	LoginTTL = 10 * time.Minute
 )
 
-// proveFactor compares a code with the second factor of a user who has given the right password. It returns nil if the user has none. The
-// error is [ErrOTPRequired], [*LimitedError] after too many wrong codes, or [store.ErrSuspended], which callers get without a code.
-func (a *attempt) proveFactor(ctx context.Context, user store.User, code string) (*store.FactorProof, error) {
+// Factor is what a person gives as the second factor: a code or the assertion of a passkey.
+type Factor struct {
+	// Code is a code of an authenticator app, or a recovery code.
+	Code string
+	// Assertion is the response of a passkey in JSON (WebAuthn Level 3, section 5.1.8.2), and Site what it has to be made for; nil for
+	// a code.
+	Assertion []byte
+	Site      RelyingParty
+}
+
+// proveFactor checks what a user who has given the right password gives as the second factor; by says what a passkey has to have signed. It
+// returns nil if the user has none. The error is [ErrOTPRequired], [*LimitedError] after too many wrong codes and assertions, or
+// [store.ErrSuspended], which callers get without a code.
+func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor, by ceremony) (*store.FactorProof, error) {
 	factor, err := a.DB.SecondFactor(ctx, user)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -44,23 +55,51 @@ func (a *attempt) proveFactor(ctx context.Context, user store.User, code string)
 	case account.Status != store.AccountActive:
 		return nil, store.ErrSuspended
 	}
-	if code == "" {
+	if given.Code == "" && given.Assertion == nil {
 		return nil, ErrOTPRequired
 	}
 	charged, err := a.chargeCode(ctx, user.ID, user.Email)
 	if err != nil {
 		return nil, err
 	}
-	proof := store.FactorProof{EnrolledAt: factor.EnrolledAt}
-	var right bool
-	if proof.Step, right = TOTPStep(factor.Secret, code, a.Now(), factor.LastStep); !right {
-		// Whether there is such a recovery code is known when it is used up.
-		if proof.Recovery, right = RecoveryDigest(user.ID[:], code); !right {
-			return nil, ErrOTPRequired
-		}
+	var proof *store.FactorProof
+	if given.Assertion != nil {
+		proof = by.verify(given, user, factor.Passkeys)
+	} else {
+		proof = a.compareCode(user, factor, given.Code)
+	}
+	if proof == nil {
+		return nil, ErrOTPRequired
 	}
 	a.codes = charged
-	return &proof, nil
+	return proof, nil
+}
+
+// compareCode returns the proof of a code; nil for a wrong one. Whether there is such a recovery code is known when it is used up.
+func (a *attempt) compareCode(user store.User, factor store.SecondFactor, code string) *store.FactorProof {
+	if factor.HasApp() {
+		if step, right := TOTPStep(factor.Secret, code, a.Now(), factor.LastStep); right {
+			return &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
+		}
+	}
+	if digest, right := RecoveryDigest(user.ID[:], code); right {
+		return &store.FactorProof{Recovery: digest}
+	}
+	return nil
+}
+
+// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did not grow.
+func (a *attempt) refused(ctx context.Context, user store.User, proof *store.FactorProof, err error) error {
+	switch {
+	case errors.Is(err, store.ErrSecondFactor):
+		return ErrOTPRequired
+	case errors.Is(err, store.ErrSignCount):
+		if err := a.DB.RefusePasskey(context.WithoutCancel(ctx), user, *proof.Passkey); err != nil && !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrNotFound) {
+			return err // and not because the challenge or the passkey is gone meanwhile
+		}
+		return ErrOTPRequired
+	}
+	return err
 }
 
 // chargeCode charges the limit of wrong codes of a person before a code is compared. email is that of [attempt] at the person's logins. Sources
@@ -105,9 +144,9 @@ func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.L
 	return Login{Pending: pending, Expires: expires}, err
 }
 
-// CompleteSession starts the session of a pending login with the code of the second factor. The error is [ErrNoPendingLogin],
+// CompleteSession starts the session of a pending login with the second factor. The error is [ErrNoPendingLogin],
 // [ErrOTPRequired], [*LimitedError] or [store.ErrSuspended].
-func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, code, userAgent string) (Login, error) {
+func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, given Factor, userAgent string) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return Login{}, err
@@ -121,7 +160,7 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		return Login{}, errors.Join(err, a.cancel(ctx))
 	}
 	a.email = waiting.User.Email
-	proof, err := a.proveFactor(ctx, waiting.User, code)
+	proof, err := a.proveFactor(ctx, waiting.User, given, loginCeremony(waiting))
 	if err != nil {
 		return Login{}, err
 	}
@@ -132,9 +171,7 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
 	account, err := s.DB.CreateToken(ctx, waiting.User, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
 		Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
-	switch {
-	case errors.Is(err, store.ErrSecondFactor):
-		return Login{}, ErrOTPRequired
+	switch err := a.refused(ctx, waiting.User, proof, err); {
 	case errors.Is(err, store.ErrSessionEnded) || errors.Is(err, store.ErrNotFound):
 		return Login{}, ErrNoPendingLogin
 	case err != nil:
@@ -177,9 +214,9 @@ func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) 
 }
 
 // ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the recovery codes, which
-// are stored as digests. otp is a code of the present second factor, if there is one. The error is [ErrWrongCode], [ErrOTPRequired] for a
-// wrong otp, [*LimitedError] or [store.ErrSessionEnded].
-func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code, otp string) ([]secret.Text, error) {
+// are stored as digests. present is for the present second factor, if there is one. The error is [ErrWrongCode], [ErrOTPRequired] if that is
+// wrong, [*LimitedError] or [store.ErrSessionEnded].
+func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code string, present Factor) ([]secret.Text, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return nil, err
@@ -199,7 +236,7 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	if !right {
 		return nil, ErrWrongCode
 	}
-	proof, err := a.proveFactor(ctx, user, otp)
+	proof, err := a.proveFactor(ctx, user, present, confirmation(session))
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +244,7 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	if err != nil {
 		return nil, err
 	}
-	switch err := session.Tenant.ConfirmTOTP(ctx, session, shared, step, digests, proof); {
-	case errors.Is(err, store.ErrSecondFactor):
-		return nil, ErrOTPRequired
+	switch err := a.refused(ctx, user, proof, session.Tenant.ConfirmTOTP(ctx, session, shared, step, digests, proof)); {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, ErrWrongCode
 	case err != nil:
@@ -233,18 +268,18 @@ func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digest
 	return codes, digests, nil
 }
 
-// DisableSecondFactor removes the second factor of the user of a session, and ends the user's other sessions. Password and code count
+// DisableSecondFactor removes the second factor of the user of a session with all passkeys, and ends the user's other sessions. Password and code count
 // towards the limits of a login. The error is [ErrWrongPassword], [ErrOTPRequired], [store.ErrNotFound] if there is no second factor,
 // [store.ErrFactorRequired] if the company requires one, [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
-func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password, otp string) (Limit, error) {
-	return s.withBothFactors(ctx, session, from, password, otp, func(_ store.User, proof *store.FactorProof) error {
+func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password string, given Factor) (Limit, error) {
+	return s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
 		return session.Tenant.DisableSecondFactor(ctx, session, proof)
 	})
 }
 
 // ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of [Service.DisableSecondFactor].
-func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password, otp string) (codes []secret.Text, limit Limit, err error) {
-	limit, err = s.withBothFactors(ctx, session, from, password, otp, func(user store.User, proof *store.FactorProof) error {
+func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password string, given Factor) (codes []secret.Text, limit Limit, err error) {
+	limit, err = s.withBothFactors(ctx, session, from, password, given, func(user store.User, proof *store.FactorProof) error {
 		made, digests, err := s.newRecoveryCodes(user.ID)
 		if err != nil {
 			return err
@@ -256,7 +291,7 @@ func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Sessio
 }
 
 // withBothFactors does something that needs the password and the second factor of the user of a session, who has both.
-func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password, otp string, do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
+func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password string, given Factor, do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return Limit{}, err
@@ -273,17 +308,14 @@ func (s *Service) withBothFactors(ctx context.Context, session store.Session, fr
 	if !right {
 		return a.limit, ErrWrongPassword
 	}
-	proof, err := a.proveFactor(ctx, user, otp)
+	proof, err := a.proveFactor(ctx, user, given, confirmation(session))
 	if err == nil && proof == nil {
 		err = store.ErrNotFound
 	}
 	if err == nil {
-		err = do(user, proof)
+		err = a.refused(ctx, user, proof, do(user, proof))
 	}
-	switch {
-	case errors.Is(err, store.ErrSecondFactor):
-		err = ErrOTPRequired
-	case err == nil, errors.Is(err, store.ErrFactorRequired):
+	if err == nil || errors.Is(err, store.ErrFactorRequired) {
 		err = errors.Join(err, a.refundCode(ctx))
 	}
 	return a.limit, errors.Join(err, a.cancel(ctx))

@@ -8,7 +8,6 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
@@ -22,10 +21,12 @@ func loginCodeRoutes() []route {
 	}
 }
 
+func (c *Console) pendingCookieName() string { return c.cookieName() + "-login" }
+
 // pendingCookie returns the cookie of a pending login.
 func (c *Console) pendingCookie(value string, expires time.Time) *http.Cookie {
 	cookie := c.cookie(value, expires) //nolint:gosec // Secure and HttpOnly are as in cookie, SameSite is stricter
-	cookie.Name += "-login"
+	cookie.Name = c.pendingCookieName()
 	cookie.SameSite = http.SameSiteStrictMode
 	return cookie
 }
@@ -41,34 +42,50 @@ func (req *request) redirectToCode(next string) error {
 // loginCodePage is the view model of the second step of a login.
 type loginCodePage struct {
 	Next string
+	// App reports that the user has an authenticator app, and Passkeys that the user has passkeys that can be used here.
+	App, Passkeys bool
 	// Fault is the key of an error message below "factor.fault.", or "".
 	Fault string
 }
 
 func (req *request) respondLoginCode(status int, fault string) error {
-	if _, err := req.r.Cookie(req.pendingCookie("", time.Time{}).Name); err != nil {
+	pending, found := req.pendingLogin()
+	if !found {
 		return req.redirect("/login")
 	}
+	factor, err := req.Accounts.LoginFactors(req.r.Context(), pending)
+	if errors.Is(err, account.ErrNoPendingLogin) {
+		return req.endPendingLogin()
+	}
+	if err != nil {
+		return err
+	}
+	_, possible := req.relyingParty()
 	title, err := req.pages.messages.text("login.code.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "login_code", pageData{Title: title, Body: loginCodePage{Next: req.requestedPath(), Fault: fault}})
+	return req.page(status, "login_code", pageData{Title: title, Body: loginCodePage{Next: req.requestedPath(), App: factor.HasApp(), Passkeys: possible && len(factor.Passkeys) > 0, Fault: fault}})
+}
+
+// endPendingLogin leads to the login page, because the pending login was completed before or has expired.
+func (req *request) endPendingLogin() error {
+	http.SetCookie(req.w, req.pendingCookie("", time.Time{}))
+	return req.redirect(withFlash("/login", "bad.login_expired"))
 }
 
 // completeLogin starts the session of a pending login. It ends the session that the browser had before.
 func (req *request) completeLogin() error {
-	pending, err := req.r.Cookie(req.pendingCookie("", time.Time{}).Name)
-	if err != nil {
+	pending, found := req.pendingLogin()
+	if !found {
 		return req.redirect("/login")
 	}
-	started, err := req.Accounts.CompleteSession(req.r.Context(), req.source, secret.New(pending.Value), req.code("code"), req.r.UserAgent())
+	started, err := req.Accounts.CompleteSession(req.r.Context(), req.source, pending, req.factor("code"), req.r.UserAgent())
 	switch {
 	case errors.Is(err, account.ErrNoPendingLogin):
-		http.SetCookie(req.w, req.pendingCookie("", time.Time{}))
-		return req.redirect(withFlash("/login", "bad.login_expired"))
+		return req.endPendingLogin()
 	case errors.Is(err, account.ErrOTPRequired):
-		return req.respondLoginCode(http.StatusUnauthorized, "otp")
+		return req.respondLoginCode(http.StatusUnauthorized, req.factorFault(err))
 	case errors.Is(err, store.ErrSuspended):
 		return req.respondLogin(http.StatusForbidden, loginPage{Next: req.requestedPath(), Fault: "suspended"})
 	case err != nil:

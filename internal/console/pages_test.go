@@ -81,6 +81,7 @@ var otherRoutes = map[string]string{
 	"/invoices/{invoice}/replace":         "the page of a duplicate with other texts",
 	"/users/{user}/sessions":              "TestSessionPages; the page of the own sessions with another title",
 	"/second-factor/confirm":              "TestSecondFactorInBrowser",
+	"/second-factor/passkeys/{passkey}":   "TestPasskeyInBrowser",
 	"/login/code":                         "TestSecondFactorInBrowser",
 	"/password":                           "TestFirstPasswordPage",
 	"/invoices/{invoice}/document.xml":    "a download",

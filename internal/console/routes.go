@@ -32,6 +32,7 @@ func routes() []route {
 		signOnRoutes(),
 		languageRoutes(),
 		secondFactorRoutes(),
+		passkeyRoutes(),
 		joinRoutes(),
 		invoiceRoutes(),
 		draftRoutes(),

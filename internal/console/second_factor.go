@@ -51,6 +51,13 @@ func (req *request) code(field string) string {
 type secondFactorPage struct {
 	api.SecondFactor
 	Email string
+	// App reports that the user has an authenticator app.
+	App      bool
+	Passkeys []store.Passkey
+	// Possible reports that the service can have passkeys at this address, and Full that the user may have no more.
+	Possible, Full bool
+	// Codes, Disable and Add are the fields of the forms.
+	Codes, Disable, Add factorField
 	// Required reports that the company requires a second factor.
 	Required bool
 	// Fault is the key of an error message below "factor.fault.", or "".
@@ -66,11 +73,14 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 	if err != nil {
 		return err
 	}
+	_, possible := req.relyingParty()
+	p := secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email, App: state.AppSince != nil, Passkeys: state.Passkeys, Possible: possible,
+		Full: len(state.Passkeys) >= store.MaxPasskeys, Codes: req.present("codes", &state), Disable: req.present("disable", &state), Add: req.present("add", &state),
+		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
-		return req.page(status, "second_factor_required", pageData{Title: title})
+		return req.page(status, "second_factor_required", pageData{Title: title, Body: p})
 	}
-	return req.page(status, "second_factor", pageData{Title: title, Section: "account", Body: secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email,
-		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}})
+	return req.page(status, "second_factor", pageData{Title: title, Section: "account", Body: p})
 }
 
 func (req *request) beginSecondFactor() error {
@@ -83,9 +93,10 @@ func (req *request) beginSecondFactor() error {
 // enrollmentPage is the view model of the page with the QR code. It shows the secret to the session of its user alone, until the app is
 // confirmed or an hour has passed.
 type enrollmentPage struct {
-	Secret   string
-	Picture  template.URL
-	Replaces bool
+	Secret  string
+	Picture template.URL
+	// Present is the field of the present second factor, if there is one.
+	Present *factorField
 	// Held reports that the session is good for nothing but to set up a second factor.
 	Held bool
 	// Fault is the key of an error message below "factor.fault.", or "".
@@ -113,8 +124,11 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "second_factor_confirm", pageData{Title: title, Section: "account",
-		Body: enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Replaces: state.EnrolledAt != nil, Held: req.session.FactorRequired, Fault: fault}})
+	p := enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Held: req.session.FactorRequired, Fault: fault}
+	if state.EnrolledAt() != nil {
+		p.Present = new(req.present("present", &state))
+	}
+	return req.page(status, "second_factor_confirm", pageData{Title: title, Section: "account", Body: p})
 }
 
 // grouped4 separates groups of four characters, so that people can type a secret.
@@ -166,24 +180,27 @@ func (req *request) respondRecoveryCodes(codes []secret.Text) error {
 }
 
 func (req *request) confirmSecondFactor() error {
-	codes, err := req.Accounts.ConfirmEnrollment(req.r.Context(), req.session, req.source, req.code("code"), req.code("otp"))
-	switch {
-	case errors.Is(err, account.ErrWrongCode):
+	codes, err := req.Accounts.ConfirmEnrollment(req.r.Context(), req.session, req.source, req.code("code"), req.factor("otp"))
+	if errors.Is(err, account.ErrWrongCode) {
 		return req.respondEnrollment(http.StatusUnprocessableEntity, "code")
-	case errors.Is(err, account.ErrOTPRequired):
-		return req.respondEnrollment(http.StatusUnprocessableEntity, "otp")
-	case err != nil:
+	}
+	if fault := req.factorFault(err); fault != "" {
+		return req.respondEnrollment(http.StatusUnprocessableEntity, fault)
+	}
+	if err != nil {
 		return err
 	}
 	req.session.FactorRequired = false
 	return req.respondRecoveryCodes(codes)
 }
 
-// factorFault returns the key of the error message about a password or code; "" for another error.
-func factorFault(err error) string {
+// factorFault returns the key of the error message about a password, code or passkey; "" for another error.
+func (req *request) factorFault(err error) string {
 	switch {
 	case errors.Is(err, account.ErrWrongPassword):
 		return "password"
+	case errors.Is(err, account.ErrOTPRequired) && req.form.Get("assertion") != "":
+		return "assertion"
 	case errors.Is(err, account.ErrOTPRequired):
 		return "otp"
 	case errors.Is(err, store.ErrFactorRequired):
@@ -193,8 +210,8 @@ func factorFault(err error) string {
 }
 
 func (req *request) replaceRecoveryCodes() error {
-	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.r.Context(), req.session, req.source, req.form.Get("current"), req.code("otp"))
-	if fault := factorFault(err); fault != "" {
+	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"))
+	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
 	}
 	if err != nil {
@@ -204,8 +221,8 @@ func (req *request) replaceRecoveryCodes() error {
 }
 
 func (req *request) disableSecondFactor() error {
-	_, err := req.Accounts.DisableSecondFactor(req.r.Context(), req.session, req.source, req.form.Get("current"), req.code("otp"))
-	if fault := factorFault(err); fault != "" {
+	_, err := req.Accounts.DisableSecondFactor(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"))
+	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
 	}
 	if err != nil {

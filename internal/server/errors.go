@@ -25,7 +25,7 @@ var errorCatalogue = map[api.Code]struct { //nolint:gochecknoglobals // a consta
 }{
 	api.CodeMalformedRequest:             {http.StatusBadRequest, "The request is not well-formed HTTP or JSON, or a query value is not valid."},
 	api.CodeInvalidCredentials:           {http.StatusUnauthorized, "The e-mail address or the password is wrong."},
-	api.CodeOTPRequired:                  {http.StatusUnauthorized, "The password is right. Send otp: a code of the authenticator app, or a recovery code. Each works once."},
+	api.CodeOTPRequired:                  {http.StatusUnauthorized, "The password is right. Send otp: a code of the authenticator app, or a recovery code. Each works once. A user who has only passkeys sends a recovery code."},
 	api.CodeUnauthenticated:              {http.StatusUnauthorized, "A valid bearer token or API key is required. Log in again."},
 	api.CodeAccountSuspended:             {http.StatusForbidden, "This account is suspended."},
 	api.CodeSingleSignOnRequired:         {http.StatusForbidden, "This company requires single sign-on, which logs people in to the console. Use an API key for the API."},

@@ -30,18 +30,18 @@ func (c *call) confirmTOTP(ctx context.Context, body api.TOTPConfirmation) (int,
 	if body.OTP != nil {
 		otp = *body.OTP
 	}
-	codes, err := c.Accounts.ConfirmEnrollment(ctx, c.session, c.source(c.request), *body.Code, otp)
+	codes, err := c.Accounts.ConfirmEnrollment(ctx, c.session, c.source(c.request), *body.Code, account.Factor{Code: otp})
 	return recoveryCodes(codes, err)
 }
 
 func (c *call) disableTOTP(ctx context.Context, body api.BothFactors) (int, api.Data[api.SecondFactorDisabled], error) {
-	limit, err := c.Accounts.DisableSecondFactor(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.OTP)
+	limit, err := c.Accounts.DisableSecondFactor(ctx, c.session, c.source(c.request), *body.CurrentPassword, account.Factor{Code: *body.OTP})
 	c.setLimitHeaders(limit)
 	return http.StatusOK, api.Data[api.SecondFactorDisabled]{Data: api.SecondFactorDisabled{Disabled: err == nil}}, secondFactorError(err)
 }
 
 func (c *call) replaceRecoveryCodes(ctx context.Context, body api.BothFactors) (int, api.Data[api.RecoveryCodes], error) {
-	codes, limit, err := c.Accounts.ReplaceRecoveryCodes(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.OTP)
+	codes, limit, err := c.Accounts.ReplaceRecoveryCodes(ctx, c.session, c.source(c.request), *body.CurrentPassword, account.Factor{Code: *body.OTP})
 	c.setLimitHeaders(limit)
 	return recoveryCodes(codes, err)
 }

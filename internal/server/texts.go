@@ -7,13 +7,13 @@ const (
 	loginText = "Returns a bearer token. Unknown e-mail addresses and wrong passwords get the same response. Logins are limited; " +
 		"a login beyond a limit gets 429 with `Retry-After`. Tokens cannot be refreshed: log in again when a call returns 401. " +
 		"If the company requires a second factor, a user without one gets 403 `second_factor_required` with the right password: set it up in the console, or use an API key. " +
-		"A user with a second factor also sends `otp`: with the right password and without an unused code the response is 401 `otp_required`. Ten wrong codes in an hour block further ones. " +
+		"A user with a second factor also sends `otp`: with the right password and without an unused code the response is 401 `otp_required`. Ten wrong codes in an hour block further ones. Passkeys are for the console: a user who has no authenticator app sends a recovery code. " +
 		"`password_change_required` is true while the user has a password from an administrator; the token is valid nevertheless."
-	secondFactorText = "Whether a login of the user needs a code, and how many recovery codes are left."
+	secondFactorText = "Whether a login of the user needs a second factor, and how many recovery codes are left."
 	beginTOTPText    = "Makes the secret of an authenticator app (TOTP, RFC 6238). It replaces nothing until it is confirmed, within an hour. A repeated call makes another secret, and the earlier one can no longer be confirmed."
 	confirmTOTPText  = "Makes the authenticator app the second factor of the user with a code that it shows. From now on each login needs `otp`. Only this response has the recovery codes. " +
 		"If the user had a second factor, `otp` must be a code of it, and the user's other sessions end; otherwise no session ends, unless the company requires a second factor. A wrong code is a fault of `code` or `otp`."
-	disableTOTPText       = "Removes the second factor and its recovery codes, and ends the user's other sessions. 403 `second_factor_required` if the company requires one. Password and code count towards the limits of logins."
+	disableTOTPText       = "Removes the authenticator app, all passkeys and the recovery codes, and ends the user's other sessions. 403 `second_factor_required` if the company requires one. Password and code count towards the limits of logins."
 	recoveryCodesText     = "Makes ten new recovery codes, which replace the old ones. Only this response has them. Password and code count towards the limits of logins."
 	resetSecondFactorText = "Removes the second factor of a colleague who cannot use it any more, and ends all sessions of the colleague. Nothing happens if there is none. " +
 		"Owners cannot reset their own: 403. An administrator of the service can."

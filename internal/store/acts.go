@@ -8,6 +8,7 @@ import "slices"
 var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	// People.
 	"session.begin", "session.end", "session.revoke", "session.revoke-others", "user.change-password", "user.enroll-second-factor", "user.disable-second-factor", "user.replace-recovery-codes", "user.reset-second-factor",
+	"user.add-passkey", "user.rename-passkey", "user.remove-passkey", "user.refuse-passkey",
 	"user.invite", "user.join", "invitation.revoke",
 	"user.link", "user.unlink",
 	// API keys.

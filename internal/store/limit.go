@@ -128,8 +128,8 @@ func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end tim
 // sweepBatch is how many responses to idempotency keys one transaction removes.
 const sweepBatch = 1000
 
-// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins and sessions of operators, and tokens that
-// expired a week ago.
+// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, challenges of passkeys and sessions of operators,
+// and tokens that expired a week ago.
 func (db *DB) DeleteExpired(ctx context.Context) error {
 	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
 		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
@@ -143,6 +143,9 @@ func (db *DB) DeleteExpired(ctx context.Context) error {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from pending_logins where expires_at < $1`, micros(t.Now())); err != nil {
+				return err
+			}
+			if _, err := t.Exec(ctx, `delete from passkey_challenges where expires_at < $1`, micros(t.Now())); err != nil {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from operator_sessions where expires_at < $1`, micros(t.Now())); err != nil {

@@ -83,7 +83,8 @@ func (t *tx) setLoginPolicy(ctx context.Context, account Account, policy LoginPo
 		_, err = t.Exec(ctx, byPassword, args...)
 	case LoginSecondFactor: // a session that is older than the second factor began without it
 		_, err = t.Exec(ctx, byPassword+` and not exists (select 1 from second_factors f
-			where f.account_id = tokens.account_id and f.user_id = tokens.user_id and f.secret is not null and f.enrolled_at <= tokens.created_at)`, args...)
+			where f.account_id = tokens.account_id and f.user_id = tokens.user_id and f.secret is not null and f.enrolled_at <= tokens.created_at)
+			and not exists (select 1 from passkeys p where p.account_id = tokens.account_id and p.user_id = tokens.user_id and p.created_at <= tokens.created_at)`, args...)
 	}
 	if err != nil {
 		return err

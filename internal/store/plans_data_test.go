@@ -86,6 +86,9 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
 	must(t, err)
 	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
+	by := store.Session{User: f.user.ID, Digest: [32]byte{1}}
+	must(t, f.addPasskey(t, by, 1, nil))
+	must(t, f.tenant.BeginPasskey(ctx, by, f.challenge(2, store.ChallengeConfirmation)))
 	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
 	})
@@ -142,13 +145,13 @@ var (
 func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
 	t.Helper()
 	for _, tab := range tables(t) {
-		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "passkeys", "passkey_challenges", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
 		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
 			continue
 		}
 		values := make([]string, len(tab.columns))
 		for n, column := range tab.columns {
-			chain := !slices.Contains([]string{"tokens", "api_keys", "recovery_codes", "pending_logins"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
+			chain := !slices.Contains([]string{"tokens", "api_keys", "recovery_codes", "pending_logins", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
 			switch isRow := slices.Contains(rowIDs, column) && !chain; {
 			case within && isRow: // n seconds older
 				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))

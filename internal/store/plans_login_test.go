@@ -21,10 +21,25 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			return err
 		}},
 		{name: "SecondFactor", run: func(ctx context.Context) error {
-			if _, err := db.SecondFactor(ctx, f.user); !errors.Is(err, store.ErrNotFound) {
-				return err
+			_, err := db.SecondFactor(ctx, f.user)
+			return err
+		}},
+		{name: "UsersWithSecondFactor", run: func(ctx context.Context) error {
+			_, err := tenant.UsersWithSecondFactor(ctx)
+			return err
+		}},
+		{name: "BeginPasskey", run: func(ctx context.Context) error {
+			return tenant.BeginPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}}, f.challenge(9, store.ChallengeRegistration))
+		}},
+		{name: "BeginPasskeyLogin", run: func(ctx context.Context) error {
+			return db.BeginPasskeyLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user}, [32]byte{8})
+		}},
+		{name: "AddPasskey", uses: "passkeys_user", run: func(ctx context.Context) error {
+			_, err := tenant.AddPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}}, store.NewPasskey{Name: "x", Challenge: f.challenge(9, store.ChallengeRegistration)})
+			if errors.Is(err, store.ErrSecondFactor) {
+				return nil // without a proof
 			}
-			return nil
+			return err
 		}},
 		{name: "SecondFactorState", run: func(ctx context.Context) error {
 			_, err := tenant.SecondFactorState(ctx, f.user.ID)

@@ -104,7 +104,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.ApplyRetention(ctx, store.Retention{Events: 10 * 24 * time.Hour, Attempts: 10 * 24 * time.Hour})
 			return err
 		}},
-		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry idempotency_expiry", run: db.DeleteExpired},
+		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry idempotency_expiry", run: db.DeleteExpired},
 		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"}, run: func(ctx context.Context) error {
 			_, err := db.Summarize(ctx)
 			return err

@@ -102,6 +102,7 @@ func sealedColumns() []sealedColumn {
 		sealedValue("end of the audit log", "audit_heads", "seal", []string{"chain"}, func(r sealedRow) secret.Binding { return auditSealBinding(r.id) }),
 		sealedValue("second factor", "second_factors", "secret", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return totpBinding(r.owner, r.id) }),
 		sealedValue("second factor to be confirmed", "second_factors", "pending", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return pendingTOTPBinding(r.owner, r.id) }),
+		sealedValue("passkey", "passkeys", "credential", []string{"account_id", "id"}, func(r sealedRow) secret.Binding { return passkeyBinding(r.owner, r.id) }),
 		sealedValue("authenticator of operator", "operators", "totp", []string{"id"}, func(r sealedRow) secret.Binding { return operatorTOTPBinding(r.id) }),
 		sealedValue("event of a provider", "provider_events", "body", []string{"account_id", "id"}, func(r sealedRow) secret.Binding { return providerEventBinding(r.owner, r.id) }),
 		withheld("withheld response", "evidence", "body", withheldBody, []string{"tenant_id", "id"},

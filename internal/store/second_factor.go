@@ -15,31 +15,49 @@ var ErrSecondFactor = errors.New("the second factor is missing or was used befor
 // pendingFactorTTL is how long the secret of an authenticator app can be confirmed.
 const pendingFactorTTL = time.Hour
 
-// SecondFactor is what the check of a code needs.
+// SecondFactor is what the check of a code or of the assertion of a passkey needs.
 type SecondFactor struct {
-	// Secret is shared with the authenticator app.
+	// Secret is shared with the authenticator app; empty without one.
 	Secret secret.Text
 	// LastStep is the time step of the last code that was accepted.
 	LastStep int64
-	// EnrolledAt tells this enrolment from an earlier or later one.
+	// EnrolledAt tells this enrolment of an authenticator app from an earlier or later one; zero without an app.
 	EnrolledAt time.Time
+	// Passkeys are the user's passkeys with their credentials, oldest first.
+	Passkeys []Passkey
 }
 
-// FactorProof is a code that was right when it was compared. What it allows uses it up in the same transaction, so that it works once on
-// all replicas together.
+// HasApp reports whether an authenticator app is a second factor of the user.
+func (f *SecondFactor) HasApp() bool { return !f.EnrolledAt.IsZero() }
+
+// FactorProof is a code, or an assertion of a passkey, that was right when it was checked. What it allows uses it up in the same
+// transaction, so that it works once on all replicas together.
 type FactorProof struct {
+	// EnrolledAt is [SecondFactor.EnrolledAt] for a code of an authenticator app.
 	EnrolledAt time.Time
 	// Step is the time step of a code of an authenticator app; 0 for a recovery code, which has the digest Recovery.
 	Step     int64
 	Recovery [32]byte
+	// Passkey is the assertion of a passkey; nil for a code.
+	Passkey *PasskeyProof
 }
 
 // SecondFactorState is what people see of a second factor.
 type SecondFactorState struct {
-	// EnrolledAt is nil without a second factor.
-	EnrolledAt *time.Time
+	// AppSince is when the authenticator app was confirmed; nil without one.
+	AppSince *time.Time
+	// Passkeys are the user's passkeys without their credentials, oldest first.
+	Passkeys []Passkey
 	// RecoveryCodes is how many recovery codes are left.
 	RecoveryCodes int
+}
+
+// EnrolledAt returns when the oldest second factor that the user has was set up; nil without one.
+func (s *SecondFactorState) EnrolledAt() *time.Time {
+	if len(s.Passkeys) > 0 && (s.AppSince == nil || s.Passkeys[0].CreatedAt.Before(*s.AppSince)) {
+		return &s.Passkeys[0].CreatedAt
+	}
+	return s.AppSince
 }
 
 func totpBinding(account, user ID) secret.Binding {
@@ -50,37 +68,49 @@ func pendingTOTPBinding(account, user ID) secret.Binding {
 	return secret.Binding{Tenant: account[:], Table: "second_factors", Column: "pending", Row: user[:]}
 }
 
+// isEnrolled is the condition that the row f of second_factors belongs to a user who has a second factor: an authenticator app that is
+// confirmed, or a passkey.
+const isEnrolled = `(f.secret is not null or exists (select 1 from passkeys p where p.account_id = f.account_id and p.user_id = f.user_id))`
+
 // SecondFactor returns the enrolled second factor of a user who has given the right password, or [ErrNotFound].
 func (db *DB) SecondFactor(ctx context.Context, user User) (SecondFactor, error) {
 	var f SecondFactor
 	var sealed []byte
-	var enrolled int64
-	err := db.reader.QueryRowContext(ctx, `select secret, last_step, enrolled_at from second_factors where account_id = $1 and user_id = $2 and secret is not null`,
+	var enrolled sql.Null[int64]
+	err := db.reader.QueryRowContext(ctx, `select f.secret, f.last_step, f.enrolled_at from second_factors f where f.account_id = $1 and f.user_id = $2 and `+isEnrolled,
 		user.Account, user.ID).Scan(&sealed, &f.LastStep, &enrolled)
 	if err != nil {
 		return SecondFactor{}, db.classify(err)
 	}
-	f.EnrolledAt = instant(enrolled)
-	f.Secret, err = db.keys.OpenText(sealed, totpBinding(user.Account, user.ID))
-	return f, err
+	if sealed != nil {
+		f.EnrolledAt = instant(enrolled.V)
+		if f.Secret, err = db.keys.OpenText(sealed, totpBinding(user.Account, user.ID)); err != nil {
+			return SecondFactor{}, err
+		}
+	}
+	f.Passkeys, err = db.passkeys(ctx, db.reader, user.Account, user.ID)
+	return f, db.classify(err)
 }
 
 // useFactor uses the proof of a user's second factor up, and returns its name for the audit log, or "" if the user has no second factor.
-// Otherwise it returns [ErrSecondFactor].
+// Otherwise it returns [ErrSecondFactor], or [ErrSignCount] for a passkey.
 func (t *tx) useFactor(ctx context.Context, account, user ID, proof *FactorProof) (name string, err error) {
-	enrolled, err := collect(ctx, t, scanValue[int64], `select enrolled_at from second_factors where account_id = $1 and user_id = $2 and secret is not null`+t.db.dialect.ForUpdate(),
-		account, user)
+	enrolled, err := collect(ctx, t, scanValue[int64], `select 1 from second_factors f where f.account_id = $1 and f.user_id = $2 and `+isEnrolled+t.db.dialect.ForUpdate(), account, user)
 	if err != nil || len(enrolled) == 0 {
 		return "", err
 	}
-	if proof == nil || micros(proof.EnrolledAt) != enrolled[0] {
+	if proof == nil {
 		return "", ErrSecondFactor
 	}
 	var used int64
-	if proof.Step > 0 {
+	switch {
+	case proof.Passkey != nil:
+		return "passkey", t.usePasskey(ctx, account, user, proof.Passkey)
+	case proof.Step > 0:
 		name = "authenticator"
-		used, err = t.Exec(ctx, `update second_factors set last_step = $3 where account_id = $1 and user_id = $2 and last_step < $3`, account, user, proof.Step)
-	} else {
+		used, err = t.Exec(ctx, `update second_factors set last_step = $3 where account_id = $1 and user_id = $2 and secret is not null and enrolled_at = $4 and last_step < $3`,
+			account, user, proof.Step, micros(proof.EnrolledAt))
+	default:
 		name = "recovery code"
 		used, err = t.Exec(ctx, `update recovery_codes set used_at = $4 where account_id = $1 and user_id = $2 and digest = $3 and used_at is null`,
 			account, user, proof.Recovery[:], micros(t.Now()))
@@ -93,7 +123,7 @@ func (t *tx) useFactor(ctx context.Context, account, user ID, proof *FactorProof
 
 // hasFactor reports whether a user of a locked account has a second factor.
 func (t *tx) hasFactor(ctx context.Context, account, user ID) (bool, error) {
-	enrolled, err := collect(ctx, t, scanValue[int64], `select enrolled_at from second_factors where account_id = $1 and user_id = $2 and secret is not null`, account, user)
+	enrolled, err := collect(ctx, t, scanValue[int64], `select 1 from second_factors f where f.account_id = $1 and f.user_id = $2 and `+isEnrolled, account, user)
 	return len(enrolled) > 0, err
 }
 
@@ -247,13 +277,10 @@ func (t *Tenant) DisableSecondFactor(ctx context.Context, by Session, proof *Fac
 	})
 }
 
-// removeSecondFactor removes the second factor of a user of a locked account, and revokes the user's tokens but one, which may be empty. It
+// removeSecondFactor removes the second factor of a user of a locked account with all passkeys, and revokes the user's tokens but one, which may be empty. It
 // does nothing if there is no second factor.
 func (t *tx) removeSecondFactor(ctx context.Context, user User, kept []byte, act string) error {
-	if err := t.replaceRecoveryCodes(ctx, user, nil); err != nil {
-		return err
-	}
-	removed, err := t.Exec(ctx, `delete from second_factors where account_id = $1 and user_id = $2`, user.Account, user.ID)
+	removed, err := t.deleteSecondFactor(ctx, user)
 	if err != nil || removed == 0 {
 		return err
 	}
@@ -261,6 +288,17 @@ func (t *tx) removeSecondFactor(ctx context.Context, user User, kept []byte, act
 		return err
 	}
 	return t.audit(userAct(act, user.Account, user.ID, user.Email))
+}
+
+// deleteSecondFactor deletes all rows of a user's second factor, and returns how many users had one or had begun to set up one: 0 or 1.
+func (t *tx) deleteSecondFactor(ctx context.Context, user User) (int64, error) {
+	if err := t.replaceRecoveryCodes(ctx, user, nil); err != nil {
+		return 0, err
+	}
+	if _, err := t.Exec(ctx, `delete from passkeys where account_id = $1 and user_id = $2`, user.Account, user.ID); err != nil {
+		return 0, err
+	}
+	return t.Exec(ctx, `delete from second_factors where account_id = $1 and user_id = $2`, user.Account, user.ID)
 }
 
 // ResetSecondFactor removes the second factor of a colleague who cannot use it any more, and ends all sessions of the colleague. It returns
@@ -300,7 +338,11 @@ func (t *Tenant) SecondFactorState(ctx context.Context, user ID) (SecondFactorSt
 		err = q.QueryRowContext(ctx, `select (select enrolled_at from second_factors f where f.account_id = u.account_id and f.user_id = u.id),
 			(select count(*) from recovery_codes r where r.account_id = u.account_id and r.user_id = u.id and r.used_at is null)
 			from users u where u.account_id = $1 and u.id = $2`, t.account, user).Scan(&enrolled, &s.RecoveryCodes)
-		s.EnrolledAt = instantOrNil(enrolled)
+		if err != nil {
+			return s, err
+		}
+		s.AppSince = instantOrNil(enrolled)
+		s.Passkeys, err = collect(ctx, q, scanPasskey, `select `+passkeyColumns+` from passkeys where account_id = $1 and user_id = $2 order by created_at, id`, t.account, user)
 		return s, err
 	})
 }
@@ -309,7 +351,7 @@ func (t *Tenant) SecondFactorState(ctx context.Context, user ID) (SecondFactorSt
 func (t *Tenant) UsersWithSecondFactor(ctx context.Context) (map[ID]bool, error) {
 	enrolled := map[ID]bool{}
 	err := t.read(func(q querier) error {
-		users, err := collect(ctx, q, scanValue[ID], `select user_id from second_factors where account_id = $1 and secret is not null`, t.account)
+		users, err := collect(ctx, q, scanValue[ID], `select f.user_id from second_factors f where f.account_id = $1 and `+isEnrolled, t.account)
 		for _, user := range users {
 			enrolled[user] = true
 		}

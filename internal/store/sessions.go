@@ -80,7 +80,7 @@ func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byt
 		return s, err
 	}, `select t.digest, t.tenant_id, t.account_id, `+sessionColumns+`, t.user_id, t.password_change_required, u.email, u.role, coalesce(t.means, ''), coalesce(t.last_used_at, t.created_at),
 			a.login_policy = 'second_factor' and coalesce(t.means, '') <> 'single_sign_on' and not exists (
-				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and f.secret is not null)
+				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and `+isEnrolled+`)
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id

@@ -21,6 +21,7 @@ package store
 //   - [DB.UnlinkUser] (sign_on.go)
 //   - [DB.SecondFactor] for a user who has given the right password, [DB.ResetSecondFactor] (second_factor.go)
 //   - [DB.BeginLogin], [DB.PendingLogin] (pending_login.go)
+//   - [DB.BeginPasskeyLogin] for a pending login, [DB.RefusePasskey] for a user who has given the right password (passkey.go)
 //
 // Tokens (account.go, sessions.go): a token is looked up before its owner is known, and the look-up creates the *Tenant.
 //

@@ -7,5 +7,6 @@ import (
 
 // SecondFactor presents the state of a second factor.
 func SecondFactor(s store.SecondFactorState) api.SecondFactor {
-	return api.SecondFactor{Enrolled: s.EnrolledAt != nil, EnrolledAt: s.EnrolledAt, RecoveryCodesLeft: s.RecoveryCodes}
+	enrolled := s.EnrolledAt()
+	return api.SecondFactor{Enrolled: enrolled != nil, EnrolledAt: enrolled, RecoveryCodesLeft: s.RecoveryCodes}
 }

@@ -121,6 +121,53 @@
     else control.removeAttribute("aria-invalid");
   });
 
+  // Passkeys (WebAuthn). The server makes the options of a call of the authenticator, and a hidden field takes the response. Show the
+  // controls where the browser has the calls.
+  if (window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
+    document.querySelectorAll("[data-passkey], [data-register]").forEach((control) => { control.hidden = false; });
+    document.querySelectorAll("[data-passkey-missing]").forEach((note) => { note.hidden = true; });
+  }
+  async function askAuthenticator(form, address, field, call) {
+    const status = form.querySelector(`[data-passkey-status]`);
+    status.textContent = "";
+    try {
+      const answer = await fetch(address, { method: "POST" });
+      if (!answer.ok) throw new Error(`the server responds with ${answer.status}`);
+      form.elements[field].value = JSON.stringify(await call(await answer.json()));
+      return true;
+    } catch (error) { // people may cancel, or have no passkey on this device
+      status.textContent = error.name === "InvalidStateError" ? status.dataset.exists : status.dataset.failed;
+      return false;
+    }
+  }
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-passkey]");
+    if (!button) return;
+    const form = button.form, code = form.querySelector("[autocomplete=one-time-code]");
+    const signed = await askAuthenticator(form, button.dataset.passkey, "assertion",
+      (options) => navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) }));
+    if (!signed) return;
+    code.required = false;
+    code.value = "";
+    if ("submit" in button.dataset) {
+      form.requestSubmit();
+      return;
+    }
+    const status = form.querySelector("[data-passkey-status]");
+    status.textContent = status.dataset.done;
+    code.disabled = button.hidden = true;
+    form.querySelector("button:not([type=button])").focus();
+  });
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.dataset.register || form.elements.registration.value) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const made = await askAuthenticator(form, form.dataset.register, "registration",
+      (options) => navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) }));
+    if (made) form.requestSubmit();
+  });
+
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.dataset.sent) {

@@ -1424,8 +1424,8 @@ class LoginRequest(TypedDict):
 
     #: E-mail address of the user.
     email: str
-    #: Code of the authenticator app, or a recovery code. Required if the user has a second factor;
-    #: otherwise it is ignored.
+    #: Code of the authenticator app, or a recovery code, which is the only one for a user who has
+    #: only passkeys. Required if the user has a second factor; otherwise it is ignored.
     otp: NotRequired[str | None]
     #: Password.
     password: str
@@ -2025,9 +2025,10 @@ class RetentionEvidence(TypedDict):
 class SecondFactor(TypedDict):
     """What a response contains."""
 
-    #: True if the user has an authenticator app, whose codes a login requires.
+    #: True if the user has an authenticator app or a passkey, so that a login needs more than the
+    #: password.
     enrolled: bool
-    #: When the authenticator app was confirmed; null without one.
+    #: When the oldest second factor that the user has was set up; null without one.
     enrolled_at: str | None
     #: How many unused recovery codes are left.
     recovery_codes_left: int

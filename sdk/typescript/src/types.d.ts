@@ -1377,8 +1377,8 @@ export interface LoginRequest {
   /** E-mail address of the user. */
   email: string;
   /**
-   * Code of the authenticator app, or a recovery code. Required if the user has a second factor; otherwise it is
-   * ignored.
+   * Code of the authenticator app, or a recovery code, which is the only one for a user who has only passkeys.
+   * Required if the user has a second factor; otherwise it is ignored.
    */
   otp?: string | null;
   /** Password. */
@@ -1934,9 +1934,9 @@ export interface RetentionEvidence {
 }
 
 export interface SecondFactor {
-  /** True if the user has an authenticator app, whose codes a login requires. */
+  /** True if the user has an authenticator app or a passkey, so that a login needs more than the password. */
   enrolled: boolean;
-  /** When the authenticator app was confirmed; null without one. */
+  /** When the oldest second factor that the user has was set up; null without one. */
   enrolled_at: string | null;
   /** How many unused recovery codes are left. */
   recovery_codes_left: number;
