@@ -147,7 +147,7 @@ func TestPagesLoadNothingForeign(t *testing.T) {
 // Every link leads to a page, to a heading on it, to the API document, or to a known external site.
 func TestLinksResolve(t *testing.T) {
 	site := newSite(t)
-	anchors := map[string]bool{"/openapi.json": true}
+	anchors := map[string]bool{"/openapi.json": true, "/collection.json": true}
 	links := map[string][]string{}
 	for _, path := range paths {
 		anchors[path] = true

@@ -157,7 +157,7 @@ func checkResponse(t testing.TB, a response) {
 		t.Errorf("%.200s: the body is not a JSON object: %v in %.400s", name, err, a.text)
 		return
 	}
-	switch _, document := members["openapi"]; {
+	switch document := members["info"] != nil; { // the API document, or the collection
 	case a.status >= 400:
 		checkRefusal(t, a)
 	case document:

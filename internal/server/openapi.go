@@ -20,6 +20,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/document"
 	"quittance/internal/tabular"
+	"quittance/sdk/samples"
 )
 
 // OpenAPI returns the API document of a version of the service without starting one, for programs that generate code from it.
@@ -28,6 +29,10 @@ func OpenAPI(version string) ([]byte, error) { return openAPIDocument(routes(), 
 // openAPIDocument generates the OpenAPI 3.1 document from the route table and the types of package api.
 func openAPIDocument(routes []route, version string) ([]byte, error) {
 	components := newSchemas(routes)
+	all, err := samples.All()
+	if err != nil {
+		return nil, err
+	}
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "Quittance", Version: version,
@@ -52,10 +57,17 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 		if !routes[n].hidden {
 			operation := routes[n].document(components)
 			operation.Extensions["x-order"] = n + 1 // the document itself has its operations in the order of their paths
+			if sample, ok := all[routes[n].name]; ok {
+				routes[n].addSample(operation, sample)
+			}
 			doc.AddOperation(operation)
 		}
 	}
-	doc.Webhooks = documentWebhooks(components)
+	events, err := exampleEvents(all["listEvents"].Response)
+	if err != nil {
+		return nil, err
+	}
+	doc.Webhooks = documentWebhooks(components, events)
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("API document: %w", err)
@@ -109,10 +121,27 @@ func (rt *route) document(components schemas) *huma.Operation {
 	return operation
 }
 
+// addSample adds the programs of a sample to an operation, and its body as the example of the request.
+func (rt *route) addSample(operation *huma.Operation, sample samples.Sample) {
+	call := samples.Call{Method: rt.method, Path: rt.path, Public: rt.needs == access.Public, Login: len(operation.Extensions["x-scopes"].([]access.Scope)) == 0}
+	if rt.sendsFile() {
+		mediaType, _, _ := strings.Cut(rt.fileMediaType(), ",")
+		call.Output = map[string]string{xmlType: "document.xml", pdfType: "document.pdf", "text/csv": "export.csv"}[mediaType]
+		call.Output = cmp.Or(call.Output, "attachment")
+	}
+	operation.Extensions["x-codeSamples"] = sample.Programs(call)
+	if sample.Body != "" {
+		operation.RequestBody.Content["application/json"].Example = json.RawMessage(sample.Example())
+	}
+	if sample.Response != nil {
+		operation.Responses[strconv.Itoa(rt.status)].Content["application/json"].Example = sample.Response
+	}
+}
+
 // callers returns who may call the operation, as extensions of the API document: the roles of users and the scopes of API keys.
 func (rt *route) callers() map[string]any {
 	if rt.needs == access.Public {
-		return map[string]any{}
+		return map[string]any{"x-scopes": []access.Scope{}}
 	}
 	roles, scopes := []access.Role{}, []access.Scope{}
 	for _, role := range access.Roles {

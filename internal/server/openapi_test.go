@@ -116,6 +116,22 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o documented
 		t.Errorf("%s: body %+v", route.Name, o.Body)
 	}
 	d.checkResponses(t, route, o)
+	if body := o.Body; body != nil && !route.FileBody {
+		d.checkExample(t, route.Name+" request", body.Content["application/json"])
+	}
+	if !route.File && !o.Deprecated {
+		d.checkExample(t, route.Name+" response", o.Responses[strconv.Itoa(route.Status)].Content["application/json"])
+	}
+}
+
+// checkExample checks that there is an example and that it conforms to its schema.
+func (d *document) checkExample(t *testing.T, at string, c content) {
+	t.Helper()
+	if len(c.Example) == 0 {
+		t.Errorf("%s has no example", at)
+	} else if faults := d.faults(at, c.Schema, c.Example, true); len(faults) > 0 {
+		t.Errorf("%s: the example does not conform to its schema: %v", at, faults)
+	}
 }
 
 // TestDocumentedWebhooks checks that every event kind is documented with its header fields, and that recorded events
@@ -131,6 +147,9 @@ func TestDocumentedWebhooks(t *testing.T) {
 			if o.ID == "" || o.Description == "" || o.Security == nil || len(o.Security) > 0 || o.Body == nil || !o.Body.Required || o.Responses["2XX"].Description == "" {
 				t.Errorf("%s is not described completely: %+v", kind, o)
 				continue
+			}
+			if kind != api.EventIncomingRevised { // nothing in the sandbox revises a document
+				d.checkExample(t, string(kind), o.Body.Content["application/json"])
 			}
 			required := map[string]bool{}
 			for _, p := range o.Parameters {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -18,20 +20,24 @@ var eventTexts = map[api.EventKind]string{ //nolint:gochecknoglobals // a consta
 	api.EventIncomingRevised:   "The provider supplied a changed revision of a retained purchase document.",
 }
 
-// documentWebhooks describes the callbacks that customers receive, one for each event kind.
-func documentWebhooks(components schemas) map[string]*huma.PathItem {
+// documentWebhooks describes the callbacks that customers receive, one for each event kind, with examples of some events.
+func documentWebhooks(components schemas, events map[api.EventKind]json.RawMessage) map[string]*huma.PathItem {
 	items := make(map[string]*huma.PathItem, len(api.EventKinds))
 	for _, kind := range api.EventKinds {
 		payload := reflect.TypeFor[api.Event[api.SubmissionPayload]]()
 		if kind == api.EventIncomingReceived || kind == api.EventIncomingRevised {
 			payload = reflect.TypeFor[api.Event[api.IncomingPayload]]()
 		}
+		body := jsonContent(components.response(payload))
+		if example, ok := events[kind]; ok {
+			body["application/json"].Example = example
+		}
 		items[string(kind)] = &huma.PathItem{Post: &huma.Operation{
 			OperationID: callbackName(kind), Tags: []string{"Webhooks"}, Summary: string(kind),
 			Description: eventTexts[kind] + " " + callbackText,
 			Security:    []map[string][]string{}, // the signature authenticates the sender
 			Parameters:  deliveryHeaders(kind),
-			RequestBody: &huma.RequestBody{Required: true, Content: jsonContent(components.response(payload))},
+			RequestBody: &huma.RequestBody{Required: true, Content: body},
 			Responses: map[string]*huma.Response{
 				"2XX": {Description: "Received. It proves nothing about network exchange, authority reporting or receiver acceptance."},
 				"401": {Description: "The signature does not match. The delivery ends as failed."},
@@ -45,6 +51,27 @@ func documentWebhooks(components schemas) map[string]*huma.PathItem {
 
 const callbackText = "Check the signature and the timestamp, answer with a 2xx status at once, and process the event afterwards. " +
 	"Deliveries can be repeated: drop those whose X-Webhook-Delivery you have seen."
+
+// exampleEvents returns the first event of each kind in a response to listEvents.
+func exampleEvents(response json.RawMessage) (map[api.EventKind]json.RawMessage, error) {
+	var feed struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(response, &feed); err != nil {
+		return nil, fmt.Errorf("API document: events: %w", err)
+	}
+	events := map[api.EventKind]json.RawMessage{}
+	for _, text := range feed.Data {
+		var event struct {
+			Event api.EventKind `json:"event"`
+		}
+		if err := json.Unmarshal(text, &event); err != nil {
+			return nil, fmt.Errorf("API document: event: %w", err)
+		}
+		events[event.Event] = text
+	}
+	return events, nil
+}
 
 // callbackName is the name of an event's handler in generated code: onEinvoiceStatusChanged.
 func callbackName(kind api.EventKind) string {

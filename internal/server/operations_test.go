@@ -81,6 +81,7 @@ var coreOperations = []operation{
 	{route: "POST /api/v1/client/invoices/{invoice_id}/submit-provider", ids: anInvoice, rows: submitRows},
 	{route: "POST /api/v1/webhooks/subscriptions", rows: subscribeRows,
 		body: func(*testing.T, *company) string { return `{"url":"https://hooks.example.com/in"}` }},
+	{route: "GET /collection.json", rows: []row{{name: "the collection", status: http.StatusOK}}},
 	{route: "GET /openapi.json", rows: []row{{name: "the document", status: http.StatusOK}}},
 	{route: "GET /healthz", rows: []row{{name: "alive", status: http.StatusOK}}},
 	{route: "GET /readyz", rows: []row{{name: "ready", status: http.StatusOK}}},

@@ -17,7 +17,7 @@ func (s *Server) isDocsPath(path string) bool {
 
 // isAPIPath reports whether a path belongs to the API. The console never gets requests for such paths.
 func isAPIPath(path string) bool {
-	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
+	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/collection.json" || path == "/healthz" || path == "/readyz"
 }
 
 // Console serves the pages for people.

@@ -88,6 +88,7 @@ func routes() []route {
 	submit := withoutBody((*call).submit)
 	return append(slices.Concat(authRoutes(), sessionRoutes(), secondFactorRoutes(), apiKeyRoutes(), userRoutes(), invoiceRoutes(submit), recipientRoutes(), creditNoteRoutes(), incomingRoutes(), bookRoutes(), webhookRoutes(), auditRoutes()), []route{
 		{method: http.MethodGet, path: "/openapi.json", needs: access.Public, hidden: true, operation: withoutBody((*call).serveOpenAPI), status: 200},
+		{method: http.MethodGet, path: "/collection.json", needs: access.Public, hidden: true, operation: withoutBody((*call).serveCollection), status: 200},
 		{method: http.MethodGet, path: "/healthz", needs: access.Public, hidden: true, operation: withoutBody((*call).health), status: 200},
 		{method: http.MethodGet, path: "/readyz", needs: access.Public, hidden: true, operation: withoutBody((*call).ready), status: 200},
 	}...)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/sdk/samples"
 )
 
 // document is the API document.
@@ -43,6 +45,7 @@ type documentedOperation struct {
 	Security    []map[string][]string `json:"security"`
 	Order       int                   `json:"x-order"`
 	Roles       []string              `json:"x-roles"`
+	Samples     []samples.Program     `json:"x-codeSamples"`
 	Scopes      []string              `json:"x-scopes"`
 	Parameters  []struct {
 		Name        string  `json:"name"`
@@ -64,6 +67,7 @@ type documentedOperation struct {
 
 type content struct {
 	Schema   *schema                      `json:"schema"`
+	Example  jsontext.Value               `json:"example"`
 	Examples map[string]map[string]string `json:"examples"` // of an error: references to examples by code
 }
 

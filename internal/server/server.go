@@ -9,6 +9,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -107,7 +108,9 @@ type Server struct {
 	router *router.Router[route]
 	// openapi returns the API document, which is generated at the first call.
 	openapi func() ([]byte, error)
-	calls   *account.CallLimiter
+	// collection returns the collection for API clients, which is generated at the first call.
+	collection func() ([]byte, error)
+	calls      *account.CallLimiter
 	// admission bounds requests.
 	admission *admission
 	pace      pace
@@ -125,5 +128,8 @@ func New(config Config) *Server {
 	bounds := connectionLimits(&s.Config)
 	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
 	s.openapi = sync.OnceValues(func() ([]byte, error) { return openAPIDocument(table, config.Version) })
+	s.collection = sync.OnceValues(func() ([]byte, error) {
+		return apiCollection(table, config.Version, cmp.Or(string(config.PublicURL), "http://127.0.0.1:8080"))
+	})
 	return s
 }

@@ -92,9 +92,11 @@ type sandbox struct {
 	Email       string `json:"email"`
 	Password    string `json:"password"`
 	ReceiverURL string `json:"receiver_url"`
+	AccountID   string `json:"account_id"`
+	DataDir     string `json:"data_dir"`
 
-	key   string
-	ready string // the ready file
+	binary, key string
+	ready       string // the ready file
 }
 
 // startSandbox starts the binary's sandbox, which ends with the test, and makes an API key.
@@ -104,7 +106,7 @@ func startSandbox(t *testing.T) *sandbox {
 	command := exec.Command(binary, "sandbox", "run", "--listen", "127.0.0.1:0", "--provider-listen", "127.0.0.1:0", "--chaos", "off", "--login-rate", "0", "--rate-limit", "0",
 		"--poll-first", "100ms", "--poll-max", "1s", "--data", t.TempDir(), "--ready-file", ready)
 	ended, log := startProcess(t, command)
-	s := &sandbox{ready: ready}
+	s := &sandbox{binary: binary, ready: ready}
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		text, err := os.ReadFile(ready)
 		if err == nil {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
-from ._core import Core, options
+from ._core import Call, Core, options
+from ._pages import parameters
 from ._resources import (
     Accounts,
     CreditNotes,
@@ -18,6 +21,7 @@ from ._resources import (
     Webhooks,
 )
 from ._transport import HTTPTransport, Transport
+from .errors import ConfigurationError
 from .types import CatalogueItem, Customer
 
 
@@ -89,6 +93,37 @@ class Client:
         self.items = Items(core, "items", CatalogueItem)
         self.account = Accounts(core)
 
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, object] | bytes | None = None,
+        content_type: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Call an operation that has no method here, and return its response: data, pagination.
+
+        path begins with /api/. body is JSON, or with content_type the bytes of a file. GET and
+        DELETE are repeated when they fail; other calls only with an idempotency_key, which the
+        operation must have according to the API reference. A number with a fraction is a Decimal.
+        """
+        call = Call(method, _checked(path), parameters(query or {}), key=idempotency_key)
+        call.repeatable, call.without_key = method in ("GET", "DELETE"), True
+        if isinstance(body, bytes):
+            if content_type is None:
+                raise ConfigurationError("a file needs a content_type")
+            call.file = (body, content_type)
+        else:
+            call.body = body
+        return self._core.envelope(call)
+
+    def download(self, path: str, *, query: Mapping[str, object] | None = None) -> bytes:
+        """Return the file of an operation that has no method here. path begins with /api/."""
+        call = Call("GET", _checked(path), parameters(query or {}), repeatable=True)
+        return self._core.file(call)
+
     def close(self) -> None:
         """Close the idle connections. A later call opens new ones."""
         transport = self._core.options.transport
@@ -113,3 +148,10 @@ class Client:
         given = self._core.options
         who = "api_key=[redacted]" if given.key else f"email={given.email!r}, password=[redacted]"
         return f"Client({given.base!r}, {who})"
+
+
+def _checked(path: str) -> str:
+    """Return the path of a call. One without a slash at its start would be a part of the host."""
+    if not path.startswith("/api/") or not re.fullmatch(r"[!\"$->@-~]+", path):
+        raise ConfigurationError("a path begins with /api/ and has no query")
+    return path

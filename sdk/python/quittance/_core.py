@@ -88,6 +88,10 @@ class Call:
     repeatable: bool = False
     #: The key of the caller; None for a random one, which is not used if repeatable is true.
     key: str | None = None
+    #: True for a call that has no key unless the caller gives one.
+    without_key: bool = False
+    #: Content of a body that is no JSON, with its media type.
+    file: tuple[bytes, str] | None = None
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -177,6 +181,17 @@ class Core:
         data, position = self._envelope(call, list[kind])  # type: ignore[valid-type]
         return data, position
 
+    def envelope(self, call: Call) -> dict[str, Any]:
+        """Make a call and return its whole response."""
+        response = self._send(call)
+        try:
+            envelope = _json.decode(response.body)
+            if not isinstance(envelope, dict) or "data" not in envelope:
+                raise ValueError("no data")
+            return envelope
+        except ValueError as error:
+            raise self._unreadable(call, response, "it is not JSON, or has no data") from error
+
     def file(self, call: Call) -> bytes:
         """Make a call that returns a file."""
         return self._send(call).body
@@ -218,7 +233,9 @@ class Core:
                 body = _json.encode(call.body)
             except (TypeError, ValueError, RecursionError) as error:
                 raise ConfigurationError(f"{call}: the body cannot be sent: {error}") from error
-        if not call.repeatable:
+        elif call.file is not None:
+            body, headers["Content-Type"] = call.file
+        if not call.repeatable and not (call.without_key and call.key is None):
             key = secrets.token_hex(16) if call.key is None else call.key
             if len(key) > 255 or not _VISIBLE.fullmatch(key):
                 raise ConfigurationError(

@@ -16,6 +16,58 @@ LOGIN = data({"token": "canary-token"})
 OK = data({"id": "i"})
 
 
+class Requests(unittest.TestCase):
+    """Operations that have no method."""
+
+    def test_the_response_is_returned(self) -> None:
+        made, script, _ = client(answer(200, {"data": [1], "pagination": {"total": 1}}))
+        got = made.request("GET", "/api/v1/client/users", query={"per_page": 1, "active": True})
+        self.assertEqual(got, {"data": [1], "pagination": {"total": 1}})
+        self.assertEqual(
+            script.requests[0].url,
+            "https://quittance.example.com/api/v1/client/users?per_page=1&active=true",
+        )
+
+    def test_files(self) -> None:
+        made, script, _ = client(data({}))
+        made.request("POST", "/api/v1/x", body=b"a,b", content_type="text/csv")
+        self.assertEqual(script.requests[0].headers["Content-Type"], "text/csv")
+        self.assertEqual(script.requests[0].body, b"a,b")
+        self.assertEqual(made.download("/api/v1/x"), b'{"data": {}}')
+        with self.assertRaises(ConfigurationError):
+            made.request("POST", "/api/v1/x", body=b"a,b")
+
+    def test_only_what_is_safe_is_repeated(self) -> None:
+        for method, key, attempts in (
+            ("GET", None, 4),
+            ("DELETE", None, 4),
+            ("POST", None, 1),
+            ("POST", "k", 4),
+        ):
+            made, script, _ = client(ConnectionResetError())
+            with self.subTest(method=method, key=key):
+                with self.assertRaises(quittance.TransportError):
+                    made.request(method, "/api/v1/x", body={"a": 1}, idempotency_key=key)
+                keys = [request.headers.get("Idempotency-Key") for request in script.requests]
+                self.assertEqual(keys, [key] * attempts)
+
+    def test_a_path_stays_on_the_host(self) -> None:
+        for path in ("", "@example.com/api/", "//example.com/api/", "/api/v1?x", "/api/ x", "/x"):
+            made, script, _ = client(data({}))
+            with self.subTest(path=path):
+                with self.assertRaises(ConfigurationError):
+                    made.request("GET", path)
+                with self.assertRaises(ConfigurationError):
+                    made.download(path)
+                self.assertEqual(script.requests, [])
+
+    def test_a_response_without_data(self) -> None:
+        for body in ([], {"x": 1}):
+            made, _, _ = client(answer(200, body))
+            with self.assertRaises(quittance.UnreadableResponseError):
+                made.request("GET", "/api/v1/x")
+
+
 class Waits(unittest.TestCase):
     """How long a call waits before it is repeated. The conformance suite shows when it is."""
 

@@ -51,6 +51,16 @@ export class Quittance {
     this.account = new resources.AccountResource(send);
   }
 
+  async request(method, path, { query, body, contentType, idempotencyKey, ...options } = {}) {
+    const repeatable = method === "GET" || method === "DELETE";
+    const call = { method, path: checkedPath(path), query, body, contentType, repeatable, withoutKey: idempotencyKey === undefined };
+    return this.#send(call, { ...options, idempotencyKey });
+  }
+
+  async download(path, { query, ...options } = {}) {
+    return this.#send({ method: "GET", path: checkedPath(path), query, file: true, repeatable: true }, options);
+  }
+
   async logout() {
     const session = this.#session;
     if (session === undefined) {
@@ -137,6 +147,14 @@ function checkedBase(text) {
     throw new ConfigurationError("baseUrl must be http or https with a host and without user info, query and fragment");
   }
   return url.href.replace(/\/+$/, "");
+}
+
+/** Returns the path of a call. One without a slash at its beginning would become a part of the host. */
+function checkedPath(path) {
+  if (typeof path !== "string" || !path.startsWith("/api/") || /[?#\s]/.test(path)) {
+    throw new ConfigurationError("a path begins with /api/ and has no query");
+  }
+  return path;
 }
 
 function isUnauthenticated(error) {

@@ -97,6 +97,16 @@ export interface ChangeOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
+/** Options of {@link Quittance.request}. */
+export interface RequestOptions extends ChangeOptions {
+  /** The query parameters. */
+  query?: Record<string, unknown>;
+  /** The body, which is sent as JSON; with a contentType the content of a file. */
+  body?: unknown;
+  /** The media type of a file, such as text/csv. */
+  contentType?: string;
+}
+
 /** Options of a call that takes a document format. */
 export interface DocumentOptions extends CallOptions {
   /** The document format, pint-ae or bis3; that of the company's connection by default. */
@@ -393,6 +403,13 @@ export class Quittance {
   readonly account: AccountResource;
   /** Revokes the token of the login, if there is one. The next call logs in again. An API key is not revoked. */
   logout(): Promise<void>;
+  /**
+   * Calls an operation that has no method here, and returns its response. The path begins with /api/ and has no query. GET and DELETE are
+   * repeated when they fail; other calls only with an idempotencyKey, which the operation must have according to the API reference.
+   */
+  request(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: RequestOptions): Promise<{ data: any; pagination?: any }>;
+  /** Returns the file of an operation that has no method here. */
+  download(path: string, options?: CallOptions & { query?: Record<string, unknown> }): Promise<Uint8Array>;
 }
 
 /**

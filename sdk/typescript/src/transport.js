@@ -1,7 +1,7 @@
 /**
  * Calls: a call has its effect at most once, whatever fails. Only calls whose repetition the service recognises are sent twice: reads,
- * deletions, logins, submissions, and changes with an idempotency key. A call is {method, path, query, body, file, repeatable,
- * withoutKey, session, operation}; key and bytes are the same in every attempt.
+ * deletions, logins, submissions, and changes with an idempotency key. A call is {method, path, query, body, contentType,
+ * file, repeatable, withoutKey, session, operation}; key and bytes are the same in every attempt.
  */
 
 import { APIError, apiError, ConfigurationError, RequestTimeoutError, TransportError, UnreadableResponseError } from "./errors.js";
@@ -69,7 +69,7 @@ export class Transport {
   #headers(call, token) {
     const headers = { Accept: call.file ? "*/*" : "application/json" };
     if (call.bytes !== undefined) {
-      headers["Content-Type"] = "application/json";
+      headers["Content-Type"] = call.contentType ?? "application/json";
     }
     if (!isPage) {
       headers["User-Agent"] = this.userAgent;
@@ -88,7 +88,7 @@ export class Transport {
 export async function prepare(call, { idempotencyKey, signal, timeoutMs } = {}) {
   const prepared = { ...call, signal, timeoutMs };
   if (call.body !== undefined) {
-    prepared.bytes = stringify(call.body);
+    prepared.bytes = call.contentType === undefined ? stringify(call.body) : call.body;
   }
   if (call.repeatable || call.withoutKey) {
     return prepared;

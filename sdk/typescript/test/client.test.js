@@ -138,6 +138,29 @@ test("customers, items and the account", async () => {
   assert.equal((await quittance.invoices.delete(id)).deleted, true);
 });
 
+test("operations without a method", async () => {
+  const { data: users } = await quittance.request("GET", "/api/v1/client/users", { query: { per_page: 1 } });
+  assert.equal(users.length, 1);
+  const csv = new TextDecoder().decode(await quittance.download("/api/v1/client/invoices/export", { query: { format: "csv" } }));
+  assert.match(csv, /invoice_number/);
+  const number = draft().invoice_number;
+  const file = `invoice_number,recipient_name,currency,issue_date,total_amount,name,quantity,net_unit_price\n${number},Palm,AED,2026-03-01,105.00,Work,1,100.00\n`;
+  const { data: imported } = await quittance.request("POST", "/api/v1/client/invoices/import", { body: file, contentType: "text/csv", idempotencyKey: `import-${number}` });
+  assert.equal(imported.invoices[0].invoice_number, number);
+  const requests = [];
+  const fetch = async (url, { method, headers }) => { requests.push([url, method, headers["Idempotency-Key"]]); throw new Error("no connection"); };
+  const offline = new sdk.Quittance({ baseUrl: "http://127.0.0.1:1", apiKey: "qk_x", maxRetries: 1, fetch });
+  for (const [method, options, attempts] of [["GET", {}, 2], ["DELETE", {}, 2], ["POST", {}, 1], ["POST", { idempotencyKey: "k" }, 2]]) {
+    requests.length = 0;
+    await assert.rejects(offline.request(method, "/api/v1/client/users", options), sdk.TransportError);
+    assert.deepEqual(requests, Array(attempts).fill(["http://127.0.0.1:1/api/v1/client/users", method, options.idempotencyKey]));
+  }
+  for (const path of ["", "@example.com/api/", "//example.com/api/", "/api/v1?x=1", "/openapi.json", undefined]) {
+    await assert.rejects(offline.request("GET", path), sdk.ConfigurationError);
+    await assert.rejects(offline.download(path), sdk.ConfigurationError);
+  }
+});
+
 test("errors have what programs and support need", async () => {
   const faults = await quittance.invoices.create({ ...draft(), issue_date: "soon" }).catch((error) => error);
   assert.ok(faults instanceof sdk.ValidationError && faults instanceof sdk.QuittanceError);
