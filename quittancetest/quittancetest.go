@@ -130,8 +130,12 @@ func Start(t testing.TB, options ...Option) *Server {
 	ready, ended := make(chan sandbox.Info, 1), make(chan error, 1)
 	go func() {
 		ended <- started.Run(ctx, func(info sandbox.Info) error {
-			ready <- info
-			return nil
+			key, err := started.APIKey(ctx)
+			if err == nil {
+				info.APIKey = key.Reveal()
+				ready <- info
+			}
+			return err
 		})
 	}()
 	s.stop = func() {

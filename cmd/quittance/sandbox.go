@@ -84,10 +84,13 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	forget := func() error { return nil }
 	ctx, stop := context.WithCancel(env.ctx)
 	var following sync.WaitGroup
-	err = running.Run(env.ctx, func(info sandbox.Info) (err error) {
-		if forget, err = c.keepProfile(env, running, info); err != nil {
+	err = running.Run(env.ctx, func(info sandbox.Info) error {
+		key, err := running.APIKey(env.ctx)
+		if err != nil {
 			return err
 		}
+		info.APIKey = key.Reveal()
+		forget = c.keepProfile(env, info)
 		if c.ReadyFile != "" {
 			if err := sandbox.WriteReadyFile(c.ReadyFile, info); err != nil {
 				return err
@@ -105,7 +108,7 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 
 // keepProfile writes the profile for the commands of developers, and returns what removes it at the end. Without a place for it, a sandbox
 // works all the same.
-func (c sandboxRunCmd) keepProfile(env environment, running *sandbox.Sandbox, info sandbox.Info) (forget func() error, err error) {
+func (c sandboxRunCmd) keepProfile(env environment, info sandbox.Info) (forget func() error) {
 	forget = func() error { return nil }
 	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID, Company: info.Company, Credential: secret.New(info.APIKey),
 		Simulated: &remote.Simulated{ProviderURL: info.ProviderURL, Credential: secret.New(info.ProviderCredential), ReceiverURL: info.ReceiverURL}})
@@ -114,7 +117,7 @@ func (c sandboxRunCmd) keepProfile(env environment, running *sandbox.Sandbox, in
 	} else if c.Data == "" {
 		forget = remove // the company is removed at the end too
 	}
-	return forget, nil
+	return forget
 }
 
 // invokedAs returns how the user can run this program again: as it was called, or by go run, which removes the program at its end.

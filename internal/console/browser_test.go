@@ -419,7 +419,7 @@ func (b *browser) wantArabic(where string) {
 	b.t.Helper()
 	var english []string
 	b.do(chromedp.Evaluate(`(() => {
-  const names = /\b(Quittance|Webhooks?|Peppol|BIS|PINT|UBL|XML|PDF|CSV|XLSX|API|[Hh][Tt]{2}[Pp][Ss]?|JSON|UTC|TIN|TRN|IBAN|SHA-?256|HMAC|TLS|DNS|URL|English|Microsoft|Excel|UUID|Command|Ctrl|curl|Bearer|whsec|GTIN|AED|USD|EUR|ERP)\b/g;
+  const names = /\b(Quittance|Webhooks?|Peppol|BIS|PINT|UBL|XML|PDF|CSV|XLSX|API|[Hh][Tt]{2}[Pp][Ss]?|JSON|UTC|TIN|TRN|IBAN|SHA-?256|HMAC|TLS|DNS|URL|English|Microsoft|Excel|UUID|Command|Ctrl|curl|localhost|Bearer|whsec|GTIN|AED|USD|EUR|ERP)\b/g;
   const found = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const at = walk.currentNode, parent = at.parentElement;

@@ -54,7 +54,8 @@ type page struct {
 	Environment string
 	LoggedIn    bool
 	Sections    []sectionGroup
-	// Languages is empty: these pages are in English. Path is for the choice of a language.
+	// Role is empty, because operators have none. Languages is empty: these pages are in English. Path is for the choice of a language.
+	Role      string
 	Languages []string
 	Path      string
 }

@@ -12,16 +12,6 @@ import (
 	"quittance/internal/store"
 )
 
-// announceKey adds the API key to [Sandbox.Info].
-func (s *Sandbox) announceKey(ctx context.Context) error {
-	key, err := s.APIKey(ctx)
-	if err != nil {
-		return err
-	}
-	s.Info.APIKey = key.Reveal()
-	return nil
-}
-
 // APIKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once and kept in the data
 // directory, and made again if it was revoked or the company was reset.
 func (s *Sandbox) APIKey(ctx context.Context) (secret.Text, error) {

@@ -72,7 +72,7 @@ type Info struct {
 	ReceiverCA         string `json:"receiver_ca"`
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`
-	// APIKey is [Sandbox.APIKey].
+	// APIKey is that of [Sandbox.APIKey]; empty until the caller of [Sandbox.Run] asks for one.
 	APIKey string `json:"api_key"`
 	Email  string `json:"email"`
 	// Password is set by the first start only, and so is LoginURL, which logs in to the console once.
@@ -357,9 +357,6 @@ func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 			err = response.Body.Close()
 			if err == nil && response.StatusCode == http.StatusOK {
 				if err := s.makeSeed(ctx); err != nil {
-					return err
-				}
-				if err := s.announceKey(ctx); err != nil {
 					return err
 				}
 				return ready(s.Info)

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"strings"
 
 	"quittance/internal/store"
 )
@@ -23,6 +24,15 @@ func (d IssueDates) bounds(s *statement, column string) (conditions []string) {
 		conditions = append(conditions, column+` <= `+s.value(d.IssuedTo))
 	}
 	return conditions
+}
+
+// and returns the bounds of a column as the end of a condition, "" without a bound.
+func (d IssueDates) and(s *statement, column string) string {
+	var end strings.Builder
+	for _, bound := range d.bounds(s, column) {
+		end.WriteString(` and ` + bound)
+	}
+	return end.String()
 }
 
 // searched is what a search has found.

@@ -79,7 +79,7 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 // search finds the credit notes of some issue dates, and returns a range of them. The candidates are at most depth and one more.
 func (f CreditNoteFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
-	candidates := `select id from credit_notes where ` + strings.Join(append(f.IssueDates.bounds(&s, `issue_date`), `tenant_id = $1`), ` and `) +
+	candidates := `select id from credit_notes where tenant_id = $1` + f.IssueDates.and(&s, `issue_date`) +
 		` order by issue_date desc, id desc limit ` + s.value(depth+1)
 	matched := `select id, position from credit_notes where tenant_id = $1 and id ` + r.InSubquery(examinedIDs) + ` and ` + f.conditions(&s, depth)
 	return s.search(ctx, r, candidates, matched, ` order by position desc`, offset, limit)

@@ -84,8 +84,8 @@ func (f IncomingFilter) candidates(s *statement) string {
 	case !f.UpdatedSince.IsZero():
 		return `select id from incoming where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + ` order by updated_at desc, id desc`
 	case f.IssueDates.narrow(): // an e-invoice is examined once for each of its revisions with such a date
-		return `select incoming_id as id from revisions where issue_date is not null and ` +
-			strings.Join(append(f.IssueDates.bounds(s, `issue_date`), `tenant_id = $1`), ` and `) + ` order by issue_date desc, incoming_id desc`
+		return `select incoming_id as id from revisions where tenant_id = $1 and issue_date is not null` + f.IssueDates.and(s, `issue_date`) +
+			` order by issue_date desc, incoming_id desc`
 	}
 	return `select id from incoming where tenant_id = $1 order by position desc`
 }

@@ -111,7 +111,7 @@ func (f *InvoiceFilter) withStateValue(s *statement, depth string) string {
 
 // issued returns a query for the invoices of the issue dates in the filter, in the order of the list if it is sorted by issue date.
 func (f *InvoiceFilter) issued(s *statement, depth string) string {
-	query := `select invoice_id as id from invoice_summaries where ` + strings.Join(append(f.IssueDates.bounds(s, `issue_date`), `tenant_id = $1`), ` and `)
+	query := `select invoice_id as id from invoice_summaries where tenant_id = $1` + f.IssueDates.and(s, `issue_date`)
 	if f.Order == OrderIssueDate && f.Ascending {
 		return query + ` order by issue_date, invoice_id limit ` + depth
 	}
@@ -128,9 +128,7 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 	if f.ExternalID != nil {
 		add(`s.external_id = ` + s.value(*f.ExternalID))
 	}
-	for _, bound := range f.IssueDates.bounds(s, `s.issue_date`) {
-		add(bound)
-	}
+	where.WriteString(f.IssueDates.and(s, `s.issue_date`))
 	if f.UpdatedSince != nil {
 		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + `)`)
 	}
