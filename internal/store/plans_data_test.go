@@ -62,6 +62,9 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 	return rows
 }
 
+// planRecovery is the digest of a recovery code of the fixture's user.
+var planRecovery = [32]byte{7}
+
 // planRows are rows of the fixture's company.
 type planRows struct {
 	invoice, submission, subscription, delivery, event, incoming store.ID
@@ -85,10 +88,12 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	ctx := t.Context()
 	_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
 	must(t, err)
-	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
+	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(2*time.Hour)))
 	by := store.Session{User: f.user.ID, Digest: [32]byte{1}}
-	must(t, f.addPasskey(t, by, 1, nil))
+	must(t, f.addPasskey(t, by, 1, nil, planRecovery))
+	f.Clock.Advance(2 * time.Hour) // the challenge has not expired when the plans are examined
 	must(t, f.tenant.BeginPasskey(ctx, by, f.challenge(2, store.ChallengeConfirmation)))
+	f.Clock.Advance(-2 * time.Hour)
 	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
 	})

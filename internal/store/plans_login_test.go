@@ -13,7 +13,7 @@ import (
 func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operation {
 	return []operation{
 		{name: "CreateToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
-			_, err := db.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{2}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := db.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{2}, ExpiresAt: f.Clock.Now().Add(time.Hour), Proof: &store.FactorProof{Recovery: planRecovery}})
 			return err
 		}},
 		{name: "CreateSignOnToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {

@@ -156,7 +156,7 @@ func (o *operation) check(t *testing.T, explain explainer, statements []tracedSt
 var oneRow = []string{"tenants_current", "connections_active"}
 
 // fewPerCompany are tables of which a company has few rows.
-var fewPerCompany = []string{"subscriptions", "api_keys"}
+var fewPerCompany = []string{"subscriptions", "api_keys", "second_factors"}
 
 // fault returns what is wrong with an access, or "".
 func (o *operation) fault(a tableAccess) string {
