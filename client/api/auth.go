@@ -85,7 +85,7 @@ type Caller struct {
 	Email    *string  `json:"email" doc:"E-mail address of the user; null for an API key." example:"ann@example.com"`
 	Role     *Role    `json:"role" enum:"owner,accountant,developer,viewer" doc:"Role of the user; null for an API key." example:"accountant"`
 	APIKeyID *string  `json:"api_key_id" format:"uuid" doc:"Identifier of the API key; null for a user."`
-	Scopes   []string `json:"scopes" nullable:"true" enum:"read,write,submit,webhooks" doc:"Scopes of the API key; null for a user, who may do what the role allows."`
+	Scopes   []string `json:"scopes" enum:"read,write,submit,webhooks" doc:"Scopes of the API key; empty for a user, who may do what the role allows."`
 }
 
 // Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name the quota.

@@ -29,7 +29,7 @@ var accountOperations = []operation{
 			wantRaw(t, a, "/data/status", `"active"`)
 			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","profile":null,"failing_since":null}`)
 			wantRaw(t, a, "/data/profile/legal_name", "null")
-			wantRaw(t, a, "/data/caller", fmt.Sprintf(`{"kind":"user","email":%q,"role":"owner","api_key_id":null,"scopes":null}`, c.email))
+			wantRaw(t, a, "/data/caller", fmt.Sprintf(`{"kind":"user","email":%q,"role":"owner","api_key_id":null,"scopes":[]}`, c.email))
 		}},
 		{name: "with an API key", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
 			made := c.post(t, apiKeys, `{"name":"ERP","scopes":["submit","read"]}`)

@@ -30,6 +30,7 @@ func responseHeaders() map[string]*huma.Header {
 		"WWW-Authenticate":          text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750)."),
 		"ETag":                      text("Version: send it as If-Match to change no other one."),
 		"Content-Disposition":       text("`attachment`, with a safe file name."),
+		"Content-Security-Policy":   text("`default-src 'none'; sandbox`: a browser that shows the file runs nothing in it."),
 		headerIdempotencyReplayed:   text("true when this is the kept response to an earlier call with the same Idempotency-Key; otherwise absent."),
 		"Deprecation":               text("Since when the operation is deprecated (RFC 9745): `@` and a Unix time."),
 		"Link":                      text("The operation to use instead, with the relation `successor-version` (RFC 5829)."),
@@ -51,7 +52,7 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 		names = append(names, "ETag")
 	}
 	if success && rt.sendsFile() {
-		names = append(names, "Content-Disposition")
+		names = append(names, "Content-Disposition", "Content-Security-Policy")
 	}
 	if success && rt.idempotent {
 		names = append(names, headerIdempotencyReplayed)

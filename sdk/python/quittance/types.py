@@ -165,7 +165,7 @@ class Caller(TypedDict):
     kind: Literal["user", "api_key"]
     #: Role of the user; null for an API key.
     role: Literal["owner", "accountant", "developer", "viewer", ""] | None
-    #: Scopes of the API key; null for a user, who may do what the role allows.
+    #: Scopes of the API key; empty for a user, who may do what the role allows.
     scopes: list[Literal["read", "write", "submit", "webhooks"]]
 
 

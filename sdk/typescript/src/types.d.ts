@@ -152,7 +152,7 @@ export interface Caller {
   kind: "user" | "api_key";
   /** Role of the user; null for an API key. */
   role: "owner" | "accountant" | "developer" | "viewer" | null;
-  /** Scopes of the API key; null for a user, who may do what the role allows. */
+  /** Scopes of the API key; empty for a user, who may do what the role allows. */
   scopes: ("read" | "write" | "submit" | "webhooks")[];
 }
 
