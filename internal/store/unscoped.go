@@ -8,6 +8,7 @@ package store
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
 //   - [DB.Migrate], [DB.Summarize], [DB.CountInvoices], [DB.RecountInvoices] complete the rows of a database that an older version wrote
+//   - [DB.Pools] counts connections
 //   - [DB.Subscribe] notifies workers of a kind of work, without saying whose; [DB.ClockMoved] notifies those of every kind
 //   - [DB.Tenant]
 //
