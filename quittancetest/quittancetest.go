@@ -130,9 +130,8 @@ func Start(t testing.TB, options ...Option) *Server {
 	ready, ended := make(chan sandbox.Info, 1), make(chan error, 1)
 	go func() {
 		ended <- started.Run(ctx, func(info sandbox.Info) error {
-			key, err := started.APIKey(ctx)
+			info, err := started.WithAPIKey(ctx, info)
 			if err == nil {
-				info.APIKey = key.Reveal()
 				ready <- info
 			}
 			return err

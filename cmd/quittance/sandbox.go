@@ -85,11 +85,10 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	ctx, stop := context.WithCancel(env.ctx)
 	var following sync.WaitGroup
 	err = running.Run(env.ctx, func(info sandbox.Info) error {
-		key, err := running.APIKey(env.ctx)
+		info, err := running.WithAPIKey(env.ctx, info)
 		if err != nil {
 			return err
 		}
-		info.APIKey = key.Reveal()
 		forget = c.keepProfile(env, info)
 		if c.ReadyFile != "" {
 			if err := sandbox.WriteReadyFile(c.ReadyFile, info); err != nil {

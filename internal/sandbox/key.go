@@ -12,6 +12,16 @@ import (
 	"quittance/internal/store"
 )
 
+// WithAPIKey returns info with the key of [Sandbox.APIKey]. Call it while [Sandbox.Run] serves.
+func (s *Sandbox) WithAPIKey(ctx context.Context, info Info) (Info, error) {
+	key, err := s.APIKey(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	info.APIKey = key.Reveal()
+	return info, nil
+}
+
 // APIKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once and kept in the data
 // directory, and made again if it was revoked or the company was reset.
 func (s *Sandbox) APIKey(ctx context.Context) (secret.Text, error) {

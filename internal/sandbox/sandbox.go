@@ -72,7 +72,7 @@ type Info struct {
 	ReceiverCA         string `json:"receiver_ca"`
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`
-	// APIKey is that of [Sandbox.APIKey]; empty until the caller of [Sandbox.Run] asks for one.
+	// APIKey is empty unless [Sandbox.WithAPIKey] has added it.
 	APIKey string `json:"api_key"`
 	Email  string `json:"email"`
 	// Password is set by the first start only, and so is LoginURL, which logs in to the console once.
