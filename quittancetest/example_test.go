@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ func example(run func(t testing.TB)) {
 	}
 	t := &exampleT{dir: dir}
 	defer func() {
-		for n := len(t.cleanups) - 1; n >= 0; n-- {
-			t.cleanups[n]()
+		for _, clean := range slices.Backward(t.cleanups) {
+			clean()
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			panic(err)

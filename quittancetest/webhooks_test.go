@@ -37,6 +37,7 @@ func TestSubscribe(t *testing.T) {
 					}
 				})
 			}, api.EventIncomingReceived)
+			s.Advance(0) // the first query for incoming e-invoices is done, and the next one due with the following advance
 			s.Provider().AddIncoming("P-1")
 			s.Advance(time.Minute)
 			for n, c := range []struct {

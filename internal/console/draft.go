@@ -81,7 +81,7 @@ func (req *request) replaceDraft() error {
 
 // respondCopy responds with the form of a new draft, filled with a copy of an invoice and the next number, which edit has changed.
 func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
-	found, err := req.invoiceOfPath("invoice")
+	found, err := req.invoiceOfPath()
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 	return req.respondDraft(http.StatusOK, checked, p, focus{Path: "invoice_number"}, nil)
 }
 
-// invoiceOfPath reads the invoice that a path parameter identifies.
-func (req *request) invoiceOfPath(parameter string) (store.Invoice, error) {
-	id, err := req.id(parameter)
+// invoiceOfPath reads the invoice that the path identifies.
+func (req *request) invoiceOfPath() (store.Invoice, error) {
+	id, err := req.id("invoice")
 	if err != nil {
 		return store.Invoice{}, err
 	}
@@ -202,7 +202,7 @@ var errFormFaults = errors.New("form has faults")
 // changeDraft updates a draft under the rules of the API's PATCH with If-Match, or executes a button of the form. The input
 // stays in the form in every case.
 func (req *request) changeDraft() error {
-	found, err := req.invoiceOfPath("invoice")
+	found, err := req.invoiceOfPath()
 	if err != nil {
 		return err
 	}

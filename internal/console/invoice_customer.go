@@ -11,7 +11,7 @@ import (
 // saveRecipient saves the recipient of an invoice in the customer book. If the book has a customer of the name with other fields, nothing
 // is saved: the response is the form of that customer with the fields of the invoice, which says what differs.
 func (req *request) saveRecipient() error {
-	found, err := req.invoiceOfPath("invoice")
+	found, err := req.invoiceOfPath()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type printPage struct {
 }
 
 func (req *request) printInvoice() error {
-	found, err := req.invoiceOfPath("invoice")
+	found, err := req.invoiceOfPath()
 	if err != nil {
 		return err
 	}

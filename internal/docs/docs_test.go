@@ -25,7 +25,7 @@ import (
 )
 
 // paths lists all pages.
-var paths = append(referencePaths[:len(referencePaths):len(referencePaths)], "/docs/guide", "/docs/guides/unknown-outcome", "/docs/guides/polling-to-webhooks", "/docs/guides/production", "/docs/access", "/docs/audit", "/docs/webhooks", "/docs/console", "/docs/import", "/docs/sandbox", "/docs/cli", "/docs/sdk", "/docs/testing", "/docs/documents", "/docs/providers", "/docs/providers/phoss-ap", "/docs/providers/e-invoice-be", "/docs/providers/storecove", "/docs/provider-protocol", "/docs/operators", "/docs/install", "/docs/operations", "/docs/monitoring", "/changelog")
+var paths = append(slices.Clip(referencePaths), "/docs/guide", "/docs/guides/unknown-outcome", "/docs/guides/polling-to-webhooks", "/docs/guides/production", "/docs/access", "/docs/audit", "/docs/webhooks", "/docs/console", "/docs/import", "/docs/sandbox", "/docs/cli", "/docs/sdk", "/docs/testing", "/docs/documents", "/docs/providers", "/docs/providers/phoss-ap", "/docs/providers/e-invoice-be", "/docs/providers/storecove", "/docs/provider-protocol", "/docs/operators", "/docs/install", "/docs/operations", "/docs/monitoring", "/changelog")
 
 // referencePaths lists the index and the pages of the reference.
 var referencePaths = []string{

@@ -52,7 +52,7 @@ func TestMakePrivate(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // the mode that the test removes
+	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []bool{true, false} {

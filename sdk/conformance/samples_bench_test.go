@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // authenticator apps use it (RFC 6238)
+	"crypto/sha1"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"

@@ -11,6 +11,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 )
@@ -162,7 +163,7 @@ func (s Sample) curl(call Call) string {
 		url += "?" + s.Query
 	}
 	lines := []string{`curl "$QUITTANCE_URL` + url + `"`}
-	if call.Method != "GET" && (call.Method != "POST" || s.Body+s.File == "") {
+	if call.Method != http.MethodGet && (call.Method != http.MethodPost || s.Body+s.File == "") {
 		lines = append(lines, "-X "+call.Method)
 	}
 	switch {
