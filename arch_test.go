@@ -1,8 +1,7 @@
 // This file holds the code to its architecture. It reads the table under "Who may import whom" in ARCHITECTURE.md and
 // compares it with the imports as they are, in both directions; and it holds the rules that neither the compiler nor
 // the linters know: who touches SQL, reveals a secret or restores a state, which packages are used nowhere, and what
-// every file has to look like. The lists at the top are the rules: a change there, or in the table, is a decision to
-// argue in review.
+// every file has to look like. The lists at the top are the rules: argue in review for a change of them or of the table.
 package quittance_test
 
 import (

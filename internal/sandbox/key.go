@@ -12,9 +12,9 @@ import (
 	"quittance/internal/store"
 )
 
-// WithAPIKey returns info with the key of [Sandbox.APIKey]. Call it while [Sandbox.Run] serves.
+// WithAPIKey returns info with the API key of the sandbox's own company. Call it while [Sandbox.Run] serves.
 func (s *Sandbox) WithAPIKey(ctx context.Context, info Info) (Info, error) {
-	key, err := s.APIKey(ctx)
+	key, err := s.apiKey(ctx)
 	if err != nil {
 		return Info{}, err
 	}
@@ -22,9 +22,9 @@ func (s *Sandbox) WithAPIKey(ctx context.Context, info Info) (Info, error) {
 	return info, nil
 }
 
-// APIKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once and kept in the data
+// apiKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once and kept in the data
 // directory, and made again if it was revoked or the company was reset.
-func (s *Sandbox) APIKey(ctx context.Context) (secret.Text, error) {
+func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 	saved, err := s.layout.load()
 	if err != nil || saved == nil {
 		return secret.Text{}, fmt.Errorf("read the API key of the sandbox: %w", err)

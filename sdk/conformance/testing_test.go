@@ -50,3 +50,26 @@ func TestTestingPage(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstSubmission runs the commands of "A first submission" in docs/sandbox.md, with the address, the e-mail address and the password of a
+// sandbox, as the README asks a newcomer to do.
+func TestFirstSubmission(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds and starts the binary; make test runs it")
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs/sandbox.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)## A first submission\n.*?```sh\nAPI=[^\n]*\n(.*?)```").FindStringSubmatch(string(text))
+	if found == nil {
+		t.Fatal("docs/sandbox.md has no first submission")
+	}
+	s := startSandbox(t)
+	command := exec.CommandContext(t.Context(), "bash", "-eu", "-c", found[1])
+	command.Env = append(os.Environ(), "API="+s.BaseURL+"/api/v1", "EMAIL="+s.Email, "PASSWORD="+s.Password)
+	printed, err := command.Output()
+	if responses := regexp.MustCompile(`"submitted":true`).FindAll(printed, -1); err != nil || len(responses) != 2 {
+		t.Errorf("%v, %d responses of a submitted invoice: %s", err, len(responses), printed)
+	}
+}
