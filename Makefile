@@ -19,7 +19,7 @@ KILLS ?= 300
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build dist dist-check bench bench-tables official-rules provider-mocks clean
+.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills drill build dist dist-check bench bench-tables official-rules provider-mocks clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -27,6 +27,7 @@ check: lint vulncheck
 	go mod tidy -diff
 	cd client && go mod tidy -diff
 	cd tools/dist && go mod tidy -diff && go vet ./... && go test -short ./...
+	cd tools/deploy && go mod tidy -diff && go vet ./... && go test -short ./...
 	go vet $(PACKAGES)
 	QUITTANCE_TEST_ENGINES=sqlite go test -short -parallel 4 $(PACKAGES)
 
@@ -44,6 +45,7 @@ test:
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 30m $(PACKAGES)
 	cd tools/dist && go test ./...
+	cd tools/deploy && go test ./...
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
@@ -55,6 +57,7 @@ lint: $(GOLANGCI)
 	$(GOLANGCI) run --build-tags checkpoints,planted ./...
 	cd client && $(GOLANGCI) run --config ../.golangci.yml ./...
 	cd tools/dist && $(GOLANGCI) run --config ../../.golangci.yml ./...
+	cd tools/deploy && $(GOLANGCI) run --config ../../.golangci.yml ./...
 
 # Known vulnerabilities in called code, if the vulnerability database is reachable.
 vulncheck: $(GOVULNCHECK)
@@ -100,6 +103,14 @@ canaries:
 ratios:
 	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./cmd/quittance -ratios
 
+# The disaster drills with a longer load than in make test, one after another: make drill SECONDS_OF_LOAD=600. The one whose standby is
+# behind has to fail, because it shows that losses are found.
+SECONDS_OF_LOAD ?= 120
+drill:
+	@scripts/setup
+	for setup in standby archive sqlite; do scripts/disaster-drill --seconds $(SECONDS_OF_LOAD) $$setup || exit 1; done
+	! scripts/disaster-drill --seconds $(SECONDS_OF_LOAD) lagging
+
 # Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
 soak-kills:
 	QUITTANCE_TEST_KILLS=$(KILLS) go test -count=1 -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
@@ -125,7 +136,8 @@ screenshots:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
 
-# What is distributed, for every platform, into dist: archives, packages, an image, bills of materials, checksums (docs/install.md).
+# What is distributed, for every platform, into dist: archives, packages, an image, a Helm chart, compose files, bills of materials, checksums (docs/install.md).
+# make dist PLATFORMS= builds only the chart and the compose files.
 # make dist RELEASE=1.2.0 SIGNING_KEY=FILE; without RELEASE the tag of the commit names the release.
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 MAINTAINER ?= Quittance <maintainers@quittance.invalid>

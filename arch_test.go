@@ -51,13 +51,14 @@ var restricted = map[string][]string{
 	"modernc.org/sqlite/...":       {"internal/db", "internal/bench/benchdb"},
 	"github.com/pressly/goose/...": {"internal/db"},
 	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
+	"github.com/minio/...":         {"internal/backup"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"github.com/xuri/excelize/...": {"internal/tabular"},
 	"go.opentelemetry.io/...":      {"internal/tracing", "internal/tracing/tracingtest"}, // what a span may contain is decided in one place
-	"testing":                      {"internal/access/accesstest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest"},
+	"testing":                      {"internal/access/accesstest", "internal/backup/s3test", "internal/mail/mailtest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest"},
 	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
-	"os/exec":                      {"internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
+	"os/exec":                      {"internal/backup/s3test", "internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
 }
 
 // guarded functions and methods, by name, are used only in these files outside of the package that declares them, tests
@@ -79,7 +80,7 @@ var guarded = map[string]struct {
 		"internal/provider/call.go", "internal/provider/client.go", // the Authorization header of a call to the provider, and its check at start
 		"internal/fakeprovider/server.go",                          // the digest that a caller's credential is compared with
 		"internal/server/account.go", "internal/server/apikeys.go", // the token in the response to a login, and the key in that to its creation
-		"internal/tracing/exporter.go",                                                         // the header of an export, and its check at start
+		"internal/mail/relay.go", "internal/mail/message.go", "internal/tracing/exporter.go", // the header of an export, and its check at start
 		"internal/webhook/deliver.go",                                                          // the key of a signature
 		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go", // the credential that login keeps: its file, and calls of its server
 	}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os/exec"
 	"slices"
@@ -80,6 +81,10 @@ func TestBenchOnPostgres(t *testing.T) {
 				checkBench(t, record, "postgres")
 				if cpu := record.Figures["of_it_database_seconds"]; cpu == nil || *cpu <= 0 {
 					t.Errorf("%s: the CPU of the database is %v", record.Command, cpu)
+				}
+				what := map[string]string{"latency": "events"}[measurement[0]]
+				if log := record.Figures["wal_bytes_per_1000_"+cmp.Or(what, measurement[0])]; log == nil || *log <= 0 {
+					t.Errorf("%s: the log of the database is %v", record.Command, log)
 				}
 			}
 		})

@@ -458,19 +458,24 @@ func userOf(env environment, db *store.DB, id store.ID, email string) (store.Use
 type userResetCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
+	Send  bool   `env:"-" help:"Send the user a link with which to choose a new password, instead of setting one. The password and the tokens stay until the link is used. Needs a server that sends e-mails."`
 }
 
 // Help is shown by --help.
 func (userResetCmd) Help() string {
-	return "Example:\n  quittance account user reset-password 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example"
+	return `Example:
+  quittance account user reset-password 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example`
 }
 
-// Run resets a password.
+// Run resets a password, or sends a link.
 func (c userResetCmd) Run(env environment) error {
 	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
+		}
+		if c.Send {
+			return c.send(env, db, user)
 		}
 		password, hash, err := newPassword()
 		if err != nil {

@@ -21,7 +21,8 @@ type userInviteCmd struct {
 
 // Help is shown by --help.
 func (userInviteCmd) Help() string {
-	return `The link works once and for 72 hours; the person who opens it chooses a password. It is shown here only.
+	return `The link works once and for 72 hours; the person who opens it chooses a password. It is shown here once. If the installation
+sends e-mails, the person gets it by e-mail, too.
 
 Example:
   quittance account user invite 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example --role accountant --public-url https://invoices.palm.example`
@@ -44,8 +45,16 @@ func (c userInviteCmd) Run(env environment) error {
 		case err != nil:
 			return err
 		}
-		return c.print(env, []field{{"invitation_id", made.ID}, {"email", made.Email}, {"role", made.Role},
-			{"expires_at", made.ExpiresAt.Format(time.RFC3339)}, {"url", made.Link(string(c.PublicURL))}})
+		fields := []field{{"invitation_id", made.ID}, {"email", made.Email}, {"role", made.Role},
+			{"expires_at", made.ExpiresAt.Format(time.RFC3339)}, {"url", made.Link(string(c.PublicURL))}}
+		switch made.Mail.State {
+		case "": // the installation sends none
+		case store.MailPending:
+			fields = append(fields, field{"mail", "will be sent"})
+		default: // [store.MailLimited]
+			fields = append(fields, field{"mail", "is not sent: too many invitations by e-mail"})
+		}
+		return c.print(env, fields)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -20,14 +21,15 @@ import (
 type admin struct {
 	Data     string `placeholder:"DIR" help:"Data directory of a sandbox."`
 	Database string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://…"`
+	Direct   string `name:"database-direct" placeholder:"URL" help:"Address of PostgreSQL itself, if --database leads to a connection pool in transaction mode."`
 	KeyFile  string `placeholder:"FILE" help:"Key file that seals secrets in the database."`
 	JSON     bool   `help:"Print the record as JSON."`
 }
 
 // Validate returns an error if the flags name two databases.
 func (a admin) Validate() error {
-	if a.Data != "" && (a.Database != "" || a.KeyFile != "") {
-		return errors.New("--data cannot be combined with --database or --key-file: it already selects the database and key file of a sandbox")
+	if a.Data != "" && (a.Database != "" || a.Direct != "" || a.KeyFile != "") {
+		return errors.New("--data cannot be combined with --database, --database-direct or --key-file: it already selects the database and key file of a sandbox")
 	}
 	return nil
 }
@@ -90,14 +92,14 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log, Checkpoint: observe, Existing: !create})
+	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe, Existing: !create})
 	if errors.Is(err, store.ErrNoSchema) {
 		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := requireVerified(env, db, database); err != nil {
+	if err := requireVerified(env, db, database, a.Direct); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -105,17 +107,20 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 
 // requireVerified returns an error when the database was served in production and the connection to it would not be
 // accepted in production.
-func requireVerified(env environment, db *store.DB, database string) error {
+func requireVerified(env environment, db *store.DB, database, direct string) error {
 	if served, err := db.ServedEnvironment(env.ctx); err != nil || served != service.Production {
 		return err
 	}
-	return verified(database)
+	return verified(database, direct)
 }
 
-// verified returns an error for a PostgreSQL address that does not verify the server, as serve does in production.
-func verified(database string) error {
+// verified returns an error for PostgreSQL addresses that do not verify the server, as serve does in production. direct may be "".
+func verified(database, direct string) error {
 	if err := store.RequireVerifiedServer(database); err != nil {
 		return fmt.Errorf("--database: %w", err)
+	}
+	if err := store.RequireVerifiedServer(direct); err != nil {
+		return fmt.Errorf("--database-direct: %w", err)
 	}
 	return nil
 }
@@ -331,6 +336,27 @@ func parseID(text string) (store.ID, error) {
 		return id, fmt.Errorf("%q is not a valid identifier", text)
 	}
 	return id, nil
+}
+
+// makeOne explains how to create a database.
+const makeOne = "to create one, run quittance migrate --create or start a server"
+
+// existing returns an error if a SQLite database does not exist, because opening it would create an empty one.
+func existing(database string) error {
+	path, isSQLite := strings.CutPrefix(database, "sqlite:")
+	switch {
+	case database == "":
+		return errNoDatabase
+	case !isSQLite:
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("open the database: %w (%s)", err, makeOne)
+		}
+		return fmt.Errorf("open the database: %w", err)
+	}
+	return nil
 }
 
 type migrateCmd struct {

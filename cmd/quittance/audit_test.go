@@ -21,11 +21,11 @@ import (
 
 // unaudited lists the commands that leave no entry in the audit log, with the reason.
 var unaudited = map[string]string{
-	"sandbox run": "a server", "serve": "a server", "provider-sandbox": "a server",
+	"sandbox run": "a server", "serve": "a server", "provider-sandbox": "a server", "healthcheck": "asks a server",
 	"account list": "reads", "operator list": "reads", "account show": "reads", "account key list": "reads", "connection list": "reads", "connection check": "reads", "connection kinds": "reads nothing", "connection unrouted-events": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
-	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file", "version": "reads nothing",
-	"key generate":  "there is no database yet",
-	"backup":        "copies the database without its keys, which seal the audit log",
+	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file", "version": "reads nothing", "mail test": "has no database",
+	"key generate": "there is no database yet",
+	"backup list":  "reads", "backup verify": "reads",
 	"recount":       "records itself if it corrects something",
 	"evidence seal": "fails if the evidence is sealed, as in every new database; otherwise it records itself",
 }
@@ -121,6 +121,22 @@ func (a *administrator) signOn(email string) {
 	}
 }
 
+// sendsMail makes the installation one that sends e-mails, as a server would.
+func (a *administrator) sendsMail() {
+	a.t.Helper()
+	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := errors.Join(db.RecordMailer(a.t.Context(), true), db.Close()); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
 // enroll gives a user a second factor, as a server would.
 func (a *administrator) enroll(email string) {
 	a.t.Helper()
@@ -210,6 +226,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("account user add", "user.add", "", account, "--email", "books@palm.example")
 	does("account user invite", "user.invite", "", account, "--email", "new@palm.example", "--role", "viewer")
 	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "viewer")
+	a.sendsMail()
+	does("account user reset-password", "user.request-password-reset", "", account, "--email", "books@palm.example", "--send")
 	does("account user reset-password", "user.reset-password", "", account, "--email", "books@palm.example")
 	does("account user disable", "user.disable", "", account, "--email", "books@palm.example")
 	does("account user enable", "user.enable", "", account, "--email", "books@palm.example")
@@ -247,6 +265,11 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("key reseal", "key.reseal", "")
 	does("key retire", "key.retire", "", first)
 	does("key rotate", "key.promote", "")
+	does("backup run", "database.backup", "", "--to", filepath.Join(a.dir, "backups"))
+	restored := *a
+	restored.at, restored.seen = "sqlite:"+filepath.Join(a.dir, "restored.db"), 0
+	restored.does("database.restored", "", "restore", "--from", filepath.Join(a.dir, "backups"))
+	done["restore"] = append(done["restore"], "database.restored")
 	does("restored", "database.restored", "")
 
 	table := audittest.Read(t)

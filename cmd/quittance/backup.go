@@ -1,31 +1,141 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
+	"time"
 
+	"quittance/internal/backup"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
 type backupCmd struct {
-	admin
-	Out string `required:"" placeholder:"FILE" help:"File to create; an existing file is never overwritten."`
+	Run    backupRunCmd    `cmd:"" default:"withargs" help:"Back up a database, even while servers run on it."`
+	List   backupListCmd   `cmd:"" help:"List the backups in a directory or a bucket."`
+	Verify backupVerifyCmd `cmd:"" help:"Read every byte of a backup and check it."`
 }
 
 // Help is shown by --help.
 func (backupCmd) Help() string {
 	return `Example:
-  quittance backup --data ./sandbox --out backup.db
+  quittance backup --to /backups --database postgres://quittance@db/quittance --key-file key.json
+  quittance backup list --from /backups
 
-A server may be running. The command needs no key file, and the backup does not contain it: keep a separate copy of the key
-file. Back up PostgreSQL with pg_dump or continuous archiving. After a restore, run quittance restored before you start a server.`
+For the flags, see "quittance backup run --help"; run is the default command.`
 }
 
-// Run writes the copy. It does not migrate the schema, because backups are made before upgrades.
-func (c backupCmd) Run(env environment) (err error) {
+type backupRunCmd struct {
+	admin
+	place
+	To   string `xor:"to" placeholder:"PLACE" help:"Directory, or s3://BUCKET/PREFIX, to write a backup with a name of its own to."`
+	Keep int    `placeholder:"N" help:"Then remove all but the latest N complete backups of the place, and what interrupted backups have left for a day; by default nothing is removed."`
+	Out  string `xor:"to" placeholder:"FILE" help:"Copy a SQLite database to this file instead; an existing file is never overwritten."`
+}
+
+// Help is shown by --help.
+func (backupRunCmd) Help() string {
+	return `Example:
+  quittance backup --to /backups --keep 14 --database postgres://quittance@db/quittance --key-file key.json
+  quittance backup --to s3://company-backups/quittance --s3-endpoint https://s3.example --database sqlite:quittance.db --key-file key.json
+  quittance backup --data ./sandbox --out backup.db
+
+Servers may be running. The backup shows the database as of one moment. Its manifest is written last and sealed with the key
+file, which is not in the backup: keep a separate copy of it. Credentials for S3 are those of AWS_ACCESS_KEY_ID and
+AWS_SECRET_ACCESS_KEY, or of AWS_SHARED_CREDENTIALS_FILE. To restore, use quittance restore.
+
+--out needs no key file. It writes one SQLite file, after whose restore you must run quittance restored before a server starts.`
+}
+
+// Validate returns an error if the flags contradict each other.
+func (c backupRunCmd) Validate() error {
+	switch {
+	case c.To == "" && c.Out == "":
+		return errors.New("specify --to PLACE, or --out FILE for a copy of a SQLite database")
+	case c.Keep < 0 || c.Keep > 0 && c.To == "":
+		return errors.New("--keep is the number of backups to keep, at least 1, and needs --to")
+	}
+	return c.admin.Validate()
+}
+
+// Run writes the backup. It does not migrate the schema, because backups are made before upgrades.
+func (c backupRunCmd) Run(env environment) error {
+	if c.Out != "" {
+		return c.copyTo(env)
+	}
+	database, keys, err := c.inputs()
+	if err != nil {
+		return err
+	}
+	to, err := c.openPlace("--to", c.To)
+	if err != nil {
+		return err
+	}
+	observe, err := checkpoint()
+	if err != nil {
+		return err
+	}
+	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
+	if err != nil {
+		return err
+	}
+	err = c.writeTo(env, db, database, keys, to)
+	return errors.Join(err, db.Close())
+}
+
+// inputs returns the database, which exists, and the keys that the flags name.
+func (c backupRunCmd) inputs() (database string, keys *secret.Keyring, err error) {
+	database, keyFile, err := c.address()
+	if err != nil {
+		return "", nil, err
+	}
+	if database == "" || keyFile == "" {
+		return "", nil, errNoDatabase
+	}
+	if err := existing(database); err != nil {
+		return "", nil, err
+	}
+	keys, err = secret.ReadKeyFile(keyFile)
+	return database, keys, err
+}
+
+func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, keys *secret.Keyring, to backup.Place) error {
+	if err := requireVerified(env, db, database, c.Direct); err != nil {
+		return err
+	}
+	if err := db.CheckKeys(env.ctx); err != nil {
+		return err
+	}
+	made, err := backup.Write(env.ctx, db, to, backup.Options{Program: version(), Keys: keys, Random: rand.Reader})
+	if err != nil {
+		return err
+	}
+	audited, err := db.RecordBackup(env.ctx, made.At, made.Name, to.String())
+	if err != nil {
+		return fmt.Errorf("the backup %s is complete, but this is not recorded in the database: %w", made.Name, err)
+	}
+	if !audited {
+		env.log.WarnContext(env.ctx, "the audit log has no entry of this backup: the schema of the database is older than this program", "backup", made.Name)
+	}
+	var removed []string
+	if c.Keep > 0 {
+		if removed, err = backup.Retain(env.ctx, to, backup.Opener{Keys: keys}, c.Keep, db.Now()); err != nil {
+			return fmt.Errorf("the backup %s is complete, but earlier ones could not be removed: %w", made.Name, err)
+		}
+	}
+	return c.print(env, append(described(to, made), field{"removed", len(removed)}))
+}
+
+// described returns the record of a complete backup.
+func described(place backup.Place, m *backup.Manifest) []field {
+	return []field{{"backup", m.Name}, {"place", place.String()}, {"at", m.At.Format(time.RFC3339)}, {"program", m.Program}, {"engine", m.Content.Engine}, {"schema_version", m.Content.SchemaVersion},
+		{"tables", len(m.Content.Tables)}, {"rows", m.Content.Rows()}, {"bytes", m.Plain()}, {"stored_bytes", m.Size()}}
+}
+
+// copyTo copies a SQLite database to a file.
+func (c backupRunCmd) copyTo(env environment) (err error) {
 	database, _, err := c.address()
 	if err != nil {
 		return err
@@ -41,96 +151,16 @@ func (c backupCmd) Run(env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	at := db.Now()
 	if err := db.Backup(env.ctx, c.Out); err != nil {
 		return err
+	}
+	if _, err := db.RecordBackup(env.ctx, at, "", c.Out); err != nil {
+		return fmt.Errorf("the copy is complete, but this is not recorded in the database: %w", err)
 	}
 	written, err := os.Stat(c.Out)
 	if err != nil {
 		return err
 	}
 	return c.print(env, []field{{"file", c.Out}, {"bytes", written.Size()}})
-}
-
-type restoredCmd struct {
-	act
-	Yes bool `env:"-" help:"Record the restore even if servers are running on the database."`
-}
-
-// Help is shown by --help.
-func (restoredCmd) Help() string {
-	return `Example:
-  quittance restored --data ./sandbox
-
-Run this command after a restore, before you start a server. It fails while a server is running unless you specify --yes.
-The service then asks the provider about every open submission at once, and sends no existing invoice before the provider
-has said whether it has it. All tokens are revoked.`
-}
-
-// Run records the restore.
-func (c restoredCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB) error {
-		if err := c.confirm(env, db); err != nil {
-			return err
-		}
-		open, err := db.MarkRestored(env.ctx)
-		if err != nil {
-			return err
-		}
-		return c.print(env, []field{{"open_submissions", open}, {"next", "the next server to start asks the provider about them"}})
-	})
-}
-
-// confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server runs;
-// on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
-func (c restoredCmd) confirm(env environment, db *store.DB) error {
-	if c.Yes {
-		return nil
-	}
-	var names []string
-	if db.SingleServer() {
-		release, err := db.LockForServing()
-		switch {
-		case errors.Is(err, store.ErrAlreadyServed):
-			return errors.New("a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
-				"specify --yes to record the restore anyway")
-		case err != nil:
-			return err
-		default:
-			return release()
-		}
-	} else {
-		servers, err := db.Servers(env.ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range servers {
-			names = append(names, s.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return fmt.Errorf("servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
-		"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "), store.ServerTimeout)
-}
-
-// makeOne explains how to create a database.
-const makeOne = "to create one, run quittance migrate --create or start a server"
-
-// existing returns an error if a SQLite database does not exist, because opening it would create an empty one.
-func existing(database string) error {
-	path, isSQLite := strings.CutPrefix(database, "sqlite:")
-	switch {
-	case database == "":
-		return errNoDatabase
-	case !isSQLite:
-		return nil
-	}
-	if _, err := os.Stat(path); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("open the database: %w (%s)", err, makeOne)
-		}
-		return fmt.Errorf("open the database: %w", err)
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/mail/mailtest"
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
 	"quittance/internal/tracing/tracingtest"
@@ -50,6 +51,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			s.connection("connection", "replace-credential", s.connectionID, "--json")
 			s.submissions("second", []string{"plain", "header", "word", "status-500"})
 			s.passwords()
+			s.mails()
 			s.settle()
 			s.pages()
 			s.commands()
@@ -62,6 +64,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			s.scanFiles(t, "log", s.logs)
 			s.checkLogs()
 			s.exportedTraces()
+			s.sentMails()
 			s.judge()
 		})
 	}
@@ -88,6 +91,8 @@ type canaryStory struct {
 	base, metrics          string
 	caller                 *http.Client
 	withheld               int // documents that the provider returned and that are never shown
+	relay                  *mailtest.Server
+	links                  []string // the secrets of links in e-mails
 	traces                 *tracingtest.Receiver
 	tracesURL              string
 }
@@ -97,7 +102,7 @@ const marker = "MARKER-that-is-no-secret"
 
 func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	dir := t.TempDir()
-	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine, keyFile: filepath.Join(dir, "key.json"),
+	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine, keyFile: filepath.Join(dir, "key.json"), relay: mailtest.Start(t, false),
 		caller: &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}}
 	for _, made := range []string{s.logs, filepath.Join(dir, "data")} {
 		if err := os.Mkdir(made, 0o700); err != nil {
@@ -115,6 +120,7 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 		s.address = with.String()
 	}
 	s.add("marker", marker)
+	s.add("password of the relay", mailtest.Password)
 	if _, err := s.run("", "key", "generate", "--out", s.keyFile); err != nil {
 		t.Fatal(err)
 	}
@@ -291,11 +297,11 @@ func (s *canaryStory) checkLogs() {
 // serve starts the server and finds out its address.
 func (s *canaryStory) serve(format string) {
 	s.t.Helper()
-	command := exec.Command("quittance", "--log-level", "debug", "--log-format", format, "serve",
+	command := exec.Command("quittance", append([]string{"--log-level", "debug", "--log-format", format, "serve", "--public-url", "http://localhost",
 		"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
 		"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts", "2", "--poll-first", "100ms",
 		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0",
-		"--otlp-endpoint", s.tracesURL, "--otlp-headers-file", filepath.Join(s.dir, "otlp-headers"))
+		"--otlp-endpoint", s.tracesURL, "--otlp-headers-file", filepath.Join(s.dir, "otlp-headers")}, relayFlags(s.relay)...)...)
 	command.Env = []string{"GOTRACEBACK=system", "QUITTANCE_DATABASE=" + s.address}
 	var err error
 	if s.server, err = startCommand(s.logs, "server-"+rand.Text(), command); err != nil {
@@ -322,6 +328,17 @@ func (s *canaryStory) listening(pattern string) string {
 // do makes a call and searches the response, unless that response is meant to show a secret.
 func (s *canaryStory) do(method, path, body string, header map[string]string) response {
 	s.t.Helper()
+	got := s.call(method, path, body, header)
+	shows := got.status < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath || path == apiKeysPath) && got.header.Get("Idempotency-Replayed") == ""
+	if !shows {
+		s.scan("page "+method+" "+path, got.body)
+	}
+	return got
+}
+
+// call makes a call and searches the head of the response.
+func (s *canaryStory) call(method, path, body string, header map[string]string) response {
+	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -347,10 +364,6 @@ func (s *canaryStory) do(method, path, body string, header map[string]string) re
 		s.t.Fatal(err)
 	}
 	s.scan("page "+method+" "+path, head.Bytes())
-	shows := received.StatusCode < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath || path == apiKeysPath) && received.Header.Get("Idempotency-Replayed") == ""
-	if !shows {
-		s.scan("page "+method+" "+path, text)
-	}
 	return response{status: received.StatusCode, header: received.Header, body: text}
 }
 
@@ -387,7 +400,7 @@ func (s *canaryStory) want(status int, method, path, body string, header map[str
 
 // judge checks that the marker was found everywhere and the canaries nowhere.
 func (s *canaryStory) judge() {
-	kinds := []string{"file", "row", "page", "output", "log"}
+	kinds := []string{"file", "row", "page", "output", "log", "mail"}
 	if s.engine == storetest.Postgres {
 		kinds = append(kinds, "wal")
 	}

@@ -96,7 +96,7 @@ func (c connectionAddCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		if err := verified(database); err != nil { // with checks this only for a database that was served in production
+		if err := verified(database, c.Direct); err != nil { // with checks this only for a database that was served in production
 			return err
 		}
 	}

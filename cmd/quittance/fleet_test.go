@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,7 @@ var fleetFlags = []string{"--environment", "sandbox", "--key-file", "key.json", 
 type fleet struct {
 	program  string
 	dir      string
-	database string
+	database string // its own address, not that of a pool
 	flags    []string
 	world    *world
 	provider *door
@@ -45,13 +46,36 @@ type fleet struct {
 	caller   caller
 	token    string
 	password string
-	tenant   *store.Tenant
+	account  string
+	tenant   *store.Tenant // see openTenant
+	// transport is how the clients of [startLoad] reach the servers.
+	transport *http.Transport
 }
 
-// newFleet creates the account, its connection, and a first server, all with the given program.
+// newFleet is [startFleet] with the tenant open.
 func newFleet(t *testing.T, program, database string, flags ...string) *fleet {
 	t.Helper()
-	f := &fleet{program: program, dir: t.TempDir(), database: database, world: &world{running: map[string]*process{}}}
+	return newPooledFleet(t, program, database, "", flags...)
+}
+
+// newPooledFleet is newFleet on a database behind a connection pool, whose own address is direct; "" without a pool.
+func newPooledFleet(t *testing.T, program, database, direct string, flags ...string) *fleet {
+	t.Helper()
+	f := startFleet(t, program, database, direct, flags...)
+	f.openTenant(t)
+	return f
+}
+
+// startFleet creates the account, its connection, and a first server, all with the given program. Nothing else opens the database, whose
+// own address is direct if it is behind a connection pool.
+func startFleet(t *testing.T, program, database, direct string, flags ...string) *fleet {
+	t.Helper()
+	at := []string{"--database", database, "--key-file", "key.json"}
+	if direct != "" {
+		at = append(at, "--database-direct", direct)
+		flags = append(slices.Clone(flags), "--database-direct", direct)
+	}
+	f := &fleet{program: program, dir: t.TempDir(), database: cmp.Or(direct, database), transport: &http.Transport{}, world: &world{running: map[string]*process{}}}
 	receiver, server, authority, err := startReceiver(f.dir, func() int { return http.StatusOK })
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +87,6 @@ func newFleet(t *testing.T, program, database string, flags ...string) *fleet {
 	if f.caller, err = newCaller(""); err != nil {
 		t.Fatal(err)
 	}
-	at := []string{"--database", database, "--key-file", "key.json"}
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
 	made := f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example", "--json"}, at...)...)
@@ -77,13 +100,19 @@ func newFleet(t *testing.T, program, database string, flags ...string) *fleet {
 		f.complain(t)
 	})
 	f.password = at0(t, made, "/password")
-	f.tenant = openTenant(t, f.database, filepath.Join(f.dir, "key.json"), at0(t, made, "/account_id"))
+	f.account = at0(t, made, "/account_id")
 	first := f.start(t, "first")
 	var login api.Data[api.Login]
 	f.must(t, http.MethodPost, first+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, at0(t, made, "/password")), &login)
 	f.token = login.Data.Token
 	f.must(t, http.MethodPost, first+"/api/v1/webhooks/subscriptions", fmt.Sprintf(`{"url":%q}`, server.URL), &struct{}{})
 	return f
+}
+
+// openTenant opens the tenant with the code of this version, which migrates the schema.
+func (f *fleet) openTenant(t *testing.T) {
+	t.Helper()
+	f.tenant = openTenant(t, f.database, filepath.Join(f.dir, "key.json"), f.account)
 }
 
 // at0 returns a value of a record, which must exist.
@@ -129,6 +158,12 @@ func (f *fleet) start(t *testing.T, name string, flags ...string) string {
 		t.Fatal(err)
 	}
 	return f.address(t, p)
+}
+
+// listens returns the address of a server that runs.
+func (f *fleet) listens(t *testing.T, name string) string {
+	t.Helper()
+	return f.address(t, f.world.running[name])
 }
 
 func (f *fleet) address(t *testing.T, p *process) string {

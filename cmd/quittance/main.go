@@ -31,16 +31,19 @@ type cli struct {
 
 	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: the service, a provider sandbox, a webhook receiver, and an account for the run."`
 	Serve           serveCmd           `cmd:"" help:"Run the server."`
+	Healthcheck     healthcheckCmd     `cmd:"" help:"Ask a server on this machine whether it is ready."`
 	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run only the provider sandbox."`
 	Account         accountCmd         `cmd:"" help:"Create, show, suspend and reactivate accounts and their users."`
 	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
 	Submission      submissionCmd      `cmd:"" help:"List submissions and resolve those with an unknown outcome."`
 	Delivery        deliveryCmd        `cmd:"" help:"List webhook deliveries."`
 	Operator        operatorCmd        `cmd:"" help:"Add, list, disable and reset operators, who see the accounts of all companies."`
+	Mail            mailCmd            `cmd:"" help:"Send a test e-mail."`
 	Audit           auditCmd           `cmd:"" help:"List who did what, when and why."`
 	Evidence        evidenceCmd        `cmd:"" help:"Verify, export and anchor the evidence of what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate, rotate, retire and list the keys that seal secrets in the database."`
-	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database, even while a server runs on it."`
+	Backup          backupCmd          `cmd:"" help:"Back up a database to a directory or an S3-compatible store; list and verify backups."`
+	Restore         restoreCmd         `cmd:"" help:"Restore a backup into an empty database."`
 	Restored        restoredCmd        `cmd:"" help:"Record that the database was restored from a backup."`
 	Recount         recountCmd         `cmd:"" help:"Compare the counters of the overview with the invoices, and correct them."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`

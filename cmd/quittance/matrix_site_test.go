@@ -310,9 +310,9 @@ func (s *site) die(t *testing.T) {
 	if s.engine != storetest.Postgres {
 		return // the next server is the only one: it frees what this one held
 	}
-	// Expire all leases of the dead process, as if a minute had passed.
-	for _, table := range []string{"submissions", "deliveries", "purchase_syncs"} {
-		s.exec(t, `update `+table+` set due_at = due_at - $1 where due_at is not null`, time.Minute.Microseconds())
+	// Expire all leases of the dead process, as if two minutes had passed.
+	for _, table := range []string{"submissions", "deliveries", "purchase_syncs", "mails"} {
+		s.exec(t, `update `+table+` set due_at = due_at - $1 where due_at is not null`, (2 * time.Minute).Microseconds())
 	}
 }
 

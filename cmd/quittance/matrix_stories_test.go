@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func stories() map[string]tale {
 		"people":    {never, people},
 		"factor":    {never, factor},
 		"passkeys":  {append([]string{"--public-url", "http://localhost"}, never...), passkeys},
+		"mailed":    {never, mailed},
 		"operators": {append([]string{"--operator-listen", "127.0.0.1:0"}, never...), operators},
 		"counts":    {never, counts},
 		"sale":      {never, sale},
@@ -269,6 +271,7 @@ func office(t *testing.T, c *customer) {
 	c.connect(t, second.account)
 	c.command(t, siteCredential, "connection", "replace-credential", c.connected, "--credential-file", "-")
 	c.command(t, "", "connection", "confirm-credit-notes", c.connected, "--contract", "contract", "--mapping", "mapping")
+	c.command(t, "", "backup", "--to", filepath.Join(t.TempDir(), "backups"))
 	c.command(t, "", "key", "rotate")
 	c.retireKeys(t)
 

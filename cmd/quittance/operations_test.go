@@ -31,15 +31,15 @@ func fromNothing(t *testing.T) [3]string {
 	return [3]string{blocks[0][1], blocks[1][1], blocks[2][1]}
 }
 
-// writeCertificate writes a certificate for 127.0.0.1 and its key.
-func writeCertificate(t *testing.T, dir string) (certificate string) {
+// writeCertificate writes a certificate for 127.0.0.1 and more addresses, and its key.
+func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+		IPAddresses: append(more, net.IPv4(127, 0, 0, 1)), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestRotationOverMachines(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, "quittance", pgtest.URL(t))
+	f := newFleet(t, "quittance", pgtest.URL(t), "--provider-timeout", "20s")
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)

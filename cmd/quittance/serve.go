@@ -93,6 +93,7 @@ type serveCmd struct {
 	tuning
 	Environment choice            `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is used for (required)."`
 	Database    string            `placeholder:"URL" help:"Database: sqlite:PATH or postgres://… (required)."`
+	Direct      string            `name:"database-direct" placeholder:"URL" help:"Address of PostgreSQL itself, postgres://…, if --database leads to a connection pool in transaction mode, such as PgBouncer."`
 	Listen      string            `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address that serves the API, and /healthz and /readyz in every role (default: ${default})."`
 	KeyFile     string            `placeholder:"FILE" help:"Key file that seals secrets in the database (required); see key generate."`
 	Role        string            `enum:"all,api,worker" default:"all" help:"Work that this process does: ${enum}."`
@@ -102,6 +103,7 @@ type serveCmd struct {
 	OIDCIssuer  string            `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider at which people may log in to the console, such as https://login.example; needs --public-url."`
 	OIDCClient  string            `name:"oidc-client-id" placeholder:"ID" help:"Identifier of this service at the OpenID provider."`
 	OIDCSecret  string            `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of this service at the OpenID provider."`
+	SMTP        smtp              `embed:"" prefix:"smtp-"`
 	OTLP        otlp              `embed:"" prefix:"otlp-"`
 	BehindProxy bool              `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
 }
@@ -146,13 +148,16 @@ func (c serveCmd) Run(env environment) error {
 		return err
 	}
 	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
-	config.Environment, config.Database, config.Listen = string(c.Environment), c.Database, c.Listen
+	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database, c.Direct, c.Listen
 	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
 	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
 	if c.OIDCSecret != "" {
 		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
 			return fmt.Errorf("--oidc-client-secret-file: %w", err)
 		}
+	}
+	if config.Mail, err = c.SMTP.relay(env); err != nil {
+		return err
 	}
 	if config.Traces, err = c.OTLP.config(env); err != nil {
 		return err

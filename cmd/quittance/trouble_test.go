@@ -141,7 +141,13 @@ const troubledClients = 8
 
 func newStricken(t *testing.T, database string) *stricken {
 	t.Helper()
-	s := &stricken{fleet: newFleet(t, "quittance", database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
+	return newPooledStricken(t, database, "")
+}
+
+// newPooledStricken is newStricken on a database behind a connection pool, whose own address is direct; "" without a pool.
+func newPooledStricken(t *testing.T, database, direct string) *stricken {
+	t.Helper()
+	s := &stricken{fleet: newPooledFleet(t, "quittance", database, direct, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
 	first := s.world.running["first"]
 	s.base = s.address(t, first)
 	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))

@@ -98,7 +98,7 @@ func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session
 	if err != nil {
 		return Invitation{}, err
 	}
-	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code),
+	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: code,
 		ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
 	return Invitation{Invitation: made, secret: code}, err
 }

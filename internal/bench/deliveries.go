@@ -50,7 +50,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	if err := d.seedEvents(ctx, d.companies[0], o.Count, true); err != nil {
 		return r, err
 	}
-	began := p.unstarted()
+	began := p.unstarted(ctx)
 	t, err := d.serve(ctx)
 	if err != nil {
 		return r, err
@@ -70,7 +70,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	r.set("most_in_flight", float64(in.maxInFlight.Load()))
 	r.set("duplicates", float64(came.duplicates))
 	r.set("unverified", float64(came.unverified))
-	began.report(&r, "deliveries", came.events)
+	began.report(ctx, &r, "deliveries", came.events)
 	r.note("CPU counts from the start of the server's process. One destination: what is in flight at a time is the server's share of a destination.")
 	if err := p.stop(); err != nil {
 		return r, err

@@ -41,7 +41,7 @@ func Drafts(ctx context.Context, c Config, o DraftsOptions) (_ Report, err error
 	if err != nil {
 		return r, err
 	}
-	meter := p.meter()
+	meter := p.meter(ctx)
 	result, latency, err := createDrafts(ctx, c, t, o)
 	if err != nil {
 		return r, err
@@ -51,7 +51,7 @@ func Drafts(ctx context.Context, c Config, o DraftsOptions) (_ Report, err error
 	perSecond := perSecondOf(result.done, result.elapsed)
 	r.set("drafts_created", float64(result.done))
 	r.set("drafts_per_second", perSecond)
-	meter.report(&r, "drafts", result.done)
+	meter.report(ctx, &r, "drafts", result.done)
 	r.Latencies = append(r.Latencies, Latency{latencyName("create_draft", o.Rate), latency})
 	after, err := t.total(ctx, 0, invoicesPath)
 	if err != nil {

@@ -56,13 +56,13 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	if err := s.warmUp(ctx, warm); err != nil {
 		return r, err
 	}
-	meter := p.meter()
+	meter := p.meter(ctx)
 	measured, err := s.measure(ctx, l)
 	if err != nil {
 		return r, err
 	}
 	r.count(measured.outcome, o.Rate)
-	meter.report(&r, "events", measured.events)
+	meter.report(ctx, &r, "events", measured.events)
 	r.set("events_per_second", perSecondOf(measured.during, measured.outcome.elapsed))
 	r.set("events", float64(measured.events))
 	came := s.inbox.tally()

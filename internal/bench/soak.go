@@ -105,7 +105,7 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 	if err := s.setUpReceivers(ctx); err != nil {
 		return r, err
 	}
-	meter := p.meter()
+	meter := p.meter(ctx)
 	if err := s.run(ctx); err != nil {
 		return r, err
 	}
@@ -124,7 +124,7 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 	if err := s.accountForEvents(ctx, &r); err != nil {
 		return r, err
 	}
-	meter.report(&r, "visits", visits.done)
+	meter.report(ctx, &r, "visits", visits.done)
 	s.log = p.own.server.log
 	if err := p.stop(); err != nil {
 		return r, err

@@ -49,7 +49,7 @@ func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report,
 	if err != nil {
 		return r, err
 	}
-	meter := p.meter()
+	meter := p.meter(ctx)
 	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 	result, err := submit(ctx, c, t, l, paths)
 	if err != nil {
@@ -60,7 +60,7 @@ func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report,
 	r.count(result, o.Rate)
 	r.set("submissions_answered", float64(result.done))
 	r.set("submissions_per_second", perSecond)
-	meter.report(&r, "submissions", result.done)
+	meter.report(ctx, &r, "submissions", result.done)
 	r.Latencies = append(r.Latencies, Latency{latencyName("submit", o.Rate), l.latency})
 	if err := p.stop(); err != nil {
 		return r, err

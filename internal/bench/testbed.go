@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"quittance/internal/bench/benchdb"
 )
 
 // testbed is what a measurement uses: an own deployment or a given one.
@@ -76,11 +78,12 @@ type meter struct {
 	server   usage
 	load     usage // of this process: the load, the receiver and the provider
 	database time.Duration
+	log      int64 // bytes of write-ahead log; 0 for SQLite
 	err      error // why it is unknown
 }
 
 // meter reads what the running server has used so far.
-func (p *testbed) meter() meter {
+func (p *testbed) meter(ctx context.Context) meter {
 	if p.own == nil {
 		return meter{testbed: p, err: errGiven}
 	}
@@ -88,23 +91,29 @@ func (p *testbed) meter() meter {
 	if err != nil {
 		return meter{testbed: p, err: err}
 	}
-	m := p.unstarted()
+	m := p.unstarted(ctx)
 	m.server = server
 	return m
 }
 
 // unstarted returns the meter of an own deployment whose server does not run yet.
-func (p *testbed) unstarted() meter {
+func (p *testbed) unstarted(ctx context.Context) meter {
 	m := meter{testbed: p}
 	if m.database, m.err = p.own.databaseCPU(); m.err == nil {
 		m.load, m.err = usageOf(os.Getpid())
+	}
+	if m.err == nil {
+		m.err = p.own.withData(func(data *benchdb.DB) (err error) {
+			m.log, err = data.WrittenLog(ctx)
+			return err
+		})
 	}
 	return m
 }
 
 // report adds what the server and its database have used since, for a number of operations.
-func (m meter) report(r *Report, what string, done int64) {
-	now := m.testbed.meter()
+func (m meter) report(ctx context.Context, r *Report, what string, done int64) {
+	now := m.testbed.meter(ctx)
 	name := "cpu_per_1000_" + what + "_seconds"
 	if failed := cmp.Or(m.err, now.err); failed != nil || done == 0 {
 		why := "nothing was done"
@@ -120,6 +129,9 @@ func (m meter) report(r *Report, what string, done int64) {
 	r.set(name, per(server+database))
 	if m.testbed.own.postmaster != 0 {
 		r.set("of_it_database_seconds", per(database))
+	}
+	if now.log > 0 {
+		r.set("wal_bytes_per_1000_"+what, float64(now.log-m.log)*1000/float64(done))
 	}
 	r.set("beside_it_load_receiver_provider_seconds", per(now.load.cpu-m.load.cpu))
 	r.set("memory_peak_bytes", float64(now.server.peak))

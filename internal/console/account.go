@@ -14,6 +14,7 @@ func accountRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/account", needs: access.ReadAccount, serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
 		{method: http.MethodPost, path: "/account/password", needs: access.OwnLogin, serve: (*request).changePassword},
+		{method: http.MethodPost, path: "/account/notices", needs: access.OwnLogin, serve: (*request).changeNotices},
 	}
 }
 
@@ -28,6 +29,8 @@ type accountPage struct {
 	Quotas    []quotaRow
 	// Fault is the key of an error message below "account.password.", or "".
 	Fault string
+	// Mail is the form about e-mails; nil if the installation sends none.
+	Mail *mailForm
 }
 
 // NewFault returns the fault of the new password, or "".
@@ -116,6 +119,9 @@ func (req *request) respondAccount(status int, fault string) error {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
 			p.Connection = new(view.Connection(connection))
 		}
+	}
+	if p.Mail, err = req.mailForm(); err != nil {
+		return err
 	}
 	title, err := req.pages.messages.text("account.title")
 	if err != nil {

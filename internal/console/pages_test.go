@@ -68,6 +68,9 @@ var pages = []visited{
 // otherRoutes are not pages, or have a test of their own that inspects them.
 var otherRoutes = map[string]string{
 	"/join":                               "TestLinkOfInvitation",
+	"/forgot":                             "TestForgottenPasswordInBrowser",
+	"/forgot/sent":                        "TestForgottenPasswordInBrowser",
+	"/reset":                              "TestForgottenPasswordInBrowser",
 	"/import":                             "TestImportInTheBrowser",
 	"/import/{upload}":                    "TestImportInTheBrowser",
 	"/import/{upload}/faults.csv":         "a download",

@@ -34,6 +34,7 @@ func routes() []route {
 		secondFactorRoutes(),
 		passkeyRoutes(),
 		joinRoutes(),
+		passwordResetRoutes(),
 		invoiceRoutes(),
 		draftRoutes(),
 		importRoutes(),

@@ -91,6 +91,8 @@ type loginPage struct {
 	// respond.
 	SignOn     string
 	SignOnDown bool
+	// SendsMail says that somebody who has forgotten the password gets a link by e-mail.
+	SendsMail bool
 }
 
 // requestedPath returns the page that was requested before the login: from the login form, or from the address of the login
@@ -156,6 +158,10 @@ func (req *request) followLink(link string) error {
 
 func (req *request) respondLogin(status int, p loginPage) error {
 	title, _ := req.pages.messages.lookup("login.title")
+	var err error
+	if p.SendsMail, err = req.DB.SendsMail(req.r.Context()); err != nil {
+		return err
+	}
 	if req.SignOn != nil {
 		p.SignOn, p.SignOnDown = "/login/sso", !req.SignOn.Available()
 		if p.Next != "" {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/feature/plural"
 )
@@ -77,12 +78,13 @@ func (c catalogue) textOr(key, otherwise string) string {
 	return otherwise
 }
 
-// templates holds the parsed pages, each with the shared files.
+// templates holds the pages, each with the shared files. A page is parsed when it is first needed: its copy of the shared files takes
+// some 200 KB, and most processes show few of the pages in few languages.
 type templates struct {
 	messages catalogue
 	// codes are the names of code lists in the language of the messages.
 	codes  map[string]*codeNames
-	byPage map[string]*template.Template
+	byPage map[string]func() (*template.Template, error)
 }
 
 // shared lists the files that every page includes.
@@ -94,9 +96,9 @@ const partsFile = "templates/parts.html"
 // errorPage is the page of errors, which the pages of another package have too.
 const errorPage = "templates/error.html"
 
-// newTemplates parses the pages of files with the shared files of the console, and its page of errors.
+// newTemplates prepares the pages of files with the shared files of the console, and its page of errors.
 func newTemplates(messages catalogue, assets *assetFiles, files fs.FS) (*templates, error) {
-	t := &templates{messages: messages, codes: messages.codeNames(), byPage: map[string]*template.Template{}}
+	t := &templates{messages: messages, codes: messages.codeNames(), byPage: map[string]func() (*template.Template, error){}}
 	suggested := suggestedCodes(t.codes)
 	base, err := template.New("layout.html").Funcs(viewFuncs(messages, assets)).Funcs(template.FuncMap{
 		"suggestedCodes": func() []suggestions { return suggested }, "place": t.place, "unit": t.unitName,
@@ -117,31 +119,32 @@ func newTemplates(messages catalogue, assets *assetFiles, files fs.FS) (*templat
 		if slices.Contains(shared, file) || file == partsFile {
 			continue
 		}
-		if err := t.parse(base, files, file); err != nil {
-			return nil, err
-		}
+		t.add(base, files, file)
 	}
-	return t, t.parse(base, texts, errorPage)
+	t.add(base, texts, errorPage)
+	return t, nil
 }
 
-// parse adds the page of a file.
-func (t *templates) parse(base *template.Template, files fs.FS, file string) error {
-	page, err := base.Clone()
-	if err != nil {
-		return fmt.Errorf("console: %s: %w", file, err)
-	}
-	if page, err = page.ParseFS(files, file); err != nil {
-		return fmt.Errorf("console: %s: %w", file, err)
-	}
-	t.byPage[strings.TrimSuffix(path.Base(file), ".html")] = page
-	return nil
+// add adds the page of a file.
+func (t *templates) add(base *template.Template, files fs.FS, file string) {
+	t.byPage[strings.TrimSuffix(path.Base(file), ".html")] = sync.OnceValues(func() (*template.Template, error) {
+		page, err := base.Clone()
+		if err != nil {
+			return nil, err
+		}
+		return page.ParseFS(files, file)
+	})
 }
 
 // execute renders a template of a page's file.
 func (t *templates) execute(w io.Writer, page, name string, data any) error {
-	found, ok := t.byPage[page]
+	parsed, ok := t.byPage[page]
 	if !ok {
 		return fmt.Errorf("console: no page %q", page)
+	}
+	found, err := parsed()
+	if err != nil {
+		return fmt.Errorf("console: %s: %w", page, err)
 	}
 	if err := found.ExecuteTemplate(w, name, data); err != nil {
 		return fmt.Errorf("console: %s: %w", page, err)

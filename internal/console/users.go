@@ -55,6 +55,27 @@ type invitationRow struct {
 	api.Invitation
 	By      string
 	Expired bool
+	// Mail is the key of a text below "users.mail." that says what became of the e-mail; "" if the installation sends none.
+	Mail string
+}
+
+// mailKey returns the key of the text about the e-mail of an invitation, below "users.mail.".
+func mailKey(mail store.InvitationMail) string {
+	switch mail.State {
+	case store.MailPending:
+		if mail.Reason != "" {
+			return "retried"
+		}
+	case store.MailFailed, store.MailEnded:
+		switch mail.Reason {
+		case "recipient_refused", "message_refused":
+			return mail.Reason
+		}
+		return "failed"
+	case "":
+		return "none"
+	}
+	return string(mail.State)
 }
 
 // inviteForm is the form of an invitation.
@@ -101,12 +122,19 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 	if err != nil {
 		return err
 	}
+	sends, err := req.DB.SendsMail(ctx)
+	if err != nil {
+		return err
+	}
 	for _, i := range invitations {
 		row := invitationRow{Invitation: view.Invitation(i), Expired: !req.Now().Before(i.ExpiresAt)}
 		if i.InvitedBy != nil {
 			if row.By = addresses[*i.InvitedBy]; row.By == "" {
 				row.By = i.InvitedBy.String() // on another page of the list
 			}
+		}
+		if sends {
+			row.Mail = mailKey(i.Mail)
 		}
 		p.Invitations = append(p.Invitations, row)
 	}
@@ -121,6 +149,8 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 type invitedPage struct {
 	api.Invitation
 	URL string
+	// Mail is the key of a text below "users.invited.mail."; "" if the installation sends no e-mails.
+	Mail string
 }
 
 // inviteUser makes an invitation and shows its link in the response itself. No other address shows it.
@@ -149,7 +179,7 @@ func (req *request) inviteUser() error {
 		return err
 	}
 	return req.page(http.StatusCreated, "invited", pageData{Title: title, Section: "users",
-		Body: invitedPage{Invitation: view.Invitation(made.Invitation), URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host))}})
+		Body: invitedPage{Invitation: view.Invitation(made.Invitation), URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host)), Mail: string(made.Mail.State)}})
 }
 
 func (req *request) revokeInvitation() error {

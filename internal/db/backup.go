@@ -10,8 +10,8 @@ import (
 	"quittance/internal/files"
 )
 
-// ErrBackup says that the database has its own tools for backups: pg_dump, or an archive of its log.
-var ErrBackup = errors.New("a PostgreSQL database is backed up by its own means: pg_dump, or continuous archiving for a restore to any moment")
+// ErrBackup says that the database is not one file; see [DB.CopyOut].
+var ErrBackup = errors.New("a PostgreSQL database cannot be copied to one file: use --to PLACE, or its own means, such as pg_dump or continuous archiving")
 
 // Backup writes a copy of the database to a new file, which only its owner may read, while servers are running. The copy contains
 // every commit whole or not at all. Backup returns when the copy is on the disk. It does not overwrite an existing file, and returns

@@ -22,14 +22,16 @@
 //
 // PostgreSQL has one pool of connections and any number of processes. Its transactions send statements whose results are not needed
 // together with the next one ([Tx.ExecDeferred]), and run again after a deadlock. The clock is that of the database. A notification
-// ([Tx.Notify]) reaches the subscribers of all processes. PostgreSQL has its own tools for backups.
+// ([Tx.Notify]) reaches the subscribers of all processes. [DB.Backup] is for SQLite alone.
+//
+// [DB.CopyOut] copies either database as of one moment, and [Restore] loads a copy into an empty one.
 //
 // Statements are written once for both, with the help of a [Dialect].
 //
 // # Where to begin
 //
 // Read [Open], then tx.go, which runs writes, and group.go. engine.go lists what an engine consists of. sqlite.go and postgres.go are
-// the two engines, and transaction.go and postgres_transaction.go have their transactions. shared.go has writes and look-ups that
+// the two engines, and transaction.go and postgres_transaction.go have their transactions; pooled.go is about connection pools such as PgBouncer. shared.go has writes and look-ups that
 // share statements, lists.go the bounds of lists.
 package db
 
@@ -59,6 +61,8 @@ var (
 type Options struct {
 	// Application is the name of the sessions of this program on PostgreSQL; see [DB.ServedBy].
 	Application string
+	// Direct is the postgres:// URL of the server itself, if the address leads to a connection pool in transaction mode; "" otherwise.
+	Direct string
 	// Channel is the channel of PostgreSQL on which the processes of a database notify each other.
 	Channel string
 	// Indexes has the names of unique indexes by their columns, such as "users.email", as SQLite gives them in its errors. See
@@ -107,7 +111,7 @@ type DB struct {
 }
 
 // Open opens the database at address, sqlite:PATH or postgres://…. It creates the file of a SQLite database that does not exist, and
-// no tables.
+// no tables. It returns [ErrRestoring] for the file of a SQLite database whose restore is not complete.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if options.Log == nil {
 		options.Log = slog.Default()
@@ -115,6 +119,8 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	var opened engine
 	var err error
 	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
+	case options.Direct != "" && !IsPostgres(address):
+		err = errDirect
 	case isSQLite && path != "":
 		opened, err = openSQLite(ctx, path, options)
 	case IsPostgres(address):
@@ -133,6 +139,9 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 		d.groupCommit = newGroup(true)
 	} else {
 		d.writeSlots = make(chan struct{}, d.traits.writers)
+	}
+	if err := d.engine.checkSessions(ctx, d.log); err != nil { // before any statement that a connection pool could break
+		return nil, errors.Join(d.Classify(err), opened.close())
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop

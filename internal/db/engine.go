@@ -2,7 +2,9 @@ package db
 
 import (
 	"context"
+	"io"
 	"io/fs"
+	"log/slog"
 	"time"
 )
 
@@ -11,6 +13,8 @@ type engine interface {
 	Dialect
 	// traits returns how the database is used.
 	traits() traits
+	// checkSessions returns an error if the sessions of the address cannot be used as the engine uses them.
+	checkSessions(ctx context.Context, log *slog.Logger) error
 	// reader runs queries beside the write transactions.
 	reader() Querier
 	// snapshot runs fn in a read transaction, in which everything is read as of one moment.
@@ -35,6 +39,8 @@ type engine interface {
 	pools() []Pool
 	// backup writes a consistent copy of the database to a new file, or returns [ErrBackup].
 	backup(ctx context.Context, path string) error
+	// copyOut is [DB.CopyOut].
+	copyOut(ctx context.Context, open func(stream string) (io.WriteCloser, error)) (Copied, error)
 	// replicas returns what connects the processes that share the database; nil if only one process uses it.
 	replicas() *replicas
 	// close releases everything.

@@ -289,7 +289,7 @@ func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer func() { leave(err) }()
 	begun, err := d.beginWrite(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)

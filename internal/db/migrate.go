@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/pressly/goose/v3"
 )
@@ -25,8 +26,11 @@ func (d *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 	return version, d.Classify(err)
 }
 
-// migrate runs the migrations of source with goose, except those of the other engine, whose names end with other.
-func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
+// latestVersion is the version up to which all migrations are run.
+const latestVersion = math.MaxInt64
+
+// migrate runs the migrations of source up to version with goose, except those of the other engine, whose names end with other.
+func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs.FS, version int64, other string, options ...goose.ProviderOption) error {
 	others, err := fs.Glob(source, "*"+other)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -36,7 +40,7 @@ func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := provider.UpTo(ctx, version); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil

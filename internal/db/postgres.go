@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,40 +28,49 @@ const postgresLists = 8
 
 var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
 
-// postgresEngine is a PostgreSQL database. channel is the one of its notifications.
+// postgresEngine is a PostgreSQL database. channel is the one of its notifications. direct leads to the server itself, like pool unless
+// pooled; see pooled.go.
 type postgresEngine struct {
 	postgresDialect
 	pool    *pgxpool.Pool
-	config  *pgx.ConnConfig
+	direct  *pgx.ConnConfig
+	pooled  bool
 	channel string
+	closing <-chan struct{} // closed by stop
+	stop    func()
 }
 
 // openPostgres opens the database of a postgres:// URL.
-func openPostgres(ctx context.Context, address string, options Options) (engine, error) {
+func openPostgres(ctx context.Context, address string, options Options) (*postgresEngine, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The text of the error can contain the password of the URL.
 		return nil, errNotPostgresURL
 	}
 	config.MaxConns = postgresConns
-	config.ConnConfig.RuntimeParams["application_name"] = options.Application
-	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 5 * time.Second
-	}
+	configureConn(config.ConnConfig, options)
 	config.ConnConfig.Tracer = queryDeadline{}
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Every statement is short. But the planner estimates such a cost for tables without statistics that it would compile the
-		// statement first, which takes 50 ms. And nearly everything is in memory or on a solid-state disk, where an index is cheap.
-		// These settings are not parameters of the connection, because a connection pooler may refuse parameters that it does not know.
-		_, err := conn.Exec(ctx, "set jit = off; set random_page_cost = 1.1")
-		return err
+	config.BeforeConnect = guardCommits
+	direct, err := configureSessions(config, address, options)
+	if err != nil {
+		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return &postgresEngine{pool: pool, config: config.ConnConfig, channel: options.Channel}, nil
+	closing := make(chan struct{})
+	return &postgresEngine{pool: pool, direct: direct, pooled: options.Direct != "", channel: options.Channel,
+		closing: closing, stop: sync.OnceFunc(func() { close(closing) })}, nil
+}
+
+// configureConn sets what is the same for every connection.
+func configureConn(config *pgx.ConnConfig, options Options) {
+	config.RuntimeParams["application_name"] = options.Application
+	config.RuntimeParams["timezone"] = "UTC"
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 5 * time.Second
+	}
 }
 
 func (*postgresEngine) traits() traits {
@@ -71,7 +80,7 @@ func (*postgresEngine) traits() traits {
 func (e *postgresEngine) reader() Querier { return pgQuerier{e.pool} }
 
 func (e *postgresEngine) begin(ctx context.Context) (transaction, error) {
-	return beginPostgres(ctx, e.pool)
+	return beginPostgres(ctx, e)
 }
 
 func (e *postgresEngine) replicas() *replicas {
@@ -83,6 +92,7 @@ func (*postgresEngine) lockForServing() (release func() error, err error) {
 }
 
 func (e *postgresEngine) close() error {
+	e.stop()
 	e.pool.Close()
 	return nil
 }
@@ -124,9 +134,14 @@ const (
 const lockNotAvailable = "55P03"
 
 func (e *postgresEngine) migrate(ctx context.Context, source fs.FS) error {
+	return e.migrateTo(ctx, source, latestVersion)
+}
+
+// migrateTo is migrate up to the migration with the number version.
+func (e *postgresEngine) migrateTo(ctx context.Context, source fs.FS, version int64) error {
 	wait := migrateFirstWait
 	for try := 1; ; try++ {
-		err := e.migrateOnce(ctx, wait, source)
+		err := e.migrateOnce(ctx, wait, source, version)
 		if try == migrateTries || postgresCode(err) != lockNotAvailable && !e.isRetryable(err) {
 			return err
 		}
@@ -141,24 +156,27 @@ func (e *postgresEngine) migrate(ctx context.Context, source fs.FS) error {
 
 // migrateOnce migrates over connections of its own. Their statements wait for a lock for the time wait at most; once they have
 // it, they may take as long as they need.
-func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, source fs.FS) (err error) {
-	own := e.config.Copy()
+func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, source fs.FS, version int64) (err error) {
+	own := e.direct.Copy()
 	own.Tracer = nil
-	own.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
-	db := stdlib.OpenDB(*own)
+	// Not as a parameter of the connection, which a connection pool in session mode would refuse.
+	db := stdlib.OpenDB(*own, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("set lock_timeout = %d", wait.Milliseconds()))
+		return err
+	}))
 	defer func() { err = errors.Join(err, db.Close()) }()
 	// Another replica may be migrating: try to get its lock every second, for ten minutes.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectPostgres, db, source, "_sqlite.sql", goose.WithSessionLocker(locker))
+	return migrate(ctx, goose.DialectPostgres, db, source, version, "_sqlite.sql", goose.WithSessionLocker(locker))
 }
 
 // listen calls notified with the kind of each notification. It listens on a connection of its own until ctx ends or the connection is
 // lost.
 func (e *postgresEngine) listen(ctx context.Context, notified func(kind string)) error {
-	conn, err := pgx.ConnectConfig(ctx, e.config)
+	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

@@ -141,6 +141,7 @@ var errCommitRolledBack = pgx.ErrTxCommitRollback
 // Once a flush has failed, flushErr stays set and nothing more is flushed; PostgreSQL refuses all further statements of the
 // transaction, and its commit is a rollback.
 type postgresTx struct {
+	engine   *postgresEngine
 	conn     *pgxpool.Conn
 	ctx      context.Context //nolint:containedctx // a transaction is one call; [sql.Tx] keeps its own as well
 	deferred *pgx.Batch
@@ -149,10 +150,10 @@ type postgresTx struct {
 }
 
 // beginPostgres begins a transaction on a connection of the pool.
-func beginPostgres(ctx context.Context, pool *pgxpool.Pool) (*postgresTx, error) {
-	t := &postgresTx{ctx: ctx, deferred: &pgx.Batch{}}
+func beginPostgres(ctx context.Context, engine *postgresEngine) (*postgresTx, error) {
+	t := &postgresTx{engine: engine, ctx: ctx, deferred: &pgx.Batch{}}
 	err := retryUnsent(ctx, func() error {
-		conn, err := pool.Acquire(ctx)
+		conn, err := engine.pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -220,7 +221,7 @@ func (t *postgresTx) RootError(err error) error {
 }
 
 // Commit implements [transaction]. It checks the command tag, because PostgreSQL answers the commit of a failed transaction
-// with ROLLBACK and without an error.
+// with ROLLBACK and without an error. The error is an [unansweredCommitError] if there is no answer in time.
 func (t *postgresTx) Commit() error {
 	if t.done {
 		return sql.ErrTxDone
@@ -231,8 +232,15 @@ func (t *postgresTx) Commit() error {
 		}
 		return nil
 	})
-	if err := t.flush(t.ctx); err != nil {
-		return errors.Join(err, t.Rollback())
+	if t.flushErr == nil {
+		t.flushErr = t.sendCommit()
+	}
+	if _, unanswered := errors.AsType[*unansweredCommitError](t.flushErr); unanswered {
+		t.done = true
+		return t.flushErr
+	}
+	if t.flushErr != nil {
+		return errors.Join(t.flushErr, t.Rollback())
 	}
 	t.done = true
 	t.conn.Release()

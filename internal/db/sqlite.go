@@ -33,11 +33,15 @@ type sqliteEngine struct {
 	writer, readers, lists *sql.DB
 }
 
-// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist.
-func openSQLite(ctx context.Context, path string, options Options) (engine, error) {
+// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist. It
+// returns [ErrRestoring] if it is being restored.
+func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("database path: %w", err)
+	}
+	if err := refuseRestoring(path); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -149,7 +153,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, own.Close()) }()
-	return migrate(ctx, goose.DialectSQLite3, own, source, "_postgres.sql")
+	return migrate(ctx, goose.DialectSQLite3, own, source, latestVersion, "_postgres.sql")
 }
 
 func sqliteCode(err error) int {
@@ -189,6 +193,8 @@ func (*sqliteEngine) isUnavailable(err error) bool {
 func (e *sqliteEngine) lockForServing() (release func() error, err error) {
 	return lockFile(e.path + ".lock")
 }
+
+func (*sqliteEngine) checkSessions(context.Context, *slog.Logger) error { return nil }
 
 func (e *sqliteEngine) servedBy(context.Context, string) (bool, error) {
 	release, err := e.lockForServing()

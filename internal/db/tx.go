@@ -189,14 +189,24 @@ func (d *DB) writeContext(request context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, WriteTimeout)
 }
 
-// acquireWriteSlot waits for one of the slots for concurrent writers.
-func (d *DB) acquireWriteSlot(request, ctx context.Context) (release func(), err error) {
+// acquireWriteSlot waits for one of the slots for concurrent writers. release takes the error of the write: a commit without an answer
+// keeps its slot with its connection.
+func (d *DB) acquireWriteSlot(request, ctx context.Context) (release func(error), err error) {
 	if d.writeSlots == nil {
-		return func() {}, nil
+		return func(error) {}, nil
 	}
 	select {
 	case d.writeSlots <- struct{}{}:
-		return func() { <-d.writeSlots }, nil
+		return func(err error) {
+			if commit, unanswered := errors.AsType[*unansweredCommitError](err); unanswered {
+				go func() {
+					<-commit.answered
+					<-d.writeSlots
+				}()
+				return
+			}
+			<-d.writeSlots
+		}, nil
 	case <-request.Done():
 		return nil, request.Err() // nothing was written
 	case <-ctx.Done():
@@ -205,14 +215,14 @@ func (d *DB) acquireWriteSlot(request, ctx context.Context) (release func(), err
 }
 
 // writeAlone runs fn in a transaction of its own, and repeats it after serialization failures and deadlocks.
-func (d *DB) writeAlone(request context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (map[string]bool, error) {
+func (d *DB) writeAlone(request context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
 	ctx, cancel := d.writeContext(request)
 	defer cancel()
 	release, err := d.acquireWriteSlot(request, ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer func() { release(err) }()
 	const tries = 5
 	for try := 1; ; try++ {
 		notifications, err := d.writeOnce(ctx, operation, fn)

@@ -41,14 +41,6 @@ type Cluster struct {
 	server   *server // nil while the server does not run
 }
 
-// server is one run of the postgres process.
-type server struct {
-	cmd    *exec.Cmd
-	tether *os.File      // the watchdog ends the server when this closes without a line
-	ended  chan struct{} // closed when the process has ended
-	err    error         // how it ended; valid once ended is closed
-}
-
 // Start makes a cluster in a new directory under dir, or under the system's temporary directory if dir is empty, and
 // starts it. Settings are server parameters such as "fsync=off"; without any, PostgreSQL's defaults apply, so that
 // commits are as durable as in production. If the caller is root, the server runs as postgres or nobody, because
@@ -126,59 +118,15 @@ func (c *Cluster) create() error {
 
 // start starts the server on existing data and returns when it responds.
 func (c *Cluster) start() (err error) {
-	log, err := os.OpenFile(c.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the log of PostgreSQL: %w", err)
+	if c.server, err = startServer("PostgreSQL", c.dir, c.log(), c.account, c.arguments()...); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	held, tether, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("make the pipe to the watchdog: %w", err)
-	}
-	defer func() { err = errors.Join(err, held.Close()) }()
-
-	cmd := exec.Command("/bin/sh", c.arguments()...) //nolint:noctx // the server outlives this call; end ends it
-	cmd.Dir = c.dir
-	cmd.Env = environment()
-	cmd.SysProcAttr = c.account.attributes()
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.ExtraFiles = []*os.File{held}
-	if err := cmd.Start(); err != nil {
-		return errors.Join(fmt.Errorf("start PostgreSQL: %w", err), tether.Close())
-	}
-	s := &server{cmd: cmd, tether: tether, ended: make(chan struct{})}
-	go func() {
-		s.err = cmd.Wait()
-		close(s.ended)
-	}()
-	c.server = s
-	return c.awaitReady(s)
+	return c.awaitReady(c.server)
 }
 
-// watchdog becomes postgres and leaves a guard process behind that reads from a pipe. The guard reads a line when the
-// server was shut down; it reads the end of the pipe when the process that started the server is gone, and then ends
-// the server and removes its directory. Linux's parent-death signal would not work: it is bound to the thread, not the
-// process, that started the child.
-const watchdog = `
-directory=$1
-shift
-{
-	if ! read -r word <&3; then
-		kill -s QUIT $$
-		n=0
-		while kill -s 0 $$ 2>/dev/null && [ $n -lt 100 ]; do
-			sleep 0.1
-			n=$((n + 1))
-		done
-		rm -rf "$directory"
-	fi
-} &
-exec "$@" 3<&-
-`
-
-// arguments returns the arguments of /bin/sh that run the server under its watchdog.
+// arguments returns the command that runs the server.
 func (c *Cluster) arguments() []string {
-	args := []string{"-c", watchdog, "sh", c.dir, c.programs.postgres, "-D", c.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + c.dir}
+	args := []string{c.programs.postgres, "-D", c.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + c.dir}
 	for _, setting := range c.settings {
 		args = append(args, "-c", setting)
 	}
@@ -196,43 +144,22 @@ func (c *Cluster) awaitReady(s *server) error {
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("PostgreSQL ended while it was starting: %w\n%s", s.err, c.logTail())
+			return fmt.Errorf("PostgreSQL ended while it was starting: %w\n%s", s.err, tail(c.log()))
 		case <-ctx.Done():
-			return fmt.Errorf("PostgreSQL did not answer within %s: %w\n%s", startTimeout, err, c.logTail())
+			return fmt.Errorf("PostgreSQL did not answer within %s: %w\n%s", startTimeout, err, tail(c.log()))
 		case <-time.After(startPoll):
 		}
 	}
 }
 
-// end sends the signal, waits for the process and ends the watchdog. If the server does not run, it does nothing.
+// end ends the server with the signal. If the server does not run, it does nothing.
 func (c *Cluster) end(signal syscall.Signal) error {
 	s := c.server
 	if s == nil {
 		return nil
 	}
 	c.server = nil
-	var late error
-	if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal PostgreSQL: %w", err)
-	}
-	select {
-	case <-s.ended:
-	case <-time.After(stopTimeout):
-		late = errors.Join(fmt.Errorf("PostgreSQL did not end within %s of %s", stopTimeout, signal), s.cmd.Process.Kill())
-		<-s.ended
-	}
-	_, err := s.tether.WriteString("ended\n")
-	return errors.Join(late, err, s.tether.Close())
-}
-
-// logTail returns the end of the server's log, for an error message.
-func (c *Cluster) logTail() []byte {
-	const most = 4096
-	text, err := os.ReadFile(c.log())
-	if err != nil {
-		return fmt.Appendf(nil, "(its log cannot be read: %v)", err)
-	}
-	return text[max(0, len(text)-most):]
+	return s.end(signal)
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }

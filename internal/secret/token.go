@@ -18,6 +18,9 @@ const SessionPrefix = "qs_"
 // InvitationPrefix begins the secret of an invitation.
 const InvitationPrefix = "qi_"
 
+// ResetPrefix begins the secret of a link with which a user chooses a new password.
+const ResetPrefix = "qr_"
+
 // LoginPrefix begins the secret that binds a pending login to a browser.
 const LoginPrefix = "ql_"
 
@@ -41,6 +44,9 @@ func NewSession(random io.Reader) (Text, error) { return newToken(SessionPrefix,
 // NewInvitation returns the secret of a new invitation: [InvitationPrefix] and as much random as a token has. It fails only if random
 // does.
 func NewInvitation(random io.Reader) (Text, error) { return newToken(InvitationPrefix, random) }
+
+// NewReset returns the secret of a new link for a password: [ResetPrefix] and as much random as a token has. It fails only if random does.
+func NewReset(random io.Reader) (Text, error) { return newToken(ResetPrefix, random) }
 
 // NewLogin returns the secret of a pending login: [LoginPrefix] and as much random as a token has. It fails only if random does.
 func NewLogin(random io.Reader) (Text, error) { return newToken(LoginPrefix, random) }
@@ -80,6 +86,11 @@ func SessionDigest(t Text) [sha256.Size]byte {
 // InvitationDigest is the [Digest] of the secret of an invitation, kept apart from the others by its label.
 func InvitationDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/invitation/v1\x00" + t.Reveal()))
+}
+
+// ResetDigest is the [Digest] of the secret of a link for a new password, kept apart from the others by its label.
+func ResetDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/password reset/v1\x00" + t.Reveal()))
 }
 
 // LoginDigest is the [Digest] of the secret of a pending login, kept apart from the others by its label: it is no session.

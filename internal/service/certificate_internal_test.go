@@ -20,11 +20,12 @@ import (
 )
 
 // writeCertificate writes a certificate with the given serial number, and its key.
+// It is valid for as many hours as the serial number says.
 func writeCertificate(t *testing.T, chain, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Duration(serial) * time.Hour), DNSNames: []string{"localhost"}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
@@ -78,6 +79,12 @@ func TestCertificateRenewal(t *testing.T) {
 	must(t, os.Chmod(key, 0o640)) // its group may read it
 	if got := serial(); got != 3 {
 		t.Errorf("certificate %d after the mode was corrected", got)
+	}
+	writeCertificate(t, chain, key, 5)
+	must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(2*time.Minute)))
+	files.checked = time.Time{}
+	if left := time.Until(files.expiry()); left < 4*time.Hour || left > 5*time.Hour {
+		t.Errorf("the certificate expires in %s after a renewal without a handshake, want 5 hours", left)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/mail"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/sso"
@@ -31,6 +32,8 @@ type Config struct {
 	Environment string
 	// Database is sqlite:PATH or postgres://…
 	Database string
+	// DatabaseDirect is [store.Options.Direct].
+	DatabaseDirect string
 	// Keys seal the values that must not be readable in the database.
 	Keys *secret.Keyring
 	// ReloadKeys reads them again after a rotation.
@@ -50,6 +53,8 @@ type Config struct {
 	// SignOn is the OpenID provider that logs people in; an empty Issuer means none. The process sets all but Issuer, ClientID, ClientSecret
 	// and RootCAs.
 	SignOn sso.Config
+	// Mail is the relay that takes e-mails; an empty Host means that none are sent. The process uses it if it runs work.
+	Mail mail.Relay
 	// OperatorListen is the address of the pages of operators; "" for none. It must be a loopback address, except with TLS or behind a proxy.
 	OperatorListen string
 	// MetricsListen is the address of the Prometheus metrics; "" disables them.
@@ -138,6 +143,9 @@ func (c *Config) check() error {
 		if err := store.RequireVerifiedServer(c.Database); err != nil {
 			return fmt.Errorf("--database: %w", err)
 		}
+		if err := store.RequireVerifiedServer(c.DatabaseDirect); err != nil {
+			return fmt.Errorf("--database-direct: %w", err)
+		}
 	default:
 		return fmt.Errorf("unknown environment %q: want local, sandbox or production", c.Environment)
 	}
@@ -148,6 +156,9 @@ func (c *Config) check() error {
 		return err
 	}
 	if err := c.checkSignOn(); err != nil {
+		return err
+	}
+	if err := c.checkMail(); err != nil {
 		return err
 	}
 	if c.BehindProxy && len(c.TrustedProxies) == 0 {
@@ -175,6 +186,19 @@ func (c *Config) checkSignOn() error {
 	}
 	if given && c.Environment == Production && !strings.HasPrefix(string(c.PublicURL), "https://") {
 		return errors.New("--oidc-issuer needs an https address as --public-url in production")
+	}
+	return nil
+}
+
+// checkMail returns an error if the settings of e-mails do not fit together.
+func (c *Config) checkMail() error {
+	switch {
+	case c.Mail.Host == "":
+		return nil
+	case c.PublicURL == "":
+		return errors.New("--smtp-url needs --public-url: e-mails have links to that address")
+	case c.Environment == Production && !strings.HasPrefix(string(c.PublicURL), "https://"):
+		return errors.New("--smtp-url needs an https address as --public-url in production")
 	}
 	return nil
 }

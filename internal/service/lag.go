@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -17,7 +18,7 @@ type lagCollector struct {
 	log                       *slog.Logger
 	overdue, oldest, troubled *prometheus.Desc
 
-	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted *prometheus.Desc
+	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted, lastBackup, mails, mailOldest *prometheus.Desc
 }
 
 // collectTimeout bounds one collection.
@@ -35,7 +36,10 @@ func newLagCollector(db *store.DB, log *slog.Logger) *lagCollector {
 		submissions:       prometheus.NewDesc("quittance_submissions_pending", "Submissions that are still reconciled with the provider; counted up to 100,000.", nil, nil),
 		unknown:           prometheus.NewDesc("quittance_submissions_unknown", "Submissions of unknown outcome, by how long ago they were attempted: within an hour, within a day (and not within an hour), or earlier.", []string{"age"}, nil),
 		unknownOldest:     prometheus.NewDesc("quittance_submission_unknown_seconds", "How long ago the oldest submission of unknown outcome was attempted.", nil, nil),
-		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil)}
+		mails:             prometheus.NewDesc("quittance_mails_pending", "E-mails that were not sent yet, including those that wait for another attempt.", nil, nil),
+		mailOldest:        prometheus.NewDesc("quittance_mail_pending_seconds", "How long the oldest e-mail that was not sent yet has waited.", nil, nil),
+		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil),
+		lastBackup:        prometheus.NewDesc("quittance_last_backup_timestamp_seconds", "The moment that the last successful backup shows, in Unix time; 0 if quittance backup has made none.", nil, nil)}
 }
 
 // Describe implements [prometheus.Collector].
@@ -43,7 +47,7 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- s.overdue
 	to <- s.oldest
 	to <- s.troubled
-	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted} {
+	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted, s.lastBackup, s.mails, s.mailOldest} {
 		to <- description
 	}
 }
@@ -75,6 +79,17 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.deliveriesOverdue, float64(deliveries.Overdue))
 	gauge(s.deliveryOldest, deliveries.Oldest.Seconds())
 	gauge(s.submissions, float64(submissions.Pending))
+	mails, oldest, err := s.db.MailBacklog(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot count the e-mails that wait", "error", err)
+		return
+	}
+	gauge(s.mails, float64(mails))
+	waited := 0.0
+	if mails > 0 {
+		waited = max(0, s.db.Now().Sub(oldest).Seconds())
+	}
+	gauge(s.mailOldest, waited)
 	unknown, err := s.db.UnknownAges(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "cannot count the submissions of unknown outcome", "error", err)
@@ -90,4 +105,12 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	gauge(s.contradicted, float64(contradicted))
+	switch at, err := s.db.LastBackup(ctx); {
+	case errors.Is(err, store.ErrNotFound):
+		gauge(s.lastBackup, 0)
+	case err != nil:
+		s.log.WarnContext(ctx, "cannot read the time of the last backup", "error", err)
+	default:
+		gauge(s.lastBackup, float64(at.UnixMicro())/1e6)
+	}
 }

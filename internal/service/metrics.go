@@ -30,6 +30,7 @@ type metrics struct {
 	tasks     *prometheus.CounterVec
 	outcomes  *prometheus.CounterVec
 	closed    *prometheus.CounterVec
+	mails     *prometheus.CounterVec
 	// connections limits the connections to the metrics themselves.
 	connections *connlimit.Limiter
 }
@@ -65,8 +66,9 @@ func newMetrics() *metrics {
 	for _, reason := range []connlimit.Reason{connlimit.Refused, connlimit.Idle} {
 		m.closed.WithLabelValues(string(reason))
 	}
+	m.mails = newMailCounter()
 	m.connections = connlimit.New(connlimit.Config{Total: connlimit.Within(metricsConnections, connlimit.Files())})
-	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes,
+	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes, m.mails,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -108,6 +110,12 @@ func (m *metrics) providerCall(call, kind string, duration time.Duration) {
 func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) {
 	m.attempts.WithLabelValues(string(verdict)).Observe(duration.Seconds())
 	m.eventAges.Observe(age.Seconds())
+}
+
+// observeCertificate registers a gauge for the expiry of the certificate of the API; Unix time 0 without a certificate.
+func (m *metrics) observeCertificate(expiry func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_tls_certificate_expiry_timestamp_seconds",
+		Help: "When the first certificate of the chain of --tls-cert expires, in Unix time; 0 without --tls-cert."}, func() float64 { return float64(expiry().Unix()) }))
 }
 
 // observeServer registers gauges for the running requests and the open connections of the API.

@@ -56,6 +56,7 @@ type Service struct {
 	signOn          *sso.Client     // nil without an OpenID provider
 	readiness       *readiness
 	api             *server.Server
+	accounts        *account.Service
 	listener        net.Listener
 	metricsListener net.Listener
 	// operators and operatorListener are nil unless operators have a listener.
@@ -83,7 +84,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.startTracing(); err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite()}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite()}); err != nil {
 		return nil, err
 	}
 	s.readiness = newReadiness(s.db.Ping, time.Now)
@@ -98,6 +99,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
+	if err := s.recordMailer(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.warnUnapproved(ctx); err != nil {
 		return nil, err
 	}
@@ -109,6 +113,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	s.createServices()
 	serving := s.serverConfig()
+	s.accounts = serving.Accounts
 	if serving.Docs, err = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) }, s.config.Log); err != nil {
 		return nil, err
 	}
@@ -306,18 +311,6 @@ func (s *Service) listen(ctx context.Context) (err error) {
 		s.metricsListener = s.metrics.connections.Listener(s.metricsListener)
 	}
 	return nil
-}
-
-// certificate returns the function that finds the certificate of the API, nil for plain HTTP.
-func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
-	if s.config.TLSCert == "" {
-		return nil, nil
-	}
-	files, err := readCertificate(s.config.TLSCert, s.config.TLSKey, s.db.Now, s.config.Log)
-	if err != nil {
-		return nil, err
-	}
-	return files.get, nil
 }
 
 // Address returns the address of the API; in a process without one, that of /healthz and /readyz.

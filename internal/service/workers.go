@@ -25,11 +25,17 @@ const (
 	purchaseWorkers         = 32
 	slowPurchaseWorkers     = 12
 	purchaseSyncsPerCompany = 1
+
+	// A relay takes few connections at a time.
+	mailWorkers     = 8
+	slowMailWorkers = 4
+	mailsPerCompany = 2
 )
 
 // The time within which the other side is expected to respond: after that its queue is slow.
 const (
 	slowDelivery = time.Second
+	slowMail     = 5 * time.Second
 	slowPoll     = 2 * time.Second
 	slowPurchase = 5 * time.Second
 )
@@ -52,10 +58,32 @@ func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
 		MaxPerCompany: pollsPerCompany, MaxPerQueue: pollsPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowPoll})
 	startQueue(ctx, s, running, s.purchases.Work(), queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
 		MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany, MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
+	s.startMails(ctx, running)
 	if s.activity != nil {
 		close(s.activity.started)
 	}
 	running.Go(func() { s.cleanUp(ctx) })
+	running.Go(func() { s.answerResetRequests(ctx) })
+}
+
+// resetDelay is the longest time between a request for a new password and its answer, if there is little other work.
+const resetDelay = time.Second
+
+// answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
+// [account.Service.RequestPasswordReset].
+func (s *Service) answerResetRequests(ctx context.Context) {
+	ticker := time.NewTicker(resetDelay)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.accounts.AnswerResetRequests(ctx); err != nil && ctx.Err() == nil {
+			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords", "error", err)
+		}
+	}
 }
 
 // startQueue runs the work of a source.

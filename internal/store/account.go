@@ -173,6 +173,11 @@ func (t *tx) account(ctx context.Context, id ID) (Account, error) {
 	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.dialect.ForUpdate(), id))
 }
 
+// readAccount reads an account without a lock.
+func (t *tx) readAccount(ctx context.Context, id ID) (Account, error) {
+	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+}
+
 // Account returns one account.
 func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
 	account, err := scanAccount(db.reader.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
@@ -204,6 +209,9 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 			return err
 		}
 		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
+			return err
+		}
+		if err := t.endPasswordResets(ctx, id); err != nil {
 			return err
 		}
 		return t.audit(accountAct("account.suspend", id, nil))

@@ -7,9 +7,9 @@ import "slices"
 // operations of the API, the pages of the console and the commands; the console needs a text for each.
 var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	// People.
-	"session.begin", "session.end", "session.revoke", "session.revoke-others", "user.change-password", "user.enroll-second-factor", "user.disable-second-factor", "user.replace-recovery-codes", "user.reset-second-factor",
+	"session.begin", "session.end", "session.revoke", "session.revoke-others", "user.change-password", "user.request-password-reset", "user.complete-password-reset", "user.enroll-second-factor", "user.disable-second-factor", "user.replace-recovery-codes", "user.reset-second-factor",
 	"user.add-passkey", "user.rename-passkey", "user.remove-passkey", "user.refuse-passkey",
-	"user.invite", "user.join", "invitation.revoke",
+	"user.invite", "user.join", "invitation.revoke", "user.set-notices",
 	"user.link", "user.unlink",
 	// API keys.
 	"api_key.create", "api_key.revoke",
@@ -27,7 +27,7 @@ var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	"user.add", "user.role", "user.disable", "user.enable", "user.reset-password",
 	"connection.add", "connection.activate", "connection.disable", "connection.approve", "connection.confirm-credit-notes", "connection.replace-credential",
 	"submission.resolve", "submission.contradicted", "sandbox.reset", "invoices.recount",
-	"evidence.export", "evidence.seal", "key.add", "key.promote", "key.reseal", "key.retire", "database.migrate", "database.restored",
+	"evidence.export", "evidence.seal", "key.add", "key.promote", "key.reseal", "key.retire", "database.migrate", "database.backup", "database.restored",
 }
 
 // Acts returns the names of all acts in the audit log.

@@ -41,7 +41,7 @@ func (db *DB) runTx(ctx context.Context, in *base.Tx, actor Actor, fn func(ctx c
 // that each counter and each chain of the audit log is locked and written once.
 func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) error {
 	t := &tx{Tx: in, db: db}
-	changes, entries := counters{}, []*AuditEntry(nil)
+	changes, entries, notices := counters{}, []*AuditEntry(nil), map[noticed]int64{}
 	for _, value := range values {
 		switch value := value.(type) {
 		case *AuditEntry:
@@ -51,11 +51,16 @@ func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) erro
 			changes.add(value.tenant, value.after, 1)
 		case counters:
 			changes.merge(value)
+		case noticed:
+			notices[value]++
 		default:
 			return fmt.Errorf("nobody writes %T at the commit", value)
 		}
 	}
-	if err := t.writeCounts(ctx, changes); err != nil || len(entries) == 0 {
+	if err := t.writeCounts(ctx, changes); err != nil {
+		return err
+	}
+	if err := t.writeNotices(ctx, notices); err != nil || len(entries) == 0 {
 		return err
 	}
 	return t.writeAudit(ctx, entries)
@@ -111,6 +116,7 @@ const (
 	WorkSubmissions Work = "submissions"
 	WorkDeliveries  Work = "deliveries"
 	WorkPurchases   Work = "purchases"
+	WorkMails       Work = "mails"
 )
 
 // Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the subscription.
@@ -121,7 +127,7 @@ func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 // ClockMoved notifies the subscribers of every kind of work in this process: work can be due because somebody has moved the clock of
 // [Options].
 func (db *DB) ClockMoved() {
-	for _, kind := range []Work{WorkSubmissions, WorkDeliveries, WorkPurchases} {
+	for _, kind := range []Work{WorkSubmissions, WorkDeliveries, WorkPurchases, WorkMails} {
 		db.database.NotifyLocal(string(kind))
 	}
 }
@@ -167,7 +173,7 @@ var ErrAlreadyServed = base.ErrAlreadyServed
 // do not need it and work beside a server.
 func (db *DB) LockForServing() (release func() error, err error) { return db.database.LockForServing() }
 
-// ErrBackup says that the database is backed up by its own means: pg_dump, or an archive of its log.
+// ErrBackup says that the database is not one file; see [DB.CopyOut].
 var ErrBackup = base.ErrBackup
 
 // Backup writes a copy of the database to a new file while servers are running; see [base.DB.Backup].

@@ -39,6 +39,8 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	must(t, c.tenant.BeginPasskey(ctx, store.Session{User: c.user.ID, Digest: [32]byte{1}}, c.challenge(2, store.ChallengeConfirmation)))
 	_, err = f.raw.ExecContext(ctx, `update passkey_challenges set expires_at = $1`, f.Clock.Now().AddDate(10, 0, 0).UnixMicro())
 	must(t, err)
+	c.fillReset(t, f, f.Clock.Now().AddDate(10, 0, 0))
+	c.fillMails(t, f, 10*365*24*time.Hour)
 	must(t, c.tenant.DeleteInvoice(ctx, c.create(t, "INV-0").ID, anyVersion))
 	s := c.subscribe(t, api.EventKinds[:]...)
 	_, err = c.tenant.VoidCreditNote(ctx, c.credit(t, c.create(t, "INV-2").ID, byQuantity(0, "1")).ID)
@@ -247,4 +249,27 @@ func zeroArgs(t *testing.T, method reflect.Type) []reflect.Value {
 func lastError(results []reflect.Value) error {
 	err, _ := reflect.TypeAssert[error](results[len(results)-1])
 	return err
+}
+
+// fillReset gives the user of a company a link for a new password until a time, with the digest of 200.
+func (c *company) fillReset(t *testing.T, f *fixture, expires time.Time) {
+	t.Helper()
+	_, err := f.raw.ExecContext(t.Context(), `insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at)
+		select account_id, id, $2, password_changed_at, created_at, $3 from users where id = $1`, c.user.ID[:], []byte{31: 200}, expires.UnixMicro())
+	must(t, err)
+}
+
+// fillMails gives a company a mail, a notice and mail settings. The first two are due after a time.
+func (c *company) fillMails(t *testing.T, f *fixture, after time.Duration) {
+	t.Helper()
+	due, expiry := f.Clock.Now().Add(after).UnixMicro(), f.Clock.Now().AddDate(10, 0, 0).UnixMicro()
+	for _, statement := range []string{
+		`insert into mails (account_id, id, kind, recipient, subject_id, language, count, state, created_at, due_at, expires_at)
+			select account_id, id, 'notice_rejection', email, id, '', 1, 'pending', created_at, $2, $3 from users where id = $1`,
+		`insert into notices (account_id, kind, count, due_at) select account_id, 'notice_rejection', 1, $2 from users where id = $1 and cast($3 as bigint) > 0`,
+		`insert into mail_settings (account_id, user_id, language, notices_off) select account_id, id, 'ar', '' from users where id = $1 and cast($2 as bigint) > 0 and cast($3 as bigint) > 0`,
+	} {
+		_, err := f.raw.ExecContext(t.Context(), statement, c.user.ID[:], due, expiry)
+		must(t, err)
+	}
 }

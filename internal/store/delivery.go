@@ -128,6 +128,8 @@ type DeliveryUpdate struct {
 	DueAt time.Time
 	// Reason says why a delivery failed or was blocked.
 	Reason string
+	// KeepsFailing says that the owners are told that the delivery keeps failing.
+	KeepsFailing bool
 	// Deactivate is the reason for deactivating the subscription; "" leaves it active.
 	Deactivate string
 }
@@ -218,7 +220,9 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 	}
 	for _, u := range rows {
 		r := byID[u.id]
-		r.ordinal, r.held = u.ordinal, true
+		if r.ordinal, r.held = u.ordinal, true; r.update.KeepsFailing {
+			tx.notice(r.Tenant.account, NoticeFailing)
+		}
 	}
 	for _, r := range records {
 		if r.update.State == DeliveryPending {

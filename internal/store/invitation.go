@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/access"
+	"quittance/internal/secret"
 )
 
 // Invitation allows a person to become a user of an account, once and until it expires. It ends when it is used, revoked, or replaced
@@ -20,7 +21,20 @@ type Invitation struct {
 	InvitedBy *ID
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// Mail is what became of the mail with its link; zero if none was caused. Only [Tenant.Invite] and [Tenant.Invitations] set it.
+	Mail InvitationMail
 }
+
+// InvitationMail is what became of the mail with the link of an invitation.
+type InvitationMail struct {
+	// State is "" if no mail was caused.
+	State MailState
+	// Reason is that of [MailResult], or [MailLimited].
+	Reason string
+}
+
+// MailLimited says that no mail was caused because the company has caused as many as it may.
+const MailLimited = "limited"
 
 // NewInvitation holds the values of a new invitation. The caller normalizes Email.
 type NewInvitation struct {
@@ -29,6 +43,10 @@ type NewInvitation struct {
 	// Digest is the digest of the secret in the link.
 	Digest    [32]byte
 	ExpiresAt time.Time
+	// Secret is the secret itself, for the mail; zero for no mail. Language is that of the mail; "" for that which the inviting user has
+	// chosen.
+	Secret   secret.Text
+	Language string
 }
 
 // MaxUsers is how many users and pending invitations an account may have together.
@@ -64,6 +82,9 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 		if err != nil {
 			return err
 		}
+		if err := tx.endInvitationMails(ctx, t.account, add.Email); err != nil {
+			return err
+		}
 		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter, CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
 		if _, err := tx.Exec(ctx, `insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
 			on conflict (account_id, email) do update set id = excluded.id, role = excluded.role, digest = excluded.digest, invited_by = excluded.invited_by,
@@ -71,9 +92,64 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt)); err != nil {
 			return err
 		}
+		if made.Mail, err = tx.mailInvitation(ctx, made, add); err != nil {
+			return err
+		}
 		return tx.audit(invitationAct("user.invite", made))
 	})
 	return made, err
+}
+
+// endInvitationMails ends the mail of the invitation of an address, which is about to be replaced.
+func (t *tx) endInvitationMails(ctx context.Context, account ID, email string) error {
+	replaced, err := collect(ctx, t, scanValue[ID], `select id from invitations where account_id = $1 and email = $2`, account, email)
+	if err != nil {
+		return err
+	}
+	for _, id := range replaced {
+		if err := t.endMails(ctx, account, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mailInvitation causes the mail of a new invitation of a locked account, if the installation sends mails and the company may cause
+// another one.
+func (t *tx) mailInvitation(ctx context.Context, made Invitation, add NewInvitation) (InvitationMail, error) {
+	if sends, err := sendsMail(ctx, t); err != nil || !sends || add.Secret.IsZero() {
+		return InvitationMail{}, err
+	}
+	// Identifiers begin with the time, so the ones since yesterday are a range of the primary key.
+	since, err := newID(t.Now().Add(-24*time.Hour), zeros{})
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	var recent, same int64
+	if err := t.QueryRowContext(ctx, `select count(case when created_at > $3 then 1 end), count(case when recipient = $4 then 1 end) from mails
+		where account_id = $1 and id > $2 and kind = $5`, made.Account, since, micros(t.Now().Add(-time.Hour)), made.Email, MailInvitation).Scan(&recent, &same); err != nil {
+		return InvitationMail{}, err
+	}
+	if recent >= MaxInvitationMails || same >= MaxInvitationMailsTo {
+		return InvitationMail{State: MailFailed, Reason: MailLimited}, nil
+	}
+	if add.Language == "" && made.InvitedBy != nil {
+		if add.Language, err = t.mailLanguage(ctx, made.Account, *made.InvitedBy); err != nil {
+			return InvitationMail{}, err
+		}
+	}
+	_, err = t.enqueueMail(ctx, NewMail{Kind: MailInvitation, Account: made.Account, To: made.Email, Subject: made.ID, Language: add.Language,
+		Secret: add.Secret, ExpiresAt: made.ExpiresAt})
+	return InvitationMail{State: MailPending}, err
+}
+
+// zeros reads zero bytes: with it, newID returns the lowest identifier of a millisecond.
+type zeros struct{}
+
+// Read implements [io.Reader].
+func (zeros) Read(into []byte) (int, error) {
+	clear(into)
+	return len(into), nil
 }
 
 // checkInvitable returns the reason why an e-mail address cannot be invited to a locked account, if there is one.
@@ -119,7 +195,22 @@ func scanInvitation(row scanner) (i Invitation, err error) {
 // a week at least.
 func (t *Tenant) Invitations(ctx context.Context) ([]Invitation, error) {
 	return readValue(t, func(q querier) ([]Invitation, error) {
-		return collect(ctx, q, scanInvitation, `select `+invitationColumns+` from invitations where account_id = $1 order by created_at desc, id desc`, t.account)
+		found, err := collect(ctx, q, scanInvitation, `select `+invitationColumns+` from invitations where account_id = $1 order by created_at desc, id desc`, t.account)
+		if err != nil {
+			return nil, err
+		}
+		mails := map[ID]InvitationMail{}
+		_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
+			var id ID
+			var mail InvitationMail
+			err := row.Scan(&id, &mail.State, &mail.Reason)
+			mails[id] = mail
+			return struct{}{}, err
+		}, `select m.subject_id, m.state, m.reason from invitations i join mails m on m.account_id = i.account_id and m.subject_id = i.id where i.account_id = $1`, t.account)
+		for n := range found {
+			found[n].Mail = mails[found[n].ID]
+		}
+		return found, err
 	})
 }
 
@@ -148,6 +239,9 @@ func (t *Tenant) RevokeInvitation(ctx context.Context, by Session, id ID) (Invit
 		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and id = $2`, t.account, id); err != nil {
 			return err
 		}
+		if err := tx.endMails(ctx, t.account, id); err != nil {
+			return err
+		}
 		return tx.audit(invitationAct("invitation.revoke", revoked))
 	})
 	return revoked, err
@@ -160,6 +254,9 @@ func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
 		return err
 	}
 	for _, i := range ended {
+		if err := t.endMails(ctx, i.Account, i.ID); err != nil {
+			return err
+		}
 		if err := t.audit(invitationAct("invitation.revoke", i)); err != nil {
 			return err
 		}
@@ -207,6 +304,9 @@ func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, er
 			return err
 		}
 		if _, err := t.Exec(ctx, `delete from invitations where account_id = $1 and id = $2`, i.Account, i.ID); err != nil {
+			return err
+		}
+		if err := t.endMails(ctx, i.Account, i.ID); err != nil {
 			return err
 		}
 		user.Email, user.Role, user.PasswordChangeRequired = i.Email, i.Role, false

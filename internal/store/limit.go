@@ -128,8 +128,8 @@ func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end tim
 // sweepBatch is how many responses to idempotency keys one transaction removes.
 const sweepBatch = 1000
 
-// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, challenges of passkeys and sessions of operators,
-// and tokens that expired a week ago.
+// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, links for new passwords and requests for them,
+// challenges of passkeys and sessions of operators, tokens that expired and mails that ended a week ago, and gives up mails whose time is over.
 func (db *DB) DeleteExpired(ctx context.Context) error {
 	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
 		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
@@ -145,10 +145,19 @@ func (db *DB) DeleteExpired(ctx context.Context) error {
 			if _, err := t.Exec(ctx, `delete from pending_logins where expires_at < $1`, micros(t.Now())); err != nil {
 				return err
 			}
+			if _, err := t.Exec(ctx, `delete from password_resets where expires_at < $1`, micros(t.Now())); err != nil {
+				return err
+			}
+			if _, err := t.Exec(ctx, `delete from password_reset_requests where requested_at < $1`, micros(t.Now().Add(-PasswordResetTTL))); err != nil {
+				return err
+			}
 			if _, err := t.Exec(ctx, `delete from passkey_challenges where expires_at < $1`, micros(t.Now())); err != nil {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from operator_sessions where expires_at < $1`, micros(t.Now())); err != nil {
+				return err
+			}
+			if err := t.deleteExpiredMails(ctx); err != nil {
 				return err
 			}
 			expired, err = t.deleteExpiredResponses(ctx)

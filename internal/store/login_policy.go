@@ -80,7 +80,9 @@ func (t *tx) setLoginPolicy(ctx context.Context, account Account, policy LoginPo
 	switch policy {
 	case LoginAny:
 	case LoginSingleSignOn:
-		_, err = t.Exec(ctx, byPassword, args...)
+		if err = t.endPasswordResets(ctx, account.ID); err == nil {
+			_, err = t.Exec(ctx, byPassword, args...)
+		}
 	case LoginSecondFactor: // a session that is older than the second factor began without it
 		_, err = t.Exec(ctx, byPassword+` and not exists (select 1 from second_factors f
 			where f.account_id = tokens.account_id and f.user_id = tokens.user_id and f.secret is not null and f.enrolled_at <= tokens.created_at)

@@ -72,7 +72,8 @@ func notAdditive(text string) (faults []string) {
 }
 
 // TestAdditiveMigrations: from the third on, a migration only adds, so that the version before it keeps running on the
-// schema after it. On SQLite, whose file has one server, a table or a column may be built anew under its old name. The words of an operation on a table that is not new in the same file give away what does not.
+// schema after it. One that refuses earlier releases, by the setting least_migration, may take away what only those use;
+// TestReleasedStatements has the statements of the others. On SQLite, whose file has one server, a table or a column may be built anew under its old name. The words of an operation on a table that is not new in the same file give away what does not.
 func TestAdditiveMigrations(t *testing.T) {
 	files, err := filepath.Glob("schema/*.sql")
 	must(t, err)
@@ -85,6 +86,9 @@ func TestAdditiveMigrations(t *testing.T) {
 		must(t, err)
 		looked++
 		text := string(read)
+		if strings.Contains(text, "'least_migration'") {
+			continue
+		}
 		if found := rebuilt.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") && found[1] == found[2] && found[2] == found[3] {
 			text = strings.Replace(text, found[0], "", 1) // a table of the same name and, by the tests that use it, the same columns
 		}

@@ -48,6 +48,9 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, session.Account.ID, session.User).Scan(&email); err != nil {
 			return err
 		}
+		if err := t.tellPasswordChanged(ctx, session.Account.ID, session.User, email); err != nil {
+			return err
+		}
 		if err := t.audit(userAct("user.change-password", session.Account.ID, session.User, email)); err != nil {
 			return err
 		}
@@ -78,12 +81,22 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
 			return err
 		}
+		if err := t.tellPasswordChanged(ctx, account, user, email); err != nil {
+			return err
+		}
 		return t.audit(userAct("user.reset-password", account, user, email))
 	})
 }
 
-// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty, and ends the pending logins.
+// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty, and ends the pending logins and the link
+// for a new password.
 func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, now int64) error {
+	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, account, user); err != nil {
+		return err
+	}
+	if err := t.endMails(ctx, account, user); err != nil { // that of the link
+		return err
+	}
 	if _, err := t.Exec(ctx, `delete from pending_logins where account_id = $1 and user_id = $2`, account, user); err != nil {
 		return err
 	}

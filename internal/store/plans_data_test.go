@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -35,6 +36,8 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 	must(t, err)
 	for _, statement := range []string{
 		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") + fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`, f.Clock.Now().UnixMicro()),
+		numbers(20_000) + ` insert into password_reset_requests (email, language, source, request_id, requested_at)
+			select 'stranger-' || n.i, 'en', '', '', n.i + ` + fmt.Sprint(f.Clock.Now().Add(24*time.Hour).UnixMicro()) + ` from n`,
 		numbers(200) + ` insert into audit (chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest)
 			select a.id, 1000 + n.i, ` + f.numbered("a.id", 1, "n.i") + fmt.Sprintf(`, n.i * 1000000 + %d, 'user', 'ann@example.com', 'API', '', '', 'draft.create', a.id, 'invoice', n.i || '', '', '{}', t.digest, t.digest
 			from n, (select id from accounts order by id limit 100) a, (select digest from tokens order by created_at limit 1) t`, f.Clock.Now().UnixMicro()),
@@ -76,6 +79,7 @@ type planRows struct {
 	newKey    store.NewAPIKey
 	// customer and item are entries of the book.
 	customer, item store.ID
+	invitation     store.ID
 	// created is an invoice that an examined operation creates.
 	created store.ID
 }
@@ -98,10 +102,14 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
 	})
 	must(t, err)
+	f.fillMails(t, f, 0)
+	must(t, f.RecordMailer(ctx, true))
+	f.fillReset(t, f, f.Clock.Now().Add(2*time.Hour))
 	s := f.subscribe(t, api.EventKinds[:]...)
 	key := newKey(t, "plan")
 	rows := planRows{subscription: s.ID, key: f.createKey(t, f, key).ID, keyDigest: secret.Digest(key.Key), newKey: newKey(t, "created")}
 	rows.customer, rows.item = f.fillBook(t)
+	rows.invitation = f.invite(t, 9, "invited@example.com", access.Viewer).ID
 	f.credit(t, f.create(t, "INV-CREDIT").ID, byQuantity(0, "1"))
 	_ = f.submit(t, "INV-"+string(api.OutcomeInProgress))
 	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown} {
@@ -150,13 +158,13 @@ var (
 func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
 	t.Helper()
 	for _, tab := range tables(t) {
-		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "passkeys", "passkey_challenges", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "password_resets", "passkeys", "passkey_challenges", "mails", "notices", "mail_settings", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
 		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
 			continue
 		}
 		values := make([]string, len(tab.columns))
 		for n, column := range tab.columns {
-			chain := !slices.Contains([]string{"tokens", "api_keys", "recovery_codes", "pending_logins", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
+			chain := !slices.Contains([]string{"tokens", "api_keys", "invitations", "recovery_codes", "pending_logins", "password_resets", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
 			switch isRow := slices.Contains(rowIDs, column) && !chain; {
 			case within && isRow: // n seconds older
 				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"quittance/internal/secret"
@@ -70,6 +71,26 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 		{name: "EndOtherSessions", run: func(ctx context.Context) error {
 			_, err := tenant.EndOtherSessions(ctx, store.Session{User: f.user.ID, Digest: [32]byte{2}})
 			return err
+		}},
+		{name: "UsablePasswordReset", run: func(ctx context.Context) error {
+			_, err := db.UsablePasswordReset(ctx, digest(200))
+			return err
+		}},
+		{name: "CompletePasswordReset", uses: "tokens_unrevoked pending_logins_user mails_subject", run: func(ctx context.Context) error {
+			_, err := db.CompletePasswordReset(ctx, digest(200), "$2")
+			return err
+		}},
+		{name: "RequestPasswordReset", run: func(ctx context.Context) error {
+			return db.RequestPasswordReset(ctx, store.ResetRequest{Email: f.user.Email, Language: "en"})
+		}},
+		{name: "AnswerResetRequest", uses: "password_reset_requests_age mails_subject", whole: []string{"password_reset_requests"}, run: func(ctx context.Context) error {
+			if found, err := db.AnswerResetRequest(ctx, newReset(201)); err != nil || !found {
+				return fmt.Errorf("found %t: %w", found, err)
+			}
+			return nil
+		}},
+		{name: "SendPasswordReset", uses: "mails_subject", run: func(ctx context.Context) error {
+			return db.SendPasswordReset(ctx, f.user, newReset(202))
 		}},
 		{name: "ResetPassword", uses: "tokens_unrevoked pending_logins_user", run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
 	}

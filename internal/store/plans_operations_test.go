@@ -20,27 +20,8 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 	var submissions []store.SubmissionLease
 	var syncs []store.PurchaseLease
 	var deliveryQueue, submissionQueue, purchaseQueue store.Queue
-	const companies = 2 * 256 // of which a step of a scan reads an entry
-	// find scans for the queue of the fixture's company; the others are copies, whose seals do not open.
-	find := func(queue *store.Queue, scan func(context.Context, store.ScanCursor) (store.DueScan, error), key store.ID) func(ctx context.Context) error {
-		return func(ctx context.Context) error {
-			for from := (store.ScanCursor{}); ; {
-				step, err := scan(ctx, from)
-				if err != nil {
-					return err
-				}
-				var found bool
-				if *queue, found = findQueue(step.Queues, key); found {
-					return nil
-				}
-				if from = step.Next; from.IsZero() {
-					return errors.New("nothing is due")
-				}
-			}
-		}
-	}
 	return []operation{
-		{name: "DueDeliveryQueues", uses: "deliveries_due", depth: companies, run: find(&deliveryQueue, db.DueDeliveryQueues, rows.subscription)},
+		{name: "DueDeliveryQueues", uses: "deliveries_due", depth: scannedCompanies, run: findDue(&deliveryQueue, db.DueDeliveryQueues, rows.subscription)},
 		{name: "ClaimDeliveries", uses: "deliveries_due", run: func(ctx context.Context) (err error) {
 			deliveries, err = deliveryQueue.ClaimDeliveries(ctx, 20, leaseDuration)
 			return err
@@ -48,7 +29,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 		{name: "RecordAttempt", run: func(ctx context.Context) error {
 			return deliveries[0].RecordAttempt(ctx, attempt(f, 500), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()})
 		}},
-		{name: "DueSubmissionQueues", uses: "submissions_due", depth: companies, run: find(&submissionQueue, db.DueSubmissionQueues, f.connection.ID)},
+		{name: "DueSubmissionQueues", uses: "submissions_due", depth: scannedCompanies, run: findDue(&submissionQueue, db.DueSubmissionQueues, f.connection.ID)},
 		{name: "ClaimSubmissions", uses: "submissions_due", run: func(ctx context.Context) (err error) {
 			submissions, err = submissionQueue.ClaimSubmissions(ctx, 20, leaseDuration)
 			return err
@@ -69,7 +50,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := submissions[0].LaterReferences(ctx)
 			return err
 		}},
-		{name: "DuePurchaseQueues", uses: "purchase_syncs_due", run: find(&purchaseQueue, db.DuePurchaseQueues, f.connection.ID)},
+		{name: "DuePurchaseQueues", uses: "purchase_syncs_due", run: findDue(&purchaseQueue, db.DuePurchaseQueues, f.connection.ID)},
 		{name: "ClaimPurchases", uses: "tenants_current", run: func(ctx context.Context) (err error) {
 			syncs, err = purchaseQueue.ClaimPurchases(ctx, leaseDuration)
 			return err
@@ -104,7 +85,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.ApplyRetention(ctx, store.Retention{Events: 10 * 24 * time.Hour, Attempts: 10 * 24 * time.Hour})
 			return err
 		}},
-		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry idempotency_expiry", run: db.DeleteExpired},
+		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry password_resets_expiry password_reset_requests_age idempotency_expiry mails_expiry mails_ended", run: db.DeleteExpired},
 		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"}, run: func(ctx context.Context) error {
 			_, err := db.Summarize(ctx)
 			return err
@@ -125,6 +106,12 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 		{name: "Contradicted", uses: "submissions_contradicted", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
 			_, err := db.Contradicted(ctx)
 			return err
+		}},
+		{name: "LastBackup", run: func(ctx context.Context) error {
+			if _, err := db.LastBackup(ctx); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
 		}},
 		{name: "Backlogs", uses: "deliveries_due submissions_due", whole: []string{"deliveries_due", "submissions_due"}, run: func(ctx context.Context) error {
 			_, _, err := db.Backlogs(ctx)

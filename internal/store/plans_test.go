@@ -81,7 +81,7 @@ func TestPlans(t *testing.T) {
 			tenant, err := db.Tenant(t.Context(), f.account.ID)
 			must(t, err)
 			wanted := map[string]bool{}
-			for _, o := range slices.Concat(f.workOperations(db, &rows), f.operatorOperations(db), f.requestOperations(db, tenant, &rows), bookRequests(tenant, &rows), f.listOperations(tenant, &rows)) {
+			for _, o := range slices.Concat(f.workOperations(db, &rows), f.operatorOperations(db), f.mailOperations(db, tenant, &rows), f.requestOperations(db, tenant, &rows), bookRequests(tenant, &rows), f.listOperations(tenant, &rows)) {
 				statements := o.trace(t, &traced)
 				for _, explain := range explainers {
 					if o.list && explain.anyValues {

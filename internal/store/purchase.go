@@ -16,9 +16,6 @@ func revisionBinding(tenant, incoming ID, revision int64, column string) secret.
 	return secret.Binding{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
-// maxSyncsPerScan bounds a step for purchase syncs.
-const maxSyncsPerScan = 256
-
 // DuePurchaseQueues makes one step of a scan for connections whose purchase sync is due. Every active connection has a row,
 // and most are due later, so this scan goes in the order of time.
 func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
@@ -27,8 +24,8 @@ func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, 
 		err := row.Scan(&r.account, &r.id, &r.due)
 		r.cursor = ScanCursor{dueAt: r.due.V, company: r.account}
 		return r, err
-	}, maxSyncsPerScan, `select account_id, connection_id, due_at from purchase_syncs where due_at >= $1 and (due_at > $1 or account_id > $2)
-		order by due_at, account_id limit $3`, from.dueAt, from.company[:], maxSyncsPerScan)
+	}, `select account_id, connection_id, due_at from purchase_syncs where due_at >= $1 and (due_at > $1 or account_id > $2)
+		order by due_at, account_id limit $3`, from.dueAt, from.company[:], maxCompaniesPerScan)
 }
 
 // PurchaseLease is the exclusive right to query a connection for purchase documents, until the lease expires, and where the

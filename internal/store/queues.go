@@ -50,7 +50,7 @@ type DueScan struct {
 	Next ScanCursor
 }
 
-// maxCompaniesPerScan bounds a step for deliveries or submissions. A step takes some milliseconds when all of them have work.
+// maxCompaniesPerScan bounds a step of a scan. A step takes some milliseconds when all of them have work.
 const maxCompaniesPerScan = 256
 
 // DueDeliveryQueues makes one step of a scan for subscriptions with due deliveries. A deactivated subscription is due while
@@ -66,7 +66,7 @@ func (db *DB) DueDeliveryQueues(ctx context.Context, from ScanCursor) (DueScan, 
 		err := row.Scan(&r.tenant.id, &r.tenant.account, &r.id, &r.due)
 		r.cursor.company = r.tenant.id
 		return r, err
-	}, maxCompaniesPerScan, `with recursive company(id, n) as (
+	}, `with recursive company(id, n) as (
 			select (select tenant_id from deliveries where due_at is not null and tenant_id > $1 order by tenant_id limit 1), 1
 			union all
 			select (select d.tenant_id from deliveries d where d.due_at is not null and d.tenant_id > company.id order by d.tenant_id limit 1), n + 1
@@ -94,7 +94,7 @@ func (db *DB) DueSubmissionQueues(ctx context.Context, from ScanCursor) (DueScan
 		err := row.Scan(&r.account, &r.id, &r.due)
 		r.cursor.company = r.account
 		return r, err
-	}, maxCompaniesPerScan, `with recursive company(id, n) as (
+	}, `with recursive company(id, n) as (
 			select (select account_id from submissions where due_at is not null and account_id > $1 order by account_id limit 1), 1
 			union all
 			select (select s.account_id from submissions s where s.due_at is not null and s.account_id > company.id order by s.account_id limit 1), n + 1
@@ -121,8 +121,8 @@ type queueRow struct {
 	due    sql.Null[int64]
 }
 
-// scanQueues reads one step of a scan; readRow reads a row of it. A step with as many different cursors as limit is not the last.
-func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, error), limit int, query string, args ...any) (DueScan, error) {
+// scanQueues reads one step of a scan; readRow reads a row of it. A step with [maxCompaniesPerScan] different cursors is not the last.
+func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, error), query string, args ...any) (DueScan, error) {
 	rows, err := collect(ctx, db.reader, readRow, query, args...)
 	if err != nil {
 		return DueScan{}, db.classify(err)
@@ -136,7 +136,7 @@ func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, e
 		}
 	}
 	now := micros(db.Now())
-	if len(cursors) >= limit && last.dueAt <= now {
+	if len(cursors) >= maxCompaniesPerScan && last.dueAt <= now {
 		found.Next = last
 	}
 	rows = slices.DeleteFunc(rows, func(row queueRow) bool { return !row.due.Valid })
@@ -211,7 +211,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 	return leases, nil
 }
 
-// ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries and purchase syncs, so
+// ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries, mails and purchase syncs, so
 // that their work is due at once. Call it only at the start of a process that serves the database alone; with several
 // processes, leases have to expire. Work without a lease stays due at its own time, except for purchase syncs, for which
 // an additional request does no harm, and the probes of connections whose circuit is open. The interrupted attempt of a delivery counts when that delivery is claimed next.
@@ -227,6 +227,9 @@ func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update mails set due_at = $1, lease = lease + 1, leased = 0 where due_at is not null and leased > 0`, now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)

@@ -123,6 +123,7 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 		return err
 	}
 	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0
+	tx.noticeRejection(t.account, s, &d)
 	tx.use(t.id, d.usage(s))
 	emitted, err := prepareEvents(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, s.payload(d.States))
 	if err != nil {

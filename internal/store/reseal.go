@@ -92,7 +92,11 @@ const resealBatch = 500
 
 // sealedColumns lists every column that holds sealed values.
 func sealedColumns() []sealedColumn {
-	return append(boundColumns(),
+	mails := sealedValue("link of a mail", "mails", "secret", []string{"account_id", "id"},
+		func(r sealedRow) secret.Binding { return mailBinding(r.owner, r.id, "") })
+	mails.columns += ", recipient"
+	mails.scan = scanBound(boundRecipient)
+	return append(boundColumns(), mails,
 		sealedValue("evidence_seal of submissions", "submissions", "evidence_seal", []string{"tenant_id", "id"},
 			func(r sealedRow) secret.Binding { return submissionSealBinding(r.owner, r.id) }),
 		sealedValue("seal of incoming", "incoming", "seal", []string{"tenant_id", "id"},
@@ -122,14 +126,19 @@ func boundColumns() []sealedColumn {
 	secrets := sealedValue("signing secret of subscription", "subscriptions", "secret", []string{"tenant_id", "id"},
 		func(r sealedRow) secret.Binding { return subscriptionBinding(r.owner, r.id) })
 	secrets.columns += ", url"
-	secrets.scan = func(row scanner) (sealedRow, error) {
+	secrets.scan = scanBound(boundURL)
+	return []sealedColumn{credentials, secrets}
+}
+
+// scanBound reads an owner, an identifier, a sealed value, and the column that it is bound to.
+func scanBound(bound func(text string) []string) func(row scanner) (sealedRow, error) {
+	return func(row scanner) (sealedRow, error) {
 		var r sealedRow
-		var url string
-		err := row.Scan(&r.owner, &r.id, &r.sealed, &url)
-		r.bound = boundURL(url)
+		var text string
+		err := row.Scan(&r.owner, &r.id, &r.sealed, &text)
+		r.bound = bound(text)
 		return r, err
 	}
-	return []sealedColumn{credentials, secrets}
 }
 
 // sealedValue returns a column whose values are bound to their rows only. Rows may lack a value.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"time"
 
@@ -19,11 +20,17 @@ const MaxLaterReferences = 4
 //   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
 //   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]). The
 //     row of each tenant says so, because a submission reads that row in any case.
-//   - Every token is revoked, because it may have been revoked after the backup.
+//   - Every token is revoked, because it may have been revoked after the backup. For the same reason every link for a new password ends.
+//   - E-mails and notices that were still to be sent end, because they may have been sent after the backup, and their links may have ended.
 //
 // All of it is one transaction: if the process ends before the commit, nothing is marked and the command can be repeated. It
 // returns the number of open submissions.
 func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
+	return db.markRestored(ctx, map[string]string{})
+}
+
+// markRestored is [DB.MarkRestored] with further details for the audit log.
+func (db *DB) markRestored(ctx context.Context, details map[string]string) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.Now())
 		if _, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
@@ -42,8 +49,18 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
 			return err
 		}
+		for _, waiting := range [...]string{`delete from password_resets`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`} {
+			if _, err := t.Exec(ctx, waiting); err != nil {
+				return err
+			}
+		}
+		if err := t.endRestoredMails(ctx); err != nil {
+			return err
+		}
 		t.notify(WorkSubmissions)
-		return t.audit(Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
+		details = maps.Clone(details) // the transaction can run again
+		details["open_submissions"] = strconv.FormatInt(open, 10)
+		return t.audit(Act{Name: "database.restored", SubjectType: "database", Details: details})
 	})
 	return open, err
 }

@@ -19,7 +19,7 @@ var unscoped = map[string]string{
 	"ClaimSubmissions":       "a queue belongs to a connection and has work of every tenant; each row is returned with its tenant",
 	"DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
 	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
-	"MarkRestored":           "a restored database: every open submission is looked up, and every token is revoked",
+	"markRestored":           "a restored database: every open submission is looked up, and every token is revoked",
 	"PollLag":                "numbers for the operator",
 	"UnknownAges":            "numbers for the operator",
 	"Summarize":              "makes the missing summaries after a migration",

@@ -27,8 +27,8 @@
 //
 // # Files
 //
-// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. id.go, schema
-// and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
+// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. least_release.go
+// refuses a database that only later releases can use. id.go, schema and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
 // Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them; deletion.go
 // keeps lists numbered without gaps, and counters.go counts invoices for the overview. credit.go has credit notes, idempotent.go stored responses, quota.go what a company may keep.
@@ -97,6 +97,8 @@ type Options struct {
 	ReloadKeys func() (*secret.Keyring, error)
 	// Existing makes [Open] return [ErrNoSchema] for a database without a schema instead of creating the schema.
 	Existing bool
+	// Direct is [base.Options.Direct], the address of PostgreSQL itself behind a connection pool.
+	Direct string
 	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on SQLite.
 	Now func() time.Time
 	// Local is the clock of this machine; time.Now if nil.
@@ -111,6 +113,8 @@ type Options struct {
 	Checkpoint Checkpoint
 	// ObserveWrite is [base.Options.ObserveWrite].
 	ObserveWrite func(ctx context.Context, operation string) (ended func(error))
+	// restoring lets [Open] open a database whose restore is not complete, for [Restore].
+	restoring bool
 	// beforeBegin is [base.Options.BeforeBegin], for tests.
 	beforeBegin func() error
 	// trace is [base.Options.Trace], for tests.
@@ -135,21 +139,37 @@ type DB struct {
 	sessionUses           uses[[32]byte, int64] // microseconds by digest
 	// migration is set by Open.
 	migration Migration
+	// restoring is [Options.restoring].
+	restoring bool
 }
 
 // Open opens the database at address, sqlite:PATH or postgres://…, migrates its schema, and checks that the keys are those that
-// it is sealed with: a [*KeyError] names a key that is missing or different.
+// it is sealed with: a [*KeyError] names a key that is missing or different. It returns [ErrLaterRelease], and changes nothing, if a
+// later release has migrated the database to a schema that this program cannot use. It returns [ErrRestoring] while a
+// restore is not complete.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	db, err := OpenUnmigrated(ctx, address, options)
 	if err != nil {
 		return nil, err
+	}
+	if err := db.refuseRestoring(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	before, err := db.schemaVersion(ctx)
 	if err != nil && (options.Existing || !errors.Is(err, ErrNoSchema)) {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.migration.Made = err != nil
+	if !db.migration.Made {
+		if err := db.checkRelease(ctx); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
 	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	// A restore that began meanwhile has found the tables, or is found here.
+	if err := db.refuseRestoring(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	after, err := db.schemaVersion(ctx)
@@ -164,6 +184,15 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// refuseRestoring returns [ErrRestoring] for a database whose restore is not complete.
+func (db *DB) refuseRestoring(ctx context.Context) error {
+	restoring, err := db.database.Restoring(ctx)
+	if err == nil && restoring && !db.restoring {
+		err = ErrRestoring
+	}
+	return err
 }
 
 // ErrNoSchema says that a database does not have the schema of this service.
@@ -202,9 +231,9 @@ const draftGroups = 4
 
 // OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
-	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log, quotas: options.Quotas}
+	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log, quotas: options.Quotas, restoring: options.restoring}
 	database, err := base.Open(ctx, address, base.Options{
-		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
+		Application: applicationName, Direct: options.Direct, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
 			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",
@@ -247,12 +276,12 @@ func (db *DB) Migrate(ctx context.Context) error {
 // Pools returns the numbers of the pools of connections to the database.
 func (db *DB) Pools() []base.Pool { return db.database.Pools() }
 
-// Ping checks whether the database can be read, for readiness. If the last write failed with [ErrUnavailable], Ping also tries
-// to write, because a database on a full disk can still be read.
+// Ping checks whether the database can be read, for readiness. It returns [ErrLaterRelease] after a later release has migrated the
+// database to a schema that this program cannot use. If the last write failed with [ErrUnavailable], Ping also tries to write, because a
+// database on a full disk can still be read.
 func (db *DB) Ping(ctx context.Context) error {
-	var one int64
-	if err := db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one); err != nil {
-		return db.classify(err)
+	if err := db.checkRelease(ctx); err != nil {
+		return err
 	}
 	if !db.database.WriteFailed() {
 		return nil

@@ -133,6 +133,9 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 		return err
 	}
 	if deactivated > 0 {
+		if reason != DeactivationRequested {
+			tx.notice(t.account, NoticeDeactivated)
+		}
 		if err := t.audit(tx, Act{Name: "subscription.deactivate", SubjectType: "subscription", Subject: id.String(), Details: map[string]string{"reason": reason}}); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ package store
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
+//   - [Restore], [DB.CopyOut], [DB.RecordBackup], [DB.LastBackup] (backup.go): a backup has the rows of all tenants
 //   - [DB.Migrate], [DB.Summarize], [DB.CountInvoices], [DB.RecountInvoices] complete the rows of a database that an older version wrote
 //   - [DB.Pools] counts connections
 //   - [DB.Subscribe] notifies workers of a kind of work, without saying whose; [DB.ClockMoved] notifies those of every kind
@@ -19,6 +20,8 @@ package store
 //   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail]
 //   - [DB.UsableInvitation], [DB.Join] for people who have the secret of an invitation
 //   - [DB.ChangePassword], [DB.ResetPassword], [DB.Rehash]
+//   - [DB.SendPasswordReset]; [DB.RequestPasswordReset], [DB.AnswerResetRequest] for whoever asks; [DB.UsablePasswordReset], [DB.CompletePasswordReset] for people who
+//     have the secret of a link (password_reset.go)
 //   - [DB.UnlinkUser] (sign_on.go)
 //   - [DB.SecondFactor] for a user who has given the right password, [DB.ResetSecondFactor] (second_factor.go)
 //   - [DB.BeginLogin], [DB.PendingLogin] (pending_login.go)
@@ -52,8 +55,12 @@ package store
 //
 // Queues of due work (queues.go, purchase.go): workers look for the work of all tenants, and get a *Tenant with every claim.
 //
-//   - [DB.DueDeliveryQueues], [DB.DueSubmissionQueues], [DB.DuePurchaseQueues], [DB.ReleaseOrphanedLeases]
-//   - [Queue.ClaimDeliveries], [Queue.ClaimSubmissions], [Queue.ClaimPurchases]
+//   - [DB.DueDeliveryQueues], [DB.DueSubmissionQueues], [DB.DuePurchaseQueues], [DB.DueMailQueues], [DB.ReleaseOrphanedLeases]
+//   - [Queue.ClaimDeliveries], [Queue.ClaimSubmissions], [Queue.ClaimPurchases], [Queue.ClaimMails]
+//
+// Mails (mail.go, mail_work.go, notice.go): whether the installation sends any, how many wait, and the notices of all companies that are due.
+//
+//   - [DB.RecordMailer], [DB.SendsMail], [DB.MailBacklog], [DB.TellOwners]
 //
 // Figures and lists for the operator and administrators (circuit.go, overview.go, resolve.go): they cover all accounts.
 //

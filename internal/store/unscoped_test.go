@@ -23,6 +23,8 @@ var readNoData = map[string]string{
 	"BookKey":               "converts a text",
 	"DefaultQuotas":         "returns constants",
 	"IsPostgres":            "reads an address",
+	"NoticeInterval":        "returns a constant",
+	"NoticeKinds":           "returns constants",
 	"OutcomeCondition":      "returns text",
 	"Padded":                "changes a list",
 	"ParseID":               "reads text",
@@ -38,7 +40,7 @@ var readNoData = map[string]string{
 func TestUnscopedIsComplete(t *testing.T) {
 	set := token.NewFileSet()
 	listed, declared := map[string]bool{}, map[string]bool{}
-	link := regexp.MustCompile(`\[((?:DB|Queue)\.\w+|Open\w*)\]`)
+	link := regexp.MustCompile(`\[((?:DB|Queue)\.\w+|Open\w*|Restore)\]`)
 	scoped := scopedTypes(sources(t, set, "*.go"))
 	for _, file := range sources(t, set, "*.go") {
 		for _, group := range file.Comments {

@@ -112,7 +112,8 @@ func (d *Deliverer) update(lease store.DeliveryLease, result Result) store.Deliv
 	case Retry:
 		wait, again := d.Backoff.Next(lease.Round+1, result.RetryAfter, d.Jitter())
 		if again {
-			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait)}
+			// With the default policy, half of the attempts take half an hour and the others days.
+			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait), KeepsFailing: lease.Round == d.Backoff.Attempts/2}
 		}
 		return store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "attempts_exhausted"}
 	default:

@@ -16,8 +16,11 @@ import (
 // platform is an operating system and an architecture, as Go names them.
 type platform struct{ os, arch string }
 
-// parsePlatforms reads a list such as linux/amd64,darwin/arm64.
+// parsePlatforms reads a list such as linux/amd64,darwin/arm64. An empty list has no platforms.
 func parsePlatforms(list string) ([]platform, error) {
+	if list == "" {
+		return nil, nil
+	}
 	var platforms []platform
 	for name := range strings.SplitSeq(list, ",") {
 		system, arch, found := strings.Cut(name, "/")

@@ -60,6 +60,12 @@ func commitTree(t *testing.T, dir string) string {
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o755)
+		case entry.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(name)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, to)
 		case !entry.Type().IsRegular() || relative == ".git":
 			return nil
 		}
@@ -94,15 +100,18 @@ func TestTwoBuilds(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
 	command(t, "", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "releases@quittance.example", "-f", key)
 	var commits, outs []string
-	for range 2 {
+	for n := range 2 {
 		dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 		commits, outs = append(commits, commitTree(t, dir)), append(outs, out)
+		if n == 1 {
+			plantIgnored(t, dir)
+		}
 		if err := run(t.Context(), []string{"-source", dir, "-out", out, "-release", "1.2.0", "-platforms", "linux/" + runtime.GOARCH, "-key", key}, t.Output()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first, second := contents(t, outs[0]), contents(t, outs[1])
-	if commits[0] != commits[1] || len(first) != 7 {
+	if commits[0] != commits[1] || len(first) != 9 {
 		t.Fatalf("the commits are %q, and the files %q", commits, slices.Sorted(maps.Keys(first)))
 	}
 	for name := range first {
@@ -126,6 +135,8 @@ func TestTwoBuilds(t *testing.T) {
 	t.Run("bill of materials", func(t *testing.T) { testBill(t, first[name+".cdx.json"], binary) })
 	t.Run("checksums and signature", func(t *testing.T) { testSums(t, outs[0], key+".pub") })
 	t.Run("package", func(t *testing.T) { testPackage(t, outs[0], binary) })
+	t.Run("chart", func(t *testing.T) { testChart(t, first["quittance-1.2.0-chart.tgz"]) })
+	t.Run("compose files", func(t *testing.T) { testCompose(t, second["quittance-1.2.0-compose.tar.gz"]) })
 	t.Run("image", func(t *testing.T) { testImage(t, first["quittance-1.2.0-oci.tar"], commits[0]) })
 }
 
@@ -174,11 +185,14 @@ func unpack(t *testing.T, archive []byte, dir string) {
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
+		if header.Typeflag != tar.TypeReg {
+			t.Errorf("%s is no file: %q", header.Name, header.Typeflag)
+		}
 		content, err := io.ReadAll(files)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(to, content, fs.FileMode(header.Mode)); err != nil {
+		if err := errors.Join(os.WriteFile(to, content, 0o600), os.Chmod(to, fs.FileMode(header.Mode))); err != nil {
 			t.Fatal(err)
 		}
 	}

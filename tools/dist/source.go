@@ -116,6 +116,19 @@ func (s source) packageVersion() string {
 	return version
 }
 
+// chartVersion returns the version of the Helm chart, which must be a semantic version. As for packages, development builds are older than
+// any release, and ordered by time.
+func (s source) chartVersion() string {
+	if s.release != "" {
+		return s.release
+	}
+	version := "0.0.0-devel." + s.time.Format("20060102150405") + "-" + s.commit[:commitDigits]
+	if s.modified {
+		version += ".dirty"
+	}
+	return version
+}
+
 // output runs a command in dir and returns what it prints, without the final line end. Its error has what the command printed on
 // standard error.
 func output(ctx context.Context, dir string, name string, args ...string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -36,6 +37,40 @@ func New(origin string) (*Authenticator, error) {
 	id := make([]byte, 32)
 	_, err = rand.Read(id)
 	return &Authenticator{Origin: origin, ID: id, key: key}, err
+}
+
+// stored is an authenticator in JSON.
+type stored struct {
+	Origin, Site string
+	ID, Key      []byte
+	Count        uint32
+}
+
+// MarshalJSON writes the authenticator with its private key.
+func (a *Authenticator) MarshalJSON() ([]byte, error) {
+	key, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stored{a.Origin, a.Site, a.ID, key, a.Count})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (a *Authenticator) UnmarshalJSON(text []byte) error {
+	var from stored
+	if err := json.Unmarshal(text, &from); err != nil {
+		return err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(from.Key)
+	if err != nil {
+		return err
+	}
+	private, ok := key.(*ecdsa.PrivateKey)
+	if !ok {
+		return fmt.Errorf("the key of an authenticator is a %T", key)
+	}
+	*a = Authenticator{Origin: from.Origin, Site: from.Site, ID: from.ID, Count: from.Count, key: private}
+	return nil
 }
 
 // The flags of authenticator data: a person is present, was verified, and the data has a credential.

@@ -435,7 +435,13 @@
     document.getElementById("announcer").textContent = message;
   });
 
-  // The link of an invitation has its secret in the fragment, which is not sent to servers. Put it into the form, and out of the address.
+  // A form with data-carry takes along what was typed into the field with that id, which is in another form.
+  document.addEventListener("submit", (event) => {
+    const { carry } = event.target.dataset;
+    if (carry) event.target.elements[carry].value = document.getElementById(carry).value;
+  }, true);
+
+  // The link of an invitation, or for a new password, has its secret in the fragment, which is not sent to servers. Put it into the form, and out of the address.
   const invited = document.querySelector("form[data-fragment]");
   const useFragment = () => {
     if (!invited || location.hash.length < 2) return;

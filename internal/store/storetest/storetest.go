@@ -151,6 +151,28 @@ func Open(t testing.TB, engine string) *Store {
 	return s
 }
 
+// Unmigrated opens an empty database without a schema on an engine.
+func Unmigrated(t testing.TB, engine string) *Store {
+	t.Helper()
+	s := &Store{}
+	if engine == Postgres {
+		s.Address = pgtest.URL(t)
+	} else {
+		s.Path = filepath.Join(t.TempDir(), "quittance.db")
+		s.Address = sqliteScheme + s.Path
+	}
+	var err error
+	if s.DB, err = store.OpenUnmigrated(t.Context(), s.Address, s.Options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return s
+}
+
 // Again opens the same database a second time, as another process does.
 func (s *Store) Again(t testing.TB) *store.DB {
 	t.Helper()

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"quittance/internal/account"
+	"quittance/internal/store"
+)
+
+// send sends the user a link, which nobody else sees.
+func (c userResetCmd) send(env environment, db *store.DB, user store.User) error {
+	accounts := &account.Service{DB: db, Random: rand.Reader, Now: db.Now}
+	switch err := accounts.SendPasswordReset(env.ctx, user); {
+	case errors.Is(err, store.ErrNoMail):
+		return fmt.Errorf("--send: %w; start its servers with --smtp-url", err)
+	case errors.Is(err, store.ErrNotFound):
+		return errors.New("--send: the user cannot log in with a password: the user is disabled, the account suspended, or single sign-on required")
+	case err != nil:
+		return err
+	}
+	return c.print(env, []field{{"account_id", user.Account}, {"email", user.Email}, {"link", "will be sent"}})
+}

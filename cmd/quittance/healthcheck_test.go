@@ -1,0 +1,102 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// healthcheck runs the command with settings in the environment and arguments, and returns what it prints.
+func healthcheck(t *testing.T, environment []string, args ...string) (said string, healthy bool) {
+	t.Helper()
+	dir := t.TempDir()
+	command := exec.CommandContext(t.Context(), "quittance", append([]string{"healthcheck"}, args...)...)
+	command.Dir, command.Env = dir, append(bareEnvironment(dir), environment...)
+	out, err := command.CombinedOutput()
+	return string(out), err == nil
+}
+
+// TestHealthcheck: the command finds a server by the settings of that server, accepts over TLS only its certificate, and fails once the
+// server has stopped.
+func TestHealthcheck(t *testing.T) {
+	t.Parallel()
+	certificate, key, _ := serverCertificate(t)
+	other, _, _ := serverCertificate(t)
+	for name, flags := range map[string][]string{"worker": {"--role", "worker", "--listen", "0.0.0.0:0"}, "plain": {"--listen", "[::1]:0"}, "TLS": {"--listen", ":0", "--tls-cert", certificate, "--tls-key", key}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			output(t, "key", "generate", "--out", dir+"/key.json")
+			server, err := start(dir, "server", append([]string{"serve", "--environment", "sandbox", "--database", "sqlite:" + dir + "/q.db", "--key-file", dir + "/key.json"}, flags...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.kill() })
+			address, err := server.says(regexp.MustCompile(`msg=serving .*listen=(\S+)`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings := []string{"QUITTANCE_LISTEN=" + address, "QUITTANCE_KEY_FILE=unused.json"}
+			if name == "TLS" {
+				settings = append(settings, "QUITTANCE_TLS_CERT="+certificate)
+				if said, healthy := healthcheck(t, nil, "--listen", address, "--tls-cert", other); healthy || !strings.Contains(said, errOtherCertificate.Error()) {
+					t.Errorf("with another certificate: %v, %q", healthy, said)
+				}
+			}
+			if said, healthy := healthcheck(t, settings); !healthy || said != "ready\n" {
+				t.Errorf("healthy: %v, %q", healthy, said)
+			}
+			if err := server.stop(); err != nil {
+				t.Fatal(err)
+			}
+			if said, healthy := healthcheck(t, settings); healthy || !strings.Contains(said, "/readyz") {
+				t.Errorf("a stopped server is healthy: %v, %q", healthy, said)
+			}
+		})
+	}
+}
+
+// TestHealthcheckOfOthers: no status but 200 is healthy, a redirect is not followed, and the check ends when the server answers nothing.
+func TestHealthcheckOfOthers(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			return // 200
+		}
+		select {
+		case <-hang:
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		default:
+			http.Redirect(w, r, "/healthz", http.StatusFound)
+		}
+	}))
+	t.Cleanup(other.Close)
+	address := other.Listener.Addr().String()
+	if said, healthy := healthcheck(t, nil, "--listen", address); healthy || !strings.Contains(said, "answered 302") {
+		t.Errorf("a redirect: %v, %q", healthy, said)
+	}
+	close(hang)
+	if said, healthy := healthcheck(t, nil, "--listen", address, "--timeout", "300ms"); healthy || !strings.Contains(said, "deadline exceeded") {
+		t.Errorf("a server that hangs: %v, %q", healthy, said)
+	}
+	if said, healthy := healthcheck(t, nil, "--listen", "127.0.0.1:0"); healthy || !strings.Contains(said, "--listen: port 0") {
+		t.Errorf("port 0: %v, %q", healthy, said)
+	}
+}
+
+// TestLocalAddress: a server that listens on all addresses is reached on the loopback address of its family.
+func TestLocalAddress(t *testing.T) {
+	for listen, want := range map[string]string{":8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "[::]:80": "[::1]:80", "[::1]:80": "[::1]:80", "localhost:80": "localhost:80", "10.1.2.3:80": "10.1.2.3:80"} {
+		if got, err := localAddress(listen); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", listen, got, err, want)
+		}
+	}
+	if got, err := localAddress("8080"); err == nil {
+		t.Errorf("an address without a port: %s", got)
+	}
+}

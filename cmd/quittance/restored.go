@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"quittance/internal/store"
+)
+
+type restoredCmd struct {
+	act
+	Yes bool `env:"-" help:"Record the restore even if servers are running on the database."`
+}
+
+// Help is shown by --help.
+func (restoredCmd) Help() string {
+	return `Example:
+  quittance restored --data ./sandbox
+
+Run this command after a restore, before you start a server. It fails while a server is running unless you specify --yes.
+The service then asks the provider about every open submission at once, and sends no existing invoice before the provider
+has said whether it has it. All tokens are revoked.`
+}
+
+// Run records the restore.
+func (c restoredCmd) Run(env environment) error {
+	return c.with(env, func(env environment, db *store.DB) error {
+		if err := c.confirm(env, db); err != nil {
+			return err
+		}
+		open, err := db.MarkRestored(env.ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(env, []field{{"open_submissions", open}, {"next", "the next server to start asks the provider about them"}})
+	})
+}
+
+// confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server runs;
+// on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
+func (c restoredCmd) confirm(env environment, db *store.DB) error {
+	if c.Yes {
+		return nil
+	}
+	var names []string
+	if db.SingleServer() {
+		release, err := db.LockForServing()
+		switch {
+		case errors.Is(err, store.ErrAlreadyServed):
+			return errors.New("a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
+				"specify --yes to record the restore anyway")
+		case err != nil:
+			return err
+		default:
+			return release()
+		}
+	} else {
+		servers, err := db.Servers(env.ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
+		"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "), store.ServerTimeout)
+}

@@ -1,0 +1,130 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/source"
+	"quittance/internal/store"
+)
+
+// ResetPath is the path of the page on which a user who has forgotten the password chooses a new one, with the link from an e-mail.
+const ResetPath = "/reset"
+
+// MaxResets is how many links for a new password are sent to one e-mail address in an hour, whoever asks for them.
+const MaxResets = 5
+
+// ErrReset says that a link for a new password cannot be used. It does not say why.
+var ErrReset = errors.New("the link for a new password cannot be used")
+
+// RequestPasswordReset asks for an e-mail with a link with which the user with an address can choose a new password; language is that of the
+// e-mail, such as en. Neither the result nor the work depends on whether there is such a user, which [Service.AnswerResetRequests] finds out
+// later. After [MaxResets] requests for an address in an hour, others have no effect. The limits of logins that depend on the source apply. The
+// error is [ErrEmail] or [*LimitedError].
+func (s *Service) RequestPasswordReset(ctx context.Context, from, email, language string) error {
+	email, err := ParseEmail(email)
+	if err != nil {
+		return err
+	}
+	a := &attempt{Service: s, from: source.Parse(from), email: email}
+	if s.LoginRate > 0 {
+		if err := a.charge(ctx, a.sourceUses("reset", email)); err != nil {
+			return err
+		}
+	}
+	_, err = s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey("resets", email), Max: MaxResets, Window: time.Hour})
+	if _, exceeded := errors.AsType[*store.LimitExceededError](err); exceeded {
+		return nil // whoever has the mailbox has enough links, the last of which works
+	}
+	if err != nil {
+		return err
+	}
+	return s.DB.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: language})
+}
+
+// AnswerResetRequests answers the requests that wait; see [store.DB.AnswerResetRequest].
+func (s *Service) AnswerResetRequests(ctx context.Context) error {
+	for ctx.Err() == nil {
+		code, err := secret.NewReset(s.Random)
+		if err != nil {
+			return err
+		}
+		if found, err := s.DB.AnswerResetRequest(ctx, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil || !found {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// SendPasswordReset sends a user a link, for an administrator. The error is one of [store.DB.SendPasswordReset].
+func (s *Service) SendPasswordReset(ctx context.Context, user store.User) error {
+	code, err := secret.NewReset(s.Random)
+	if err != nil {
+		return err
+	}
+	return s.DB.SendPasswordReset(ctx, user, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)})
+}
+
+// FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown secret counts towards the
+// login limits of its source.
+func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (store.User, error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return store.User{}, err
+	}
+	user, err := s.DB.UsablePasswordReset(ctx, secret.ResetDigest(secret.New(code)))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.User{}, ErrReset
+	}
+	return user, errors.Join(err, a.cancel(ctx))
+}
+
+// CompletePasswordReset uses up the link with a secret: its user gets the chosen password and has to log in with it, with a second factor if the
+// user has one. All sessions and tokens of the user end. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
+// [ErrSamePassword] or [ErrBusy]; after the last four the link still works. [ErrSamePassword] counts towards the limits like an unknown secret, so
+// that a link does not help to guess the present password.
+func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen string) error {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return err
+	}
+	a.email, err = a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return ErrReset
+	case errors.Is(err, ErrSamePassword):
+		return err
+	case err != nil:
+		return errors.Join(err, a.cancel(ctx))
+	case s.LoginRate == 0:
+		return nil
+	}
+	// The next login from this source is not refused because of the failures of others: who has the mailbox is the user.
+	return s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.trustedSource())
+}
+
+// completeReset checks the chosen password, stores it, and returns the address of the user.
+func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (email string, err error) {
+	user, err := a.DB.UsablePasswordReset(ctx, digest) // before any work for the password
+	if err == nil {
+		err = checkNewPassword(chosen)
+	}
+	if err != nil {
+		return "", err
+	}
+	same, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, chosen)
+	if err == nil && same {
+		err = ErrSamePassword
+	}
+	if err != nil {
+		return "", err
+	}
+	hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
+	if err != nil {
+		return "", err
+	}
+	user, err = a.DB.CompletePasswordReset(ctx, digest, hash)
+	return user.Email, err
+}

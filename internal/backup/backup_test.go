@@ -1,0 +1,379 @@
+package backup_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quittance/internal/backup"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestRoundTrip restores a backup: every row and everything of the schema is as it was, except what a restore marks.
+func TestRoundTrip(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, _ := directory(t)
+		made := write(t, s, place)
+		if made.Program != "1.2.3" || made.Content.Engine != s.Engine() || made.Content.Rows() < 60 || made.Plain() < 20<<20 || len(made.Keys) != 1 {
+			t.Errorf("the manifest: %+v", made)
+		}
+		must(t, verify(t.Context(), place, s.Options.Keys))
+		address := empty(t, s.Engine())
+		must(t, restore(t.Context(), place, s, address))
+		before, after := content(t, s.Address), content(t, address)
+		for _, table := range changedByRestore {
+			delete(before, table)
+			delete(after, table)
+		}
+		if difference := cmp.Diff(before, after); difference != "" || len(before) < 30 {
+			t.Errorf("the rows of %d tables: %s", len(before), difference)
+		}
+		if difference := cmp.Diff(schema(t, s.Address), schema(t, address)); difference != "" {
+			t.Errorf("the schema: %s", difference)
+		}
+		usable(t, s, address)
+	})
+}
+
+// usable checks that a store opens the restored database, that it is marked as restored, and that new rows can be added.
+func usable(t *testing.T, s *storetest.Store, address string) {
+	t.Helper()
+	ctx := t.Context()
+	options := s.Options
+	options.Now = nil
+	db, err := store.Open(ctx, address, options)
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
+	if _, err := db.Authenticate(ctx, [32]byte{7}); err == nil {
+		t.Error("a token of before the restore is accepted")
+	}
+	entries, err := db.Audit(ctx, store.AuditFilter{Limit: 100})
+	must(t, err)
+	if !slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
+		return e.Act == "database.restored" && strings.Contains(e.Details, `"backup":"2`)
+	}) {
+		t.Error("the audit log has no entry of the restore")
+	}
+	if _, err := db.CreateAccount(ctx, "Another", store.NewUser{Email: "another@palm.example", Name: "Owner", PasswordHash: "$hash"}); err != nil {
+		t.Errorf("a new account: %v", err)
+	}
+	if open(t, address).QueryRowContext(ctx, `select 1 from settings where key = 'restored_at'`).Scan(new(int)) != nil {
+		t.Error("the database is not marked as restored")
+	}
+}
+
+// TestRestoreOverwritesNothing: a restore leaves a database alone that exists, and one that is not empty.
+func TestRestoreOverwritesNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, _ := directory(t)
+		write(t, s, place)
+		before := content(t, s.Address)
+		if err := restore(t.Context(), place, s, s.Address); !errors.Is(err, store.ErrNotEmpty) {
+			t.Errorf("into the database itself: %v", err)
+		}
+		if difference := cmp.Diff(before, content(t, s.Address)); difference != "" {
+			t.Error(difference)
+		}
+		address := empty(t, s.Engine())
+		if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
+			must(t, os.WriteFile(path+"-wal", []byte("of a lost database"), 0o600)) // SQLite would apply it
+		} else {
+			_, err := open(t, address).ExecContext(t.Context(), `create function something() returns int language sql as 'select 1'`)
+			must(t, err)
+		}
+		if err := restore(t.Context(), place, s, address); !errors.Is(err, store.ErrNotEmpty) {
+			t.Errorf("into a database with something in it: %v", err)
+		}
+	})
+}
+
+// interrupted is a place whose reads fail from a file on.
+type interrupted struct {
+	backup.Place
+	from string
+	err  error
+}
+
+func (p interrupted) Get(ctx context.Context, name, file string, most int64) ([]byte, error) {
+	if file == p.from {
+		return nil, p.err
+	}
+	return p.Place.Get(ctx, name, file, most)
+}
+
+// TestInterruptedRestore: while a restore is incomplete, no store opens the database, and a second attempt completes it.
+func TestInterruptedRestore(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, _ := directory(t)
+		write(t, s, place)
+		cut := errors.New("cut off")
+		address := empty(t, s.Engine())
+		if err := restore(t.Context(), interrupted{place, "part-000003", cut}, s, address); !errors.Is(err, cut) {
+			t.Fatalf("a restore that is interrupted: %v", err)
+		}
+		options := s.Options
+		for _, existing := range []bool{true, false} { // an administration command, a server
+			options.Existing = existing
+			if db, err := store.Open(t.Context(), address, options); !errors.Is(err, store.ErrRestoring) {
+				t.Errorf("an incomplete database opens: %v, %v", db, err)
+			}
+		}
+		if s.Engine() == storetest.Postgres {
+			db, err := store.OpenUnmigrated(t.Context(), address, s.Options)
+			must(t, err)
+			if _, err := backup.Write(t.Context(), db, place, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
+				t.Error("an incomplete database is backed up")
+			}
+			must(t, db.Close())
+		}
+		must(t, restore(t.Context(), place, s, address))
+		usable(t, s, address)
+	})
+}
+
+// failing is a place whose n-th write fails.
+type failing struct {
+	backup.Place
+	file string
+}
+
+var errFull = errors.New("no space left")
+
+func (p failing) Put(ctx context.Context, name, file string, content []byte) error {
+	if file == p.file {
+		return errFull
+	}
+	return p.Place.Put(ctx, name, file, content)
+}
+
+// losing is a place that reports a part as written and loses it.
+type losing struct{ backup.Place }
+
+func (p losing) Put(ctx context.Context, name, file string, content []byte) error {
+	if file == "part-000002" {
+		return nil
+	}
+	return p.Place.Put(ctx, name, file, content)
+}
+
+// TestInterruptedBackup: a backup that fails at any part has no manifest and is never restored; the one before it is.
+func TestInterruptedBackup(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, _ := directory(t)
+		complete := write(t, s, place)
+		s.Clock.Advance(time.Hour)
+		for _, broken := range []backup.Place{failing{place, "part-000002"}, failing{place, "manifest.json"}, losing{place}} {
+			if made, err := backup.Write(t.Context(), s.DB, broken, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
+				t.Errorf("%T: the backup %s is complete", broken, made.Name)
+			}
+		}
+		entries, err := backup.List(t.Context(), place, opener(s))
+		must(t, err)
+		if len(entries) != 4 {
+			t.Errorf("%d backups", len(entries))
+		}
+		for _, entry := range entries {
+			if (entry.Manifest != nil) != (entry.Name == complete.Name) {
+				t.Errorf("%+v", entry)
+			}
+			if entry.Name != complete.Name {
+				if _, err := backup.Find(t.Context(), place, entry.Name, opener(s)); !errors.Is(err, backup.ErrNone) {
+					t.Errorf("an incomplete backup is found: %v", err)
+				}
+			}
+		}
+		found, err := backup.Find(t.Context(), place, "", opener(s))
+		if err != nil || found.Manifest().Name != complete.Name {
+			t.Errorf("the latest complete backup is %+v, %v", found, err)
+		}
+	})
+}
+
+// TestDamage alters a backup in every way: neither verify nor restore accepts it, and the database stays unusable.
+func TestDamage(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, dir := directory(t)
+		older := write(t, s, place)
+		s.Clock.Advance(time.Hour)
+		made := write(t, s, place)
+		file := func(name string) string { return filepath.Join(dir, made.Name, name) }
+		edit := func(name string, change func([]byte) []byte) func() error {
+			return func() error {
+				text, err := os.ReadFile(file(name))
+				if err != nil {
+					return err
+				}
+				return os.WriteFile(file(name), change(slices.Clone(text)), 0o600)
+			}
+		}
+		replaced := func(old, with string) func([]byte) []byte {
+			return func(text []byte) []byte { return []byte(strings.Replace(string(text), old, with, 1)) }
+		}
+		for name, damage := range map[string]func() error{
+			"a bit":             edit("part-000002", func(text []byte) []byte { text[len(text)/2] ^= 1; return text }),
+			"a shortened part":  edit("part-000002", func(text []byte) []byte { return text[:len(text)-1] }),
+			"an empty part":     edit("part-000002", func([]byte) []byte { return nil }),
+			"a longer part":     edit("part-000002", func(text []byte) []byte { return append(text, 0) }),
+			"a missing part":    func() error { return os.Remove(file("part-000002")) },
+			"exchanged parts":   func() error { return os.Rename(file("part-000002"), file("part-000001")) },
+			"another release":   edit("manifest.json", replaced(`"program":"1.2.3"`, `"program":"1.2.4"`)),
+			"another number":    edit("manifest.json", replaced(`"rows":20`, `"rows":21`)),
+			"no seal":           edit("manifest.json", replaced(`"seal":"`, `"seal":"","x":"`)),
+			"half a manifest":   edit("manifest.json", func(text []byte) []byte { return text[:len(text)/2] }),
+			"an empty manifest": edit("manifest.json", func([]byte) []byte { return nil }),
+			"another manifest": func() error {
+				text, err := os.ReadFile(filepath.Join(dir, older.Name, "manifest.json"))
+				return errors.Join(err, os.WriteFile(file("manifest.json"), text, 0o600))
+			},
+		} {
+			before := map[string][]byte{}
+			entries, err := os.ReadDir(filepath.Join(dir, made.Name))
+			must(t, err)
+			for _, entry := range entries {
+				before[entry.Name()], err = os.ReadFile(file(entry.Name()))
+				must(t, err)
+			}
+			must(t, damage())
+			if err := verify(t.Context(), place, s.Options.Keys); !errors.Is(err, backup.ErrDamaged) {
+				t.Errorf("%s: verify says %v", name, err)
+			}
+			if s.Engine() == storetest.Postgres && name != "a bit" && name != "no seal" {
+				// What reads the parts is the same for both engines, and each database of PostgreSQL takes seconds to make.
+				for name, text := range before {
+					must(t, os.WriteFile(file(name), text, 0o600))
+				}
+				continue
+			}
+			address := empty(t, s.Engine())
+			if err := restore(t.Context(), place, s, address); !errors.Is(err, backup.ErrDamaged) {
+				t.Errorf("%s: restore says %v", name, err)
+			}
+			if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("%s: the database exists", name)
+				}
+			}
+			for name, text := range before {
+				must(t, os.WriteFile(file(name), text, 0o600))
+			}
+		}
+		must(t, verify(t.Context(), place, s.Options.Keys))
+	})
+}
+
+// TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is refused before
+// anything is loaded. A backup of before a rotation is accepted by the key file of after it.
+func TestKeysOfABackup(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, dir := directory(t)
+		made := write(t, s, place)
+		others, err := secret.Generate()
+		must(t, err)
+		if err := verify(t.Context(), place, others); !errors.Is(err, backup.ErrDamaged) {
+			t.Errorf("with other keys: %v", err)
+		}
+		must(t, verify(t.Context(), place, s.Rotated(t)))
+		must(t, verify(t.Context(), place, nil)) // finds accidental damage only
+		for _, entry := range []string{"manifest.json", "part-000001"} {
+			info, err := os.Stat(filepath.Join(dir, made.Name, entry))
+			must(t, err)
+			if info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v", entry, info.Mode())
+			}
+		}
+	})
+}
+
+// TestRetain keeps the latest complete backups, and never counts or removes one that is damaged or being written.
+func TestRetain(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite)
+	place, dir := directory(t)
+	var names []string
+	for range 4 {
+		names = append(names, write(t, s, place).Name)
+		s.Clock.Advance(time.Hour)
+	}
+	if _, err := backup.Write(t.Context(), s.DB, failing{place, "manifest.json"}, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); !errors.Is(err, errFull) {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, names[3], "manifest.json"), []byte("{}"), 0o600))
+	retain := func(keep int, want ...string) {
+		t.Helper()
+		removed, err := backup.Retain(t.Context(), place, opener(s), keep, s.Clock.Now())
+		must(t, err)
+		slices.Sort(removed)
+		if !slices.Equal(removed, want) {
+			t.Errorf("removed %v instead of %v", removed, want)
+		}
+	}
+	retain(2, names[0])
+	retain(1, names[1])
+	retain(1)
+	entries, err := backup.List(t.Context(), place, opener(s))
+	must(t, err)
+	if len(entries) != 3 {
+		t.Errorf("left: %+v", entries)
+	}
+	s.Clock.Advance(25 * time.Hour)
+	retain(1, entries[2].Name)
+	if found, err := os.ReadDir(dir); err != nil || len(found) != 2 {
+		t.Errorf("left: %v, %v", found, err)
+	}
+	if _, err := backup.Retain(t.Context(), place, opener(s), 0, s.Clock.Now()); err == nil {
+		t.Error("all backups may be removed")
+	}
+}
+
+// TestBackupIsOneMoment writes while a backup is written: all rows of a write are in it, or none.
+func TestBackupIsOneMoment(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+		place, _ := directory(t)
+		raw := open(t, s.Address)
+		_, err := raw.ExecContext(t.Context(), `insert into settings (key, value) values ('a', '0'), ('z', '0')`)
+		must(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		wrote := make(chan error, 1)
+		go func() {
+			for n := 1; ctx.Err() == nil; n++ {
+				tx, err := raw.BeginTx(t.Context(), nil)
+				if err == nil {
+					_, err = tx.ExecContext(t.Context(), `update settings set value = $1 where key in ('a', 'z')`, strconv.Itoa(n))
+				}
+				if err == nil {
+					_, err = tx.ExecContext(t.Context(), `insert into sealed_settings (id, value) values ($1, $1)`, []byte(strconv.Itoa(n)))
+				}
+				if err == nil {
+					err = tx.Commit()
+				}
+				if err != nil {
+					wrote <- err
+					return
+				}
+			}
+			wrote <- nil
+		}()
+		write(t, s, place)
+		stop()
+		must(t, <-wrote)
+		address := empty(t, s.Engine())
+		must(t, restore(t.Context(), place, s, address))
+		var a, z, n int
+		must(t, open(t, address).QueryRowContext(t.Context(), `select (select cast(value as integer) from settings where key = 'a'),
+			(select cast(value as integer) from settings where key = 'z'), (select count(*) from sealed_settings where length(value) < 20)`).Scan(&a, &z, &n))
+		if a != z || a != n {
+			t.Errorf("the backup shows several moments: %d, %d, %d", a, z, n)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+
+	"quittance/internal/access"
+	"quittance/internal/store"
+)
+
+// mailForm is the view model of the form in which users choose the language of their e-mails, and owners the notices that they get.
+type mailForm struct {
+	// Language is the tag of the chosen language, or "".
+	Language  string
+	Languages []languageChoice
+	// Notices are the kinds of notices of an owner; nobody else gets any.
+	Notices []noticeChoice
+}
+
+// noticeChoice is a kind of notices, and whether the user gets them.
+type noticeChoice struct {
+	Kind store.MailKind
+	On   bool
+}
+
+// mailForm returns the form with what the user has chosen, or nil if the installation sends no e-mails.
+func (req *request) mailForm() (*mailForm, error) {
+	ctx := req.r.Context()
+	if sends, err := req.DB.SendsMail(ctx); err != nil || !sends {
+		return nil, err
+	}
+	settings, err := req.session.Tenant.MailSettings(ctx, req.session.User)
+	if err != nil {
+		return nil, err
+	}
+	form := &mailForm{Language: settings.Language}
+	for _, pages := range req.languages.pages {
+		form.Languages = append(form.Languages, languageChoice{Tag: pages.messages.tag.String(), Name: pages.messages.textOr("language.name", "")})
+	}
+	if req.session.Role == access.Owner {
+		for _, kind := range store.NoticeKinds() {
+			form.Notices = append(form.Notices, noticeChoice{kind, !slices.Contains(settings.Off, kind)})
+		}
+	}
+	return form, nil
+}
+
+// changeNotices stores what the user has chosen about e-mails. The boxes of the notices that an owner gets are checked. Whoever is no owner
+// changes the language alone.
+func (req *request) changeNotices() error {
+	ctx := req.r.Context()
+	wanted, err := req.session.Tenant.MailSettings(ctx, req.session.User)
+	if err != nil {
+		return err
+	}
+	if wanted.Language = req.form.Get("language"); wanted.Language != "" && req.languages.named(wanted.Language) == nil {
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
+	if req.session.Role == access.Owner {
+		wanted.Off = nil
+		for _, kind := range store.NoticeKinds() {
+			if !slices.Contains(req.form["notice"], string(kind)) {
+				wanted.Off = append(wanted.Off, kind)
+			}
+		}
+	}
+	if err := req.session.Tenant.SetMailSettings(ctx, req.session, wanted); err != nil {
+		return err
+	}
+	return req.redirect(withFlash("/account", "good.notices_changed"))
+}

@@ -1,0 +1,157 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"quittance/internal/pgtest"
+)
+
+// lonely is a cluster of its own that can be told to wait for a standby that does not exist.
+type lonely struct {
+	admin *pgx.Conn
+	grouped
+}
+
+func newLonely(t *testing.T) lonely {
+	t.Helper()
+	cluster, err := pgtest.Start("")
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Stop()) })
+	admin, err := pgx.Connect(t.Context(), cluster.URL())
+	must(t, err)
+	t.Cleanup(func() { must(t, admin.Close(context.WithoutCancel(t.Context()))) })
+	return lonely{admin, newGrouped(t, cluster.URL())}
+}
+
+// want tells the primary to wait for a standby of that name; for none if it is "". No transaction does it, so it does not wait itself.
+func (l lonely) want(t *testing.T, standby string) {
+	t.Helper()
+	for _, statement := range []string{"alter system set synchronous_standby_names = '" + standby + "'", "select pg_reload_conf()"} {
+		_, err := l.admin.Exec(t.Context(), statement)
+		must(t, err)
+	}
+	for l.one(t, "select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '"+standby+"'") != 1 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// one returns the number that a query of the administrator selects.
+func (l lonely) one(t *testing.T, query string) (n int) {
+	t.Helper()
+	must(t, l.admin.QueryRow(t.Context(), query).Scan(&n))
+	return n
+}
+
+const inSyncRep = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
+
+// TestCommitWaitsForStandby: while no synchronous standby confirms a commit, the write fails in time, and nobody sees what it wrote: neither
+// other connections nor a repeated write, which must not be acknowledged. Readers still find connections. When the standby is back, the
+// write is there, and all connections are free again.
+func TestCommitWaitsForStandby(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the time-out of writes")
+	}
+	if !pgtest.Enabled() {
+		return
+	}
+	t.Parallel()
+	l := newLonely(t)
+	l.want(t, "away")
+	alone := func(n int) error { return l.exec(t.Context(), "insert into numbers (n) values ($1)", n) }
+	shared := func(n int) error { return l.add(t.Context(), n, nil) }
+	var both sync.WaitGroup
+	for n, write := range []func(int) error{alone, shared} {
+		both.Go(func() {
+			for try := range 2 {
+				if err := write(n); !errors.Is(err, ErrUnavailable) {
+					t.Errorf("write %d, try %d: %v", n, try, err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	if kept := l.kept(t); len(kept) > 0 {
+		t.Errorf("the numbers %v are visible without a standby", kept)
+	}
+	time.Sleep(2 * standbyInterval) // in which the service asks whether the commits still wait
+	if waiting, slots := l.one(t, inSyncRep), len(l.writeSlots); waiting != 2 || slots != 2 {
+		t.Errorf("%d commits wait for the standby, and %d slots are taken; want 2", waiting, slots)
+	}
+	l.want(t, "")
+	for len(l.writeSlots) > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if kept := fmt.Sprint(l.kept(t)); kept != "[0 1]" {
+		t.Errorf("%s are there after the standby is back", kept)
+	}
+	if err := alone(0); err == nil || errors.Is(err, ErrUnavailable) {
+		t.Errorf("the repeated write: %v, want a violated key", err)
+	}
+	must(t, alone(2))
+}
+
+// TestCloseDoesNotWaitForStandby: a database is closed while a commit waits for a standby, and does not make its transaction visible.
+func TestCloseDoesNotWaitForStandby(t *testing.T) {
+	if !pgtest.Enabled() {
+		return
+	}
+	t.Parallel()
+	l := newLonely(t)
+	l.want(t, "away")
+	d, err := Open(t.Context(), l.address, options())
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	begun, err := d.engine.begin(ctx)
+	must(t, err)
+	must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
+	var unanswered *unansweredCommitError
+	if err := begun.Commit(); !errors.As(err, &unanswered) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("commit: %v", err)
+	}
+	must(t, d.Close())
+	<-unanswered.answered
+	if n := l.one(t, "select count(*) from numbers"); n != 0 || l.one(t, inSyncRep) != 1 {
+		t.Errorf("%d rows are visible", n)
+	}
+	l.want(t, "")
+}
+
+// TestBrokenCommitIsNotCancelled: when the connection breaks while its commit waits for a standby, the commit goes on waiting.
+func TestBrokenCommitIsNotCancelled(t *testing.T) {
+	if !pgtest.Enabled() {
+		return
+	}
+	t.Parallel()
+	l := newLonely(t)
+	proxy := pgtest.NewProxy(t, l.address)
+	d := again(t, proxy.URL())
+	l.want(t, "away")
+	begun, err := d.engine.begin(t.Context())
+	must(t, err)
+	must(t, begun.ExecDeferred(t.Context(), "insert into numbers (n) values (7)"))
+	committed := make(chan error, 1)
+	go func() { committed <- begun.Commit() }()
+	for l.one(t, inSyncRep) == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	proxy.Cut()
+	if err := <-committed; err == nil || !d.engine.isUnavailable(err) {
+		t.Errorf("commit: %v", err)
+	}
+	time.Sleep(2 * time.Second) // in which pgx asks to cancel what its connection was doing
+	if n := l.one(t, "select count(*) from numbers"); n != 0 || l.one(t, inSyncRep) != 1 {
+		t.Errorf("%d rows are visible without a standby", n)
+	}
+	l.want(t, "")
+	for l.one(t, "select count(*) from numbers") == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,193 @@
+// Package mail sends the mails that transactions of the store cause: invitations, links for a new password, and notices to owners.
+//
+// A mail is committed with the act that causes it. [Mailer.Work] claims it under a lease, writes it in the language of its recipient, gives
+// it to the relay, and records the result. A mail is sent at least once: a process that ends between the relay's acceptance and the record
+// sends it again, with the same Message-ID, by which the recipient's system can recognize the repetition. No mail contains a password, a
+// key or anything of a document; the only secret is that of a link which works once.
+//
+// Start reading at [Mailer.Work]. relay.go has the dialogue and its bounds, message.go the texts.
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"quittance/internal/queue"
+	"quittance/internal/store"
+)
+
+// leaseMargin is how much longer the lease of a mail is than its dialogue: the time to record the result.
+const leaseMargin = 20 * time.Second
+
+// The waits before another attempt: they begin with firstRetry and double up to lastRetry.
+const (
+	firstRetry = time.Minute
+	lastRetry  = time.Hour
+)
+
+// noticeInterval is the time between two searches for notices to owners.
+const noticeInterval = time.Second
+
+// The reasons of failed attempts, which people read in the list of invitations and logs show. They say nothing of the recipient.
+const (
+	reasonUnreachable       = "unreachable"        // no connection, a time-out, or a dialogue that ended early
+	reasonDeferred          = "deferred"           // the relay said to try again later
+	reasonRelayRefused      = "relay_refused"      // the relay refused the login or the sender
+	reasonRecipientRefused  = "recipient_refused"  // the relay refused the recipient for good
+	reasonMessageRefused    = "message_refused"    // the relay refused the message for good
+	reasonNoTLS             = "tls"                // the relay offers no TLS, or its certificate is not valid
+	reasonUnwritableMessage = "unwritable_message" // the address cannot be written into a message
+)
+
+// Mailer sends mails. It is safe for concurrent use.
+type Mailer struct {
+	DB    *store.DB
+	Relay Relay
+	// PublicURL is the address at which people reach the service, such as https://invoices.example.
+	PublicURL string
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+	// Observe is called after every attempt, for metrics, with the kind of mail and the resulting state.
+	Observe func(kind store.MailKind, state store.MailState)
+}
+
+// Work returns the source of due mails, with a queue for each company.
+func (m *Mailer) Work() queue.Source[store.MailLease] {
+	return queue.Source[store.MailLease]{
+		Name: "mail",
+		Kind: store.WorkMails,
+		Scan: m.DB.DueMailQueues,
+		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.MailLease, error) {
+			return q.ClaimMails(ctx, limit, sendTimeout+leaseMargin)
+		},
+		Do: m.send,
+	}
+}
+
+// TellOwners turns notices that are due into mails, until ctx ends.
+func (m *Mailer) TellOwners(ctx context.Context) {
+	ticker := time.NewTicker(noticeInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		handled, err := m.DB.TellOwners(ctx)
+		if err != nil {
+			m.Log.WarnContext(ctx, "cannot prepare the notices to owners", "error", err)
+		}
+		if err == nil && handled > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// send makes one attempt to send a mail and records its result.
+func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
+	started := time.Now() //nolint:forbidigo // a duration by the clock of the machine
+	m.DB.Checkpoint(store.Before, "send mail")
+	sendErr := m.deliver(ctx, lease.Mail)
+	m.DB.Checkpoint(store.After, "send mail")
+	took := time.Since(started) //nolint:forbidigo // as above
+	result := m.judge(lease.Mail, sendErr)
+	err := lease.Record(ctx, result)
+	m.Observe(lease.Kind, result.State)
+	level := slog.LevelInfo
+	switch {
+	case errors.Is(err, store.ErrLeaseLost), result.State != store.MailSent:
+		level = slog.LevelWarn
+	case err != nil:
+		level = slog.LevelError
+	}
+	// Neither the address nor what the relay said, which may repeat it.
+	m.Log.Log(ctx, level, "mail attempt", "account", lease.Account, "mail", lease.ID, "kind", string(lease.Kind), "attempt", lease.Attempts,
+		"state", string(result.State), "reason", result.Reason, "code", code(sendErr), "duration_ms", took.Milliseconds(), "error", err)
+	return queue.Result{Latency: took, Responded: result.Reason != reasonUnreachable, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
+}
+
+// deliver writes a mail and gives it to the relay.
+func (m *Mailer) deliver(ctx context.Context, mail store.Mail) error {
+	text, err := m.write(mail)
+	if err != nil {
+		return err
+	}
+	message, err := text.message(&m.Relay, mail.To)
+	if err != nil {
+		return err
+	}
+	message.SetMessageIDWithValue(mail.ID.String() + "@" + domain(m.Relay.From.Address))
+	message.SetDateWithValue(mail.CreatedAt)
+	return m.Relay.send(ctx, message)
+}
+
+// domain returns the part of an address after the last @.
+func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+
+// send makes one dialogue.
+func (r *Relay) send(ctx context.Context, message *gomail.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	var connection io.Closer
+	defer func() {
+		if connection != nil {
+			_ = connection.Close() // it may be closed already, and nothing depends on it any more
+		}
+	}()
+	client, err := r.client(func(c io.Closer) { connection = c })
+	if err != nil {
+		return err
+	}
+	dialogue, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // judge classifies it
+	}
+	sent := client.SendWithSMTPClient(dialogue, message)
+	if err := client.CloseWithSMTPClient(dialogue); err != nil && sent != nil {
+		return errors.Join(sent, err)
+	}
+	return sent //nolint:wrapcheck // judge classifies it; once the message is accepted, a failing QUIT changes nothing
+}
+
+// Test sends a mail without content of any company to an address, to try the settings out.
+func (r *Relay) Test(ctx context.Context, to string, now time.Time) error {
+	message, err := testText.message(r, to)
+	if err != nil {
+		return err
+	}
+	message.SetMessageIDWithValue(fmt.Sprintf("test-%d@%s", now.UnixNano(), domain(r.From.Address)))
+	message.SetDateWithValue(now)
+	return r.send(ctx, message)
+}
+
+// judge says what follows from the result of an attempt.
+func (m *Mailer) judge(mail store.Mail, err error) store.MailResult {
+	if err == nil {
+		return store.MailResult{State: store.MailSent}
+	}
+	reason, final := reasonOf(err)
+	due := m.Now().Add(backoff(mail.Attempts))
+	if final || !due.Before(mail.ExpiresAt) {
+		return store.MailResult{State: store.MailFailed, Reason: reason}
+	}
+	return store.MailResult{State: store.MailPending, DueAt: due, Reason: reason}
+}
+
+// backoff returns the wait after a number of attempts, from 1.
+func backoff(attempts int) time.Duration {
+	wait := firstRetry
+	for range attempts - 1 {
+		if wait *= 2; wait >= lastRetry {
+			return lastRetry
+		}
+	}
+	return wait
+}

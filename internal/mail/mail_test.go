@@ -1,0 +1,303 @@
+package mail_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	netmail "net/mail"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"quittance/internal/access"
+	"quittance/internal/mail"
+	"quittance/internal/mail/mailtest"
+	"quittance/internal/queue"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// patience limits every wait for a condition.
+const patience = 2 * time.Minute
+
+func eventually(t *testing.T, condition func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// office is an installation that sends mails, with one company.
+type office struct {
+	*storetest.Store
+	server *mailtest.Server
+	relay  mail.Relay
+	tenant *store.Tenant
+	owner  store.User
+	log    *lockedBuffer
+}
+
+// lockedBuffer is a buffer for a log.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func openOffice(t *testing.T, engine, company string, implicit bool) *office {
+	t.Helper()
+	o := &office{Store: storetest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
+	account, err := o.CreateAccount(t.Context(), company, store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$"})
+	must(t, err)
+	o.tenant, err = o.Tenant(t.Context(), account.ID)
+	must(t, err)
+	o.owner, err = o.UserByEmail(t.Context(), "owner@example.com")
+	must(t, err)
+	must(t, o.RecordMailer(t.Context(), true))
+	o.relay, err = mail.ParseRelay(o.server.URL)
+	must(t, err)
+	authority, err := os.ReadFile(o.server.CAFile)
+	must(t, err)
+	must(t, o.relay.Trust(authority))
+	o.relay.Password = secret.New(mailtest.Password)
+	o.relay.From, err = mail.ParseFrom("Quittance <invoices@example.com>")
+	must(t, err)
+	return o
+}
+
+// work runs workers on a store until the test ends.
+func (o *office) work(t *testing.T, db *store.DB) {
+	t.Helper()
+	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now, Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailState) {}}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { mailer.TellOwners(ctx) })
+	running.Go(func() {
+		queue.Run(ctx, db, mailer.Work(), queue.Options{Workers: 4, SlowWorkers: 2, MaxPerCompany: 2, MaxPerQueue: 2, MaxPerSlowQueue: 2,
+			SlowAfter: time.Second, PollInterval: 20 * time.Millisecond, Now: o.Clock.Now, Log: mailer.Log})
+	})
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+}
+
+// invite invites a person by mail in a language, and returns the secret.
+func (o *office) invite(t *testing.T, email, language string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(email))
+	code, err := secret.NewInvitation(bytes.NewReader(sum[:]))
+	must(t, err)
+	_, err = o.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: email, Role: access.Viewer, Digest: secret.InvitationDigest(code),
+		ExpiresAt: o.Clock.Now().Add(72 * time.Hour), Secret: code, Language: language})
+	must(t, err)
+	return code.Reveal()
+}
+
+func (o *office) arrived(t *testing.T, n int) []mailtest.Message {
+	t.Helper()
+	eventually(t, func() error {
+		if got := len(o.server.Messages()); got < n {
+			return fmt.Errorf("%d mails have arrived, want %d; log:\n%s", got, n, o.log)
+		}
+		return nil
+	})
+	return o.server.Messages()
+}
+
+// parts returns the header of a message, and its text and HTML parts.
+func parts(t *testing.T, raw string) (header netmail.Header, text, html string) {
+	t.Helper()
+	message, err := netmail.ReadMessage(strings.NewReader(raw))
+	must(t, err)
+	_, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	must(t, err)
+	reader := multipart.NewReader(message.Body, parameters["boundary"])
+	for {
+		part, err := reader.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return message.Header, text, html
+		}
+		must(t, err)
+		body, err := io.ReadAll(quotedprintable.NewReader(part))
+		must(t, err)
+		if strings.HasPrefix(part.Header.Get("Content-Type"), "text/html") {
+			html = string(body)
+		} else {
+			text = string(body)
+		}
+	}
+}
+
+// TestInvitationByMail checks the mail of an invitation in both languages: its header, its two parts, its link, what it looks like to somebody
+// who names a company like a link or a header, and that no log has the address or the secret.
+func TestInvitationByMail(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		engine, company, shown, language string
+		implicit                         bool
+	}{
+		"English":    {storetest.SQLite, "Palm & Söhne <L.L.C.>", "Palm & Söhne <L.L.C.>", "", false},
+		"Arabic":     {storetest.SQLite, "Palm Trading", "\u2068Palm Trading\u2069", "ar", true},
+		"link":       {storetest.SQLite, "Your account is locked: bank.example/login", "A company", "en", false},
+		"header":     {storetest.SQLite, "Palm\r\nBcc: everybody@example.com", "A company", "en", false},
+		"other dots": {storetest.SQLite, "Visit bank。example now", "A company", "en", false},
+		"invisible":  {storetest.SQLite, "Pa\u202elm\x00 \u200bTrading", "Palm Trading", "en", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := openOffice(t, test.engine, test.company, test.implicit)
+			o.work(t, o.DB)
+			code := o.invite(t, "ann@example.com", test.language)
+			got := o.arrived(t, 1)[0]
+			if got.From != "invoices@example.com" || got.To != "ann@example.com" {
+				t.Errorf("from %s to %s", got.From, got.To)
+			}
+			header, text, html := parts(t, got.Raw)
+			id, date := header.Get("Message-Id"), header.Get("Date")
+			if !strings.HasSuffix(id, "@example.com>") || header.Get("Auto-Submitted") != "auto-generated" || !strings.Contains(date, "1 Mar 2026 09:00:00") || len(header["Bcc"])+len(header["Cc"]) != 0 {
+				t.Errorf("header %v", header)
+			}
+			link := "https://invoices.example/join#" + code
+			if !strings.Contains(text, link) || !strings.Contains(html, `href="`+link+`"`) || strings.Count(html, "href") != 1 || strings.Count(text, "://") != 1 {
+				t.Errorf("links in\n%s\n%s", text, html)
+			}
+			escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(test.shown)
+			if !strings.Contains(text, test.shown) || !strings.Contains(html, escaped) {
+				t.Errorf("%q is not in\n%s\n%s", test.shown, text, html)
+			}
+			if arabic := test.language == "ar"; strings.Contains(html, `dir="rtl"`) != arabic || strings.Contains(text, "دعوة") != arabic && strings.Contains(text, "تدعوك") != arabic {
+				t.Errorf("in %q:\n%s", test.language, html)
+			}
+			eventually(t, func() error {
+				if !strings.Contains(o.log.String(), "state=sent") {
+					return errors.New("no line says that it was sent")
+				}
+				return nil
+			})
+			for _, hidden := range []string{"ann@example.com", code, mailtest.Password, "bank"} {
+				if strings.Contains(o.log.String(), hidden) {
+					t.Errorf("the log has %q:\n%s", hidden, o.log)
+				}
+			}
+		})
+	}
+}
+
+// TestMailIsRetried checks on every engine that a mail which the relay defers is sent later with the same Message-ID, that one whose recipient
+// it refuses ends at once.
+func TestMailIsRetried(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			o := openOffice(t, engine, "Palm", false)
+			o.server.Refuse(func(to string) error {
+				if strings.HasPrefix(to, "nobody") {
+					return &smtp.SMTPError{Code: 550, Message: "no such user " + to}
+				}
+				return &smtp.SMTPError{Code: 450, Message: "later " + to}
+			})
+			o.work(t, o.DB)
+			o.invite(t, "nobody@example.com", "")
+			o.invite(t, "ann@example.com", "")
+			eventually(t, func() error {
+				listed, err := o.tenant.Invitations(t.Context())
+				must(t, err)
+				got := map[string]store.InvitationMail{}
+				for _, i := range listed {
+					got[i.Email] = i.Mail
+				}
+				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) || got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) {
+					return fmt.Errorf("%+v", got)
+				}
+				return nil
+			})
+			o.server.Refuse(nil)
+			o.Clock.Advance(time.Minute)
+			got := o.arrived(t, 1)
+			if len(got) != 1 || got[0].To != "ann@example.com" {
+				t.Errorf("%d mails, the first to %s", len(got), got[0].To)
+			}
+			if log := o.log.String(); strings.Contains(log, "@") {
+				t.Errorf("the log has an address:\n%s", log)
+			}
+		})
+	}
+}
+
+// TestReplicasSendOnce checks that two replicas send each mail once.
+func TestReplicasSendOnce(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			o := openOffice(t, engine, "Palm", false)
+			o.work(t, o.DB)
+			second := o.DB // SQLite has one process, here with two sets of workers
+			if engine == storetest.Postgres {
+				second = o.Again(t)
+			}
+			o.work(t, second)
+			const mails = 20
+			want := make([]string, mails)
+			for n := range want {
+				want[n] = fmt.Sprintf("p%02d@example.com", n)
+				o.invite(t, want[n], "")
+			}
+			o.arrived(t, mails)
+			eventually(t, func() error {
+				pending, _, err := o.MailBacklog(t.Context())
+				if must(t, err); pending > 0 {
+					return fmt.Errorf("%d are pending", pending)
+				}
+				return nil
+			})
+			var got []string
+			for _, m := range o.server.Messages() {
+				got = append(got, m.To)
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("mails to %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"context"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quittance/internal/mail"
+	"quittance/internal/queue"
+	"quittance/internal/store"
+)
+
+// recordMailer records whether the installation sends e-mails. A process that runs no work does not know.
+func (s *Service) recordMailer(ctx context.Context) error {
+	if !s.config.Workers {
+		return nil
+	}
+	return s.db.RecordMailer(ctx, s.config.Mail.Host != "")
+}
+
+// startMails starts the workers that send e-mails, if this process has a relay for them.
+func (s *Service) startMails(ctx context.Context, running *sync.WaitGroup) {
+	if s.config.Mail.Host == "" {
+		return
+	}
+	mailer := &mail.Mailer{DB: s.db, Relay: s.config.Mail, PublicURL: string(s.config.PublicURL), Now: s.db.Now, Log: s.config.Log, Observe: s.metrics.mail}
+	startQueue(ctx, s, running, mailer.Work(), queue.Options{Workers: mailWorkers, SlowWorkers: slowMailWorkers,
+		MaxPerCompany: mailsPerCompany, MaxPerQueue: mailsPerCompany, MaxPerSlowQueue: mailsPerCompany, SlowAfter: slowMail})
+	running.Go(func() { mailer.TellOwners(ctx) })
+}
+
+// newMailCounter returns the counter of attempts to send e-mails. It has each result from the start, so that a rate has a beginning.
+func newMailCounter() *prometheus.CounterVec {
+	mails := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_mail_attempts_total",
+		Help: "Attempts to send an e-mail, by kind of e-mail and by what followed: sent, pending (another attempt follows) or failed."}, []string{"kind", "state"})
+	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset, store.MailPasswordChanged) {
+		for _, state := range []store.MailState{store.MailSent, store.MailPending, store.MailFailed} {
+			mails.WithLabelValues(string(kind), string(state))
+		}
+	}
+	return mails
+}
+
+// mail counts an attempt to send an e-mail.
+func (m *metrics) mail(kind store.MailKind, state store.MailState) {
+	m.mails.WithLabelValues(string(kind), string(state)).Inc()
+}

@@ -1,0 +1,111 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"quittance/internal/pgtest"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// buffers are the streams of a copy, in memory.
+type buffers map[string]*bytes.Buffer
+
+type closingBuffer struct{ *bytes.Buffer }
+
+func (closingBuffer) Close() error { return nil }
+
+func (b buffers) open(stream string) (io.WriteCloser, error) {
+	b[stream] = &bytes.Buffer{}
+	return closingBuffer{b[stream]}, nil
+}
+
+func (b buffers) read(stream string) (io.Reader, error) {
+	if b[stream] == nil {
+		return nil, errors.New("no such stream")
+	}
+	return bytes.NewReader(b[stream].Bytes()), nil
+}
+
+// newAddress returns the address of a database that a restore accepts.
+func newAddress(t *testing.T, engine string) string {
+	t.Helper()
+	if engine == storetest.Postgres {
+		return pgtest.URL(t)
+	}
+	return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
+}
+
+// TestRestoreOfAnOlderSchema: a copy of a database of release 0.3.0 is restored, and has the present schema afterwards. One of a later
+// schema than that of the program is refused before anything is created.
+func TestRestoreOfAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			options := storetest.Open(t, engine).Options
+			options.Now = nil
+			old, err := store.OpenUnmigrated(ctx, newAddress(t, engine), options)
+			must(t, err)
+			t.Cleanup(func() { must(t, old.Close()) })
+			must(t, old.MigrateTo(ctx, migrationsOf(t, 49)))
+			streams := buffers{}
+			copied, _, err := old.CopyOut(ctx, streams.open)
+			must(t, err)
+			if copied.SchemaVersion != 49 {
+				t.Fatalf("the copy has version %d", copied.SchemaVersion)
+			}
+			later := copied
+			later.SchemaVersion = 100_000
+			address := newAddress(t, engine)
+			if _, err := store.Restore(ctx, address, options, later, "later", streams.read); err == nil {
+				t.Error("a copy of a later schema is restored")
+			}
+			_, err = store.Restore(ctx, address, options, copied, "older", streams.read)
+			must(t, err)
+			db, err := store.Open(ctx, address, options)
+			must(t, err)
+			defer func() { must(t, db.Close()) }()
+			if db.Migration().Changed {
+				t.Error("the restored database did not have the present schema")
+			}
+			_, err = db.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner", PasswordHash: "$hash"})
+			must(t, err)
+		})
+	}
+}
+
+// TestRecordBackup: the moment of the last backup is known afterwards, and the audit log has an entry if there are keys.
+func TestRecordBackup(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		_, err := f.LastBackup(ctx)
+		wantErr(t, err, store.ErrNotFound)
+		for range 2 {
+			at := f.Clock.Advance(time.Hour)
+			audited, err := f.RecordBackup(ctx, at, "20260131T220000.250Z-4f1c22ab", "/backups")
+			must(t, err)
+			last, err := f.LastBackup(ctx)
+			must(t, err)
+			if !audited || !last.Equal(at) {
+				t.Errorf("audited %v, last %v", audited, last)
+			}
+		}
+		keyless, err := store.OpenUnmigrated(ctx, f.Address, store.Options{Now: f.Clock.Now})
+		must(t, err)
+		defer func() { must(t, keyless.Close()) }()
+		audited, err := keyless.RecordBackup(ctx, f.Clock.Now(), "", "copy.db")
+		must(t, err)
+		entries, err := f.Audit(ctx, store.AuditFilter{Act: "database.backup", Limit: 10})
+		must(t, err)
+		if audited || len(entries) != 2 || entries[0].Details != `{"backup":"20260131T220000.250Z-4f1c22ab","place":"/backups"}` {
+			t.Errorf("without keys: audited %v; the entries are %+v", audited, entries)
+		}
+	})
+}

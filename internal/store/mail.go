@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"quittance/internal/secret"
+)
+
+// MailKind is what a mail is about.
+type MailKind string
+
+// The kinds of mails. Those that begin with "notice" are [NoticeKinds].
+const (
+	// MailInvitation has the link of an invitation.
+	MailInvitation MailKind = "invitation"
+	// MailPasswordReset has the link with which a user sets a new password.
+	MailPasswordReset MailKind = "password_reset"
+	// MailPasswordChanged tells a user that the password was changed.
+	MailPasswordChanged MailKind = "password_changed"
+	// NoticeRejection tells owners that invoices or credit notes were rejected.
+	NoticeRejection MailKind = "notice_rejection"
+	// NoticeDeactivated tells owners that the service has deactivated webhook subscriptions.
+	NoticeDeactivated MailKind = "notice_deactivated"
+	// NoticeFailing tells owners that webhook deliveries keep failing.
+	NoticeFailing MailKind = "notice_failing"
+)
+
+// MailState says what became of a mail.
+type MailState string
+
+// The states of mails. All but MailPending are final.
+const (
+	// MailPending is a mail that was not sent yet.
+	MailPending MailState = "pending"
+	// MailSent is a mail that the relay has accepted. It may be sent again if the process ended before this was recorded.
+	MailSent MailState = "sent"
+	// MailFailed is a mail that was given up.
+	MailFailed MailState = "failed"
+	// MailEnded is a mail that is not needed any more, because what it is about has ended or its recipient gets no mails.
+	MailEnded MailState = "ended"
+)
+
+const (
+	// MailTTL is how long the sending of a mail is tried at most.
+	MailTTL = 24 * time.Hour
+	// MaxInvitationMails is how many mails of invitations a company may cause in an hour, so that nobody uses the service to send mails
+	// to strangers.
+	MaxInvitationMails = 50
+	// MaxInvitationMailsTo is how many of them may be to one address in 24 hours.
+	MaxInvitationMailsTo = 5
+	// keepMails is how long the row of a mail stays after its end, without its secret.
+	keepMails = 7 * 24 * time.Hour
+)
+
+// The reasons why a mail has ended without being sent; the reasons of failures come from the caller of [MailLease.Record].
+const (
+	// MailExpired says that the time in which the mail could be sent is over.
+	MailExpired = "expired"
+	// MailReplaced says that what the mail is about has ended.
+	MailReplaced = "replaced"
+	// MailInactive says that the company is suspended or the user disabled.
+	MailInactive = "inactive"
+	// MailChanged says that the row was changed by other means than this program, so that its secret does not open.
+	MailChanged = "changed"
+	// MailRestored says that the database was restored from a backup that was made before the mail was sent.
+	MailRestored = "restored"
+)
+
+// settingMail is the setting that says whether the installation sends mails.
+const settingMail = "mail"
+
+// NewMail is a mail that a transaction causes.
+type NewMail struct {
+	Kind    MailKind
+	Account ID
+	// To is the address. User is the user who has it; nil for somebody who is no user yet. A disabled user gets no mails.
+	To   string
+	User *ID
+	// Subject identifies what the mail is about, so that tx.endMails ends it; the zero ID for nothing.
+	Subject ID
+	// Language is the tag (BCP 47) of a language; "" for that which the user has chosen.
+	Language string
+	// Secret is the secret of the link in the mail. It is stored sealed until the mail ends, and bound to the address.
+	Secret secret.Text
+	// Count is how many things happened that a notice is about.
+	Count int64
+	// ExpiresAt is when sending is given up, [MailTTL] from now at most; the zero time for then.
+	ExpiresAt time.Time
+}
+
+// RecordMailer records whether this installation sends mails: only then do transactions cause any. Every process that runs work records
+// it when it starts, so that the last one decides, and processes that send none, such as commands, know it.
+func (db *DB) RecordMailer(ctx context.Context, sends bool) error {
+	recorded, err := db.SendsMail(ctx)
+	if err != nil || recorded == sends {
+		return err
+	}
+	return db.write(ctx, "record mailer", func(ctx context.Context, t *tx) error {
+		value := "off"
+		if sends {
+			value = "on"
+		}
+		_, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`, settingMail, value)
+		return err
+	})
+}
+
+// SendsMail reports whether this installation sends mails.
+func (db *DB) SendsMail(ctx context.Context) (bool, error) {
+	sends, err := sendsMail(ctx, db.reader)
+	return sends, db.classify(err)
+}
+
+// sendsMail reports whether this installation sends mails. A caller that has other work for each mail asks it first.
+func sendsMail(ctx context.Context, q querier) (bool, error) {
+	var value string
+	err := q.QueryRowContext(ctx, `select value from settings where key = $1`, settingMail).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return value == "on", err
+}
+
+// enqueueMail causes a mail if the installation sends mails, and reports whether it does. The mail is sent after the commit.
+func (t *tx) enqueueMail(ctx context.Context, m NewMail) (bool, error) {
+	if sends, err := sendsMail(ctx, t); err != nil || !sends {
+		return false, err
+	}
+	now := t.Now()
+	id, err := newID(now, t.db.random)
+	if err != nil {
+		return false, err
+	}
+	if expires := now.Add(MailTTL); m.ExpiresAt.IsZero() || m.ExpiresAt.After(expires) {
+		m.ExpiresAt = expires
+	}
+	if m.Language == "" && m.User != nil {
+		if m.Language, err = t.mailLanguage(ctx, m.Account, *m.User); err != nil {
+			return false, err
+		}
+	}
+	var sealed, subject []byte
+	if !m.Secret.IsZero() {
+		if sealed, err = t.db.keys.SealText(m.Secret, mailBinding(m.Account, id, m.To)); err != nil {
+			return false, err
+		}
+	}
+	if !m.Subject.IsZero() {
+		subject = m.Subject[:]
+	}
+	t.notify(WorkMails)
+	_, err = t.Exec(ctx, `insert into mails (account_id, id, kind, recipient, user_id, subject_id, language, secret, count, state, created_at, due_at, expires_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)`,
+		m.Account, id, m.Kind, m.To, m.User, subject, m.Language, sealed, m.Count, MailPending, micros(now), micros(m.ExpiresAt))
+	return err == nil, err
+}
+
+// mailBinding binds the secret of a mail to its row and to its recipient: nobody can redirect a link without the keys.
+func mailBinding(account, id ID, recipient string) secret.Binding {
+	return secret.Binding{Tenant: account[:], Table: "mails", Column: "secret", Row: id[:], Bound: boundRecipient(recipient)}
+}
+
+func boundRecipient(recipient string) []string { return []string{recipient} }
+
+// endMails ends the mails about a subject that were not sent yet.
+func (t *tx) endMails(ctx context.Context, account, subject ID) error {
+	_, err := t.Exec(ctx, `update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
+		where account_id = $1 and subject_id = $2 and due_at is not null`, account, subject, MailEnded, MailReplaced, micros(t.Now()))
+	return err
+}
+
+// endRestoredMails ends all mails that the backup from which the database was restored shows as not sent yet.
+func (t *tx) endRestoredMails(ctx context.Context) error {
+	_, err := t.Exec(ctx, `update mails set state = $1, reason = $2, due_at = null, ended_at = $3, secret = null, lease = lease + 1, leased = 0
+		where due_at is not null`, MailEnded, MailRestored, micros(t.Now()))
+	return err
+}
+
+// deleteExpiredMails gives up the mails whose time is over, which is done here too because no process may be sending, and removes those that
+// ended long ago.
+func (t *tx) deleteExpiredMails(ctx context.Context) error {
+	if _, err := t.Exec(ctx, `update mails set state = $2, reason = case when reason = '' then $3 else reason end, due_at = null, ended_at = $1, secret = null,
+		lease = lease + 1, leased = 0 where due_at is not null and expires_at <= $1`, micros(t.Now()), MailFailed, MailExpired); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, `delete from mails where ended_at < $1`, micros(t.Now().Add(-keepMails)))
+	return err
+}
