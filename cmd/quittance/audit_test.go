@@ -88,79 +88,64 @@ func (a *administrator) value(out []byte, name string) string {
 	return text
 }
 
-// serveOnce records an environment, as a server would.
+// asServer does something in the database, as a server would.
+func (a *administrator) asServer(do func(ctx context.Context, db *store.DB) error) {
+	a.t.Helper()
+	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := errors.Join(do(a.t.Context(), db), db.Close()); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// serveOnce records an environment.
 func (a *administrator) serveOnce() {
 	a.t.Helper()
-	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if err := errors.Join(db.RecordEnvironment(a.t.Context(), "sandbox"), db.Close()); err != nil {
-		a.t.Fatal(err)
-	}
+	a.asServer(func(ctx context.Context, db *store.DB) error { return db.RecordEnvironment(ctx, "sandbox") })
 }
 
-// signOn logs a user in by single sign-on, as a server would.
+// signOn logs a user in by single sign-on.
 func (a *administrator) signOn(email string) {
 	a.t.Helper()
-	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	_, _, err = db.CreateSignOnToken(a.t.Context(), store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}, store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
-	if err := errors.Join(err, db.Close()); err != nil {
-		a.t.Fatal(err)
-	}
+	a.asServer(func(ctx context.Context, db *store.DB) error {
+		_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}, store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
+		return err
+	})
 }
 
-// sendsMail makes the installation one that sends e-mails, as a server would.
+// sendsMail makes the installation one that sends e-mails.
 func (a *administrator) sendsMail() {
 	a.t.Helper()
-	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if err := errors.Join(db.RecordMailer(a.t.Context(), true), db.Close()); err != nil {
-		a.t.Fatal(err)
-	}
+	a.asServer(func(ctx context.Context, db *store.DB) error { return db.RecordMailer(ctx, true) })
 }
 
-// enroll gives a user a second factor, as a server would.
+// enroll gives a user a second factor.
 func (a *administrator) enroll(email string) {
 	a.t.Helper()
-	ctx := a.t.Context()
-	check := func(err error) {
-		a.t.Helper()
+	a.asServer(func(ctx context.Context, db *store.DB) error {
+		user, err := db.UserByEmail(ctx, email)
 		if err != nil {
-			a.t.Fatal(err)
+			return err
 		}
-	}
-	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
-	check(err)
-	db, err := store.Open(ctx, a.at, store.Options{Keys: keys})
-	check(err)
-	user, err := db.UserByEmail(ctx, email)
-	check(err)
-	digest, shared := [32]byte{7}, secret.New("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
-	_, err = db.CreateToken(ctx, user, store.NewToken{Digest: digest, ExpiresAt: time.Now().Add(time.Hour)})
-	check(err)
-	session, err := db.Authenticate(ctx, digest)
-	check(err)
-	check(session.Tenant.BeginTOTP(ctx, session, shared))
-	check(session.Tenant.ConfirmTOTP(ctx, session, shared, 1, nil, nil))
-	check(db.Close())
+		digest, shared := [32]byte{7}, secret.New("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest, ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+			return err
+		}
+		session, err := db.Authenticate(ctx, digest)
+		if err != nil {
+			return err
+		}
+		if err := session.Tenant.BeginTOTP(ctx, session, shared); err != nil {
+			return err
+		}
+		return session.Tenant.ConfirmTOTP(ctx, session, shared, 1, nil, nil)
+	})
 	a.seen += 2 // the login and the enrollment
 }
 

@@ -31,19 +31,7 @@ func TestPgBouncerInTrouble(t *testing.T) {
 	for _, mode := range []string{"transaction", "session"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := pgtest.Start("", "fsync=off", "max_connections=100")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := cluster.Stop(); err != nil {
-					t.Error(err)
-				}
-			})
-			direct, _, err := cluster.NewDatabase(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster, direct := ownCluster(t)
 			// In session mode every connection of a client has one of its own: those of the server, and of each command.
 			pool := startPooler(t, direct, "pool_mode = "+mode, "default_pool_size = 60")
 			if mode == "session" {

@@ -21,14 +21,9 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestPostgresInTrouble makes the PostgreSQL server lose its connections and the responses to its commits, stall, and
-// die, while clients work. Quittance must answer 503 and nothing wrong, keep everything that it has acknowledged, and
-// recover without help.
-func TestPostgresInTrouble(t *testing.T) {
-	if !pgtest.Enabled() {
-		return // there is no such server
-	}
-	t.Parallel()
+// ownCluster starts a cluster of PostgreSQL that a test may kill, and returns it and the address of a database in it.
+func ownCluster(t *testing.T) (cluster *pgtest.Cluster, address string) {
+	t.Helper()
 	cluster, err := pgtest.Start("", "fsync=off", "max_connections=100")
 	if err != nil {
 		t.Fatal(err)
@@ -38,10 +33,22 @@ func TestPostgresInTrouble(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	address, _, err := cluster.NewDatabase(t.Context())
+	address, _, err = cluster.NewDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cluster, address
+}
+
+// TestPostgresInTrouble makes the PostgreSQL server lose its connections and the responses to its commits, stall, and
+// die, while clients work. Quittance must answer 503 and nothing wrong, keep everything that it has acknowledged, and
+// recover without help.
+func TestPostgresInTrouble(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // there is no such server
+	}
+	t.Parallel()
+	cluster, address := ownCluster(t)
 	proxy := pgtest.NewProxy(t, address)
 	s := newStricken(t, proxy.URL())
 

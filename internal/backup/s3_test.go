@@ -85,7 +85,8 @@ func TestStoreInTrouble(t *testing.T) {
 	must(t, restore(t.Context(), place, s, empty(t, storetest.SQLite)))
 
 	server.Misbehave(nil)
-	made := write(t, s, place)
+	s.Clock.Advance(time.Second)
+	made := write(t, s, place) // the latest
 	for name, fault := range map[string]s3test.Fault{"500": fails, "dropped": drops, "truncated": truncates, "denied": denies, "altered": alters} {
 		server.Misbehave(fault)
 		before := server.Requests()

@@ -50,16 +50,9 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 
 // run reloads keys and renews the registration until ctx ends.
 func (k *keyKeeper) run(ctx context.Context) {
-	ticker := time.NewTicker(keysInterval)
-	defer ticker.Stop()
 	clock := k.service.db.Now
 	registered, keys := clock(), k.service.db.Keys()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for range ticks(ctx, keysInterval) {
 		if err := k.service.db.RefreshKeys(ctx); !errors.Is(err, store.ErrUnavailable) { // if the database is unavailable, the keys cannot be checked and the server is not ready anyway
 			k.setError(ctx, err)
 		}

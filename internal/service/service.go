@@ -403,14 +403,7 @@ const useDelay = time.Second
 
 // recordUses writes when API keys and sessions were used last, apart from the requests that use them.
 func (s *Service) recordUses(ctx context.Context) {
-	ticker := time.NewTicker(useDelay)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for range ticks(ctx, useDelay) {
 		if err := s.db.RecordUses(ctx); err != nil {
 			s.config.Log.WarnContext(ctx, "cannot record the uses of API keys and sessions", "error", err)
 		}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -72,16 +73,27 @@ const resetDelay = time.Second
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
 // [account.Service.RequestPasswordReset].
 func (s *Service) answerResetRequests(ctx context.Context) {
-	ticker := time.NewTicker(resetDelay)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for range ticks(ctx, resetDelay) {
 		if err := s.accounts.AnswerResetRequests(ctx); err != nil && ctx.Err() == nil {
 			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords", "error", err)
+		}
+	}
+}
+
+// ticks yields after each interval until ctx ends. It waits for a body that takes longer.
+func ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case at := <-ticker.C:
+				if !yield(at) {
+					return
+				}
+			}
 		}
 	}
 }
