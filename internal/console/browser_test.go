@@ -160,19 +160,40 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// click clicks an element when it is visible. A live page may replace the element after chromedp has found it and before it
-// presses the button. Chromium reports that as a server error, and click searches again.
+// pressOn is JavaScript that makes the page ignore the next press unless it is on the element. It records in window.missed whether it was
+// on another one.
+const pressOn = `{
+	window.forget?.();
+	const wanted = document.querySelector(%q), done = new AbortController();
+	window.missed = false;
+	window.forget = () => done.abort();
+	for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, (event) => {
+		if (type === "pointerdown") window.missed = !wanted?.contains(event.target);
+		if (window.missed) { event.preventDefault(); event.stopImmediatePropagation(); }
+		if (type === "click") done.abort();
+	}, { capture: true, signal: done.signal });
+}`
+
+// click clicks an element when it is visible. A page may replace or move the element after chromedp has found it and before it presses the
+// button. Chromium reports the first as a server error, and the press is on another element after the second: click then tries again.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	for {
-		err := chromedp.Run(ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
-		if err == nil {
-			return
-		}
-		if replaced := (*cdproto.Error)(nil); !errors.As(err, &replaced) || replaced.Code != serverError {
+	failed := func(err error) bool {
+		if replaced := (*cdproto.Error)(nil); err != nil && (!errors.As(err, &replaced) || replaced.Code != serverError) {
 			b.t.Fatalf("click %s at %s: %v\n%s", selector, b.location(), err, b.text("body"))
+		}
+		return err != nil
+	}
+	for {
+		if failed(chromedp.Run(ctx, chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Evaluate(fmt.Sprintf(pressOn, selector), nil),
+			chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))) {
+			continue
+		}
+		missed := false // stays so if the click has opened another page
+		if failed(chromedp.Run(ctx, chromedp.Evaluate(`Boolean(window.missed)`, &missed))) || !missed {
+			return
 		}
 	}
 }

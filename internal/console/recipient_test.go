@@ -56,11 +56,14 @@ func TestCheckRecipientInABrowser(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	b := newBrowser(t, s.base)
 	b.login(s.email, s.password)
-	var note, kept string
-	b.do(chromedp.Navigate(s.base+"/invoices/new"), chromedp.WaitVisible("#look-up"),
-		chromedp.SendKeys(`[name="recipient_name"]`, "Palm"), chromedp.SetValue(`[name="buyer_endpoint_scheme"]`, "0235"), chromedp.SetValue(`[name="recipient_network_id"]`, "1234567890"),
-		chromedp.Click("#look-up"), chromedp.WaitVisible("#recipient p"), chromedp.Text("#recipient", &note), chromedp.Value(`[name="recipient_name"]`, &kept))
-	if !strings.Contains(note, "has found this buyer") || kept != "Palm" {
+	b.open("/invoices/new")
+	b.fill(`[name="recipient_name"]`, "Palm")
+	b.do(chromedp.SetValue(`[name="buyer_endpoint_scheme"]`, "0235"), chromedp.SetValue(`[name="recipient_network_id"]`, "1234567890"))
+	b.click("#look-up")
+	b.until(`document.querySelector("#recipient p")`)
+	var kept string
+	b.do(chromedp.Value(`[name="recipient_name"]`, &kept))
+	if note := b.text("#recipient"); !strings.Contains(note, "has found this buyer") || kept != "Palm" {
 		t.Errorf("note %q, name %q", note, kept)
 	}
 	b.do(chromedp.SendKeys(`[name="recipient_network_id"]`, "5"))
@@ -68,4 +71,27 @@ func TestCheckRecipientInABrowser(t *testing.T) {
 		t.Error("the note is about another recipient")
 	}
 	b.wantQuiet("the form")
+}
+
+// TestPressedButton checks that a form does not move a button between the press and the release of the mouse when its check comes in, so
+// that the click counts, and that the form is checked again after the release.
+func TestPressedButton(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/invoices/new")
+		b.do(chromedp.SetValue(`[name="buyer_endpoint_scheme"]`, "0235"))
+		b.fill(`[name="recipient_network_id"]`, "1234567890")
+		b.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/invoices/check"))`)
+		release := b.hold("#look-up")
+		b.do(chromedp.Evaluate(`window.pressed = performance.now()`, nil), chromedp.SetValue(`[name="total_amount"]`, "much"))
+		b.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/invoices/check") && e.startTime > window.pressed)`)
+		if b.text(".fault") != "" {
+			t.Error("the form has changed under the pressed button")
+		}
+		release()
+		b.until(`document.querySelector("#recipient p") && document.querySelector("[name=total_amount][aria-invalid]")`)
+		b.wantQuiet("the form")
+	})
 }

@@ -51,7 +51,7 @@ func TestComponents(t *testing.T) {
 		b.until(`document.querySelector("#light-unit").value === "Saudi riyal" && !` + options)
 		b.fill("#light-unit", "eu")
 		b.until(options)
-		b.do(chromedp.Click(".choices-popup li", chromedp.ByQuery))
+		b.click(".choices-popup li")
 		b.until(`document.querySelector("#light-unit").value === "Euro" && document.activeElement.id === "light-unit" && !` + options)
 		b.click("details.menu summary")
 		b.until(`document.querySelector("details.menu[open] .sheet")`)

@@ -214,7 +214,8 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// TestMonitoringFiles: the alert rules and the dashboard of the chart are those of the source tree, which other tests check.
+// TestMonitoringFiles: the alert rules and the dashboard of the chart, which Helm reads only from below the chart's directory, are copies of
+// those in deploy/prometheus and deploy/grafana, which other tests check. They are no symbolic links: archives and checkouts may lose those.
 func TestMonitoringFiles(t *testing.T) {
 	chart, err := loader.Load(chartDir)
 	if err != nil {
@@ -228,7 +229,7 @@ func TestMonitoringFiles(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join("..", "..", "deploy", from))
 		if err != nil || !bytes.Equal(file.Data, want) {
-			t.Errorf("%s is not %s: %v", file.Name, from, err)
+			t.Errorf("%s is not equal to deploy/%s, copy it: %v", file.Name, from, err)
 		}
 		found++
 	}

@@ -76,7 +76,7 @@ func setVersions(text []byte, version, appVersion string) ([]byte, error) {
 }
 
 // tracked returns the files below paths that git tracks, in the order of their names, with the directory base replaced by to. Their modes
-// are those that git records. A symbolic link becomes the file that it leads to, because Helm warns about links and other programs lose them.
+// are those that git records.
 func (d distribution) tracked(ctx context.Context, base, to string, paths ...string) ([]entry, error) {
 	listed, err := output(ctx, d.source.dir, "git", append([]string{"ls-files", "--stage", "-z", "--"}, paths...)...)
 	if err != nil {

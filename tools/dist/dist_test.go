@@ -60,12 +60,6 @@ func commitTree(t *testing.T, dir string) string {
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o755)
-		case entry.Type() == fs.ModeSymlink:
-			target, err := os.Readlink(name)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(target, to)
 		case !entry.Type().IsRegular() || relative == ".git":
 			return nil
 		}

@@ -32,13 +32,21 @@
     if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
   });
 
-  // Do not replace the live part between the press and the release of a pointer in it: the click would be lost. The next poll
-  // replaces it.
-  let pressed = false;
-  document.addEventListener("pointerdown", (event) => { pressed = event.target.closest("[data-live]") !== null; });
-  for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => { pressed = false; });
+  // Change nothing between the press and the release of a pointer: what is under it could move, and the click would be lost. The next
+  // poll replaces a live part, and a form whose check came in between is checked again. A scroll bar may keep the release for itself.
+  let pressed = false, unchecked = null;
+  document.addEventListener("pointerdown", (event) => { pressed = event.target.closest("[data-live], form") !== null; });
+  for (const end of ["pointerup", "pointercancel", "pointermove"]) document.addEventListener(end, (event) => {
+    if (event.type !== "pointercancel" && event.buttons !== 0) return;
+    pressed = false;
+    unchecked?.dispatchEvent(new Event("input", { bubbles: true }));
+    unchecked = null;
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (pressed && event.detail.target.hasAttribute("data-live")) event.detail.shouldSwap = false;
+    const part = event.detail.target;
+    if (!pressed || !part.matches("[data-live], #sums")) return;
+    event.detail.shouldSwap = false;
+    if (part.id === "sums") unchecked = part.closest("form");
   });
 
   // Keep details open and boxes checked when their part is replaced.
