@@ -71,6 +71,24 @@ func copyTree(t *testing.T, dir string) {
 	}
 }
 
+// TestNoSymbolicLinks: checkouts on Windows and some archives turn a symbolic link into a file that holds only its target.
+func TestNoSymbolicLinks(t *testing.T) {
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", ".bin", "bin", "dist", "node_modules"}, entry.Name()) && name != "tools/dist":
+			return fs.SkipDir
+		case entry.Type() == fs.ModeSymlink:
+			t.Errorf("%s is a symbolic link", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // goFiles returns the texts of the Go files below dir by their names.
 func goFiles(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
