@@ -158,6 +158,9 @@ func content(t *testing.T, address string) map[string]string {
 			must(t, rows.Scan(targets...))
 			line := ""
 			for n, value := range values {
+				if octets, ok := value.([]byte); ok {
+					value = sha256.Sum256(octets)
+				}
 				line += fmt.Sprintf("%s=%T:%v\n", columns[n], value, value)
 			}
 			lines = append(lines, line)
