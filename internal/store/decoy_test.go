@@ -197,14 +197,15 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	return out
 }
 
-// probe calls every method of the first company's tenant and of its read models that takes an identifier, with every identifier of
-// the decoy. Each must return that it does not exist.
-func (f *fixture) probe(t *testing.T) {
-	t.Helper()
-	f.probeMethods(t, reflect.ValueOf(f.tenant), 40)
-	f.probeMethods(t, reflect.ValueOf(view.Of(f.tenant)), 20)
-	f.probeMethods(t, reflect.ValueOf(f.tenant.Customers()), 3)
-	f.probeMethods(t, reflect.ValueOf(f.tenant.Items()), 3)
+// TestIdentifiersOfAnotherCompany calls every method of a company's tenant and of its read models that takes an identifier, with every
+// identifier of another company. Each must return that it does not exist.
+func TestIdentifiersOfAnotherCompany(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		f.probeMethods(t, reflect.ValueOf(f.tenant), 40)
+		f.probeMethods(t, reflect.ValueOf(view.Of(f.tenant)), 20)
+		f.probeMethods(t, reflect.ValueOf(f.tenant.Customers()), 3)
+		f.probeMethods(t, reflect.ValueOf(f.tenant.Items()), 3)
+	})
 }
 
 // probeMethods probes the methods of one value, and fails the test after fewer than least calls.

@@ -338,7 +338,9 @@ func TestTamperedExportIsFound(t *testing.T) {
 					t.Errorf("%s of %s: found %v, want entry %d", name, kind, err, c.ordinal)
 				}
 			}
-			f.flipEverywhere(t, text)
+			if f.Path != "" { // the bytes do not depend on the engine
+				flipEverywhere(t, text)
+			}
 		}
 		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}", strings.Replace(string(invoiceFile), "quittance-evidence-v3", "other", 1),
 			strings.Replace(string(invoiceFile), `"invoice_id"`, `"note": "x", "invoice_id"`, 1),
@@ -352,7 +354,7 @@ func TestTamperedExportIsFound(t *testing.T) {
 }
 
 // flipEverywhere changes every byte of a file in turn, and checks that each change is detected.
-func (f *fixture) flipEverywhere(t *testing.T, text []byte) {
+func flipEverywhere(t *testing.T, text []byte) {
 	t.Helper()
 	for n := range bytes.TrimRight(text, "\n") {
 		changed := slices.Clone(text)

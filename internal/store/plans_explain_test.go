@@ -68,7 +68,7 @@ func (f *fixture) sqlitePlan(t *testing.T, schema []table, s tracedStatement) (o
 			continue
 		}
 		for _, tab := range schema {
-			if tab.name == found[2] || regexp.MustCompile(`\b`+tab.name+` `+found[2]+`\b`).MatchString(text) {
+			if tab.name == found[2] || strings.Contains(text, tab.name+" "+found[2]) && regexp.MustCompile(`\b`+tab.name+` `+found[2]+`\b`).MatchString(text) {
 				out = append(out, tableAccess{table: tab.name, index: found[3], whole: found[1] == "SCAN", company: companyAlone.MatchString(found[4]), text: step})
 			}
 		}
