@@ -17,7 +17,7 @@ const (
 	listWait = 2 * time.Second
 )
 
-// ErrListsBusy says that a owner already reads the maximum number of lists concurrently and that none of them ended within
+// ErrListsBusy says that an owner already reads the maximum number of lists concurrently and that none of them ended within
 // listWait. It wraps [ErrUnavailable].
 var ErrListsBusy = fmt.Errorf("%w: too many lists of one owner at a time", ErrUnavailable)
 
@@ -46,16 +46,9 @@ func newListLimiter(most int) *listLimiter {
 // [ErrListsBusy] when the owner's slots stay taken, or the error of ctx.
 func (l *listLimiter) acquire(ctx context.Context, owner [16]byte) (leave func(), err error) {
 	own := l.addUser(owner)
-	timer := time.NewTimer(l.wait)
-	defer timer.Stop()
-	select {
-	case own.slots <- struct{}{}:
-	case <-timer.C:
+	if err := l.acquireSlot(ctx, own); err != nil {
 		l.removeUser(owner, own)
-		return nil, ErrListsBusy
-	case <-ctx.Done():
-		l.removeUser(owner, own)
-		return nil, ctx.Err()
+		return nil, err
 	}
 	select {
 	case l.all <- struct{}{}:
@@ -69,6 +62,26 @@ func (l *listLimiter) acquire(ctx context.Context, owner [16]byte) (leave func()
 		<-own.slots
 		l.removeUser(owner, own)
 	}, nil
+}
+
+// acquireSlot takes one of the owner's slots. It takes a free slot at once: a select alone could choose the timer on a machine so busy
+// that the timer has already fired.
+func (l *listLimiter) acquireSlot(ctx context.Context, own *ownerLists) error {
+	select {
+	case own.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(l.wait)
+	defer timer.Stop()
+	select {
+	case own.slots <- struct{}{}:
+		return nil
+	case <-timer.C:
+		return ErrListsBusy
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (l *listLimiter) addUser(owner [16]byte) *ownerLists {
