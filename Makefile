@@ -43,7 +43,7 @@ RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 30m $(PACKAGES)
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 60m $(PACKAGES)
 	cd tools/dist && go test ./...
 	cd tools/deploy && go test ./...
 

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// restoreMarker is a table that exists from before a restore creates the first table of the schema until the restore is complete.
+// restoreMarker is a table that exists from before a restore creates the first table of the schema until the restore is complete. It has
+// a row once the restore has found the database empty.
 const restoreMarker = "restore_in_progress"
 
 // The errors of a copy and of its restore.

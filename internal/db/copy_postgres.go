@@ -22,8 +22,9 @@ const (
 	columnsQuery = `select attname::text from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
 )
 
-// unbounded removes the limits that a role or a database may have for statements: those of a copy take as long as it is large.
-const unbounded = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local client_encoding = 'UTF8'; set local datestyle = 'ISO'`
+// unbounded removes the limits that a role or a database may have: the statements of a copy take as long as it is large, and its
+// connection is idle in the meantime.
+const unbounded = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0; set client_encoding = 'UTF8'; set datestyle = 'ISO'`
 
 // copyTries bounds how often a copy begins anew because a migration ran between its look at the tables and their locks.
 const copyTries = 5
@@ -31,11 +32,18 @@ const copyTries = 5
 // errChangedTables says that the tables changed while they were being locked.
 var errChangedTables = errors.New("the schema is being migrated")
 
-// connectForCopy opens a connection to the server itself, whose statements have no deadline.
+// connectForCopy opens a connection to the server itself, which has no limits of time.
 func (e *postgresEngine) connectForCopy(ctx context.Context) (*pgx.Conn, error) {
 	own := e.direct.Copy()
 	own.Tracer = nil
-	return pgx.ConnectConfig(ctx, own)
+	conn, err := pgx.ConnectConfig(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, unbounded); err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
 }
 
 // copyOut reads all tables in one transaction, whose snapshot begins when the tables are locked against migrations. Reads and
@@ -67,9 +75,6 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn, open func(stream string) 
 		return Copied{}, err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
-	if _, err := tx.Exec(ctx, unbounded); err != nil {
-		return Copied{}, err
-	}
 	// The snapshot begins with the first query. A table that a migration rewrites after that would appear empty, so lock first.
 	for _, table := range before {
 		if _, err := tx.Exec(ctx, `lock table `+quoted(table)+` in access share mode`); err != nil {

@@ -68,7 +68,12 @@ func options() Options {
 
 func newGrouped(t testing.TB, address string) grouped {
 	t.Helper()
-	g := grouped{DB: again(t, address), address: address}
+	return grouped{DB: again(t, address), address: address}.withNumbers(t)
+}
+
+// withNumbers adds the table and the operation to a database.
+func (g grouped) withNumbers(t testing.TB) grouped {
+	t.Helper()
 	g.numbers = g.Share("add number", 1)
 	if err := g.exec(t.Context(), "create table numbers (n bigint not null primary key)"); err != nil {
 		t.Fatal(err)

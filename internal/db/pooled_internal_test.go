@@ -19,10 +19,15 @@ import (
 // startPooler starts PgBouncer, as deployments configure it, in front of a new database.
 func startPooler(t *testing.T, more ...string) (pool, direct string) {
 	t.Helper()
+	direct = pgtest.URL(t)
+	return pgtest.NewPooler(t, poolerConfiguration(t), direct, more...).URL(), direct
+}
+
+func poolerConfiguration(t *testing.T) string {
+	t.Helper()
 	configuration, err := os.ReadFile(filepath.Join("..", "..", "deploy", "pgbouncer", "pgbouncer.ini"))
 	must(t, err)
-	direct = pgtest.URL(t)
-	return pgtest.NewPooler(t, string(configuration), direct, more...).URL(), direct
+	return string(configuration)
 }
 
 // openPooled opens a database through a pool and returns what it logged.

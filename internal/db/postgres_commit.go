@@ -23,8 +23,12 @@ import (
 //
 // Such commits keep their places among the writers ([DB.acquireWriteSlot]): connections for readers remain.
 
-// standbyInterval is how often the server is asked whether a commit without an answer still waits for a standby.
-const standbyInterval = 5 * time.Second
+const (
+	// standbyInterval is how often the server is asked whether commits still wait for a standby, while one has no answer.
+	standbyInterval = 5 * time.Second
+	// standbyFailures is how often in a row the server may fail to say so before the commit is given up.
+	standbyFailures = 3
+)
 
 // errUncancelled is the error of a request to cancel a commit.
 var errUncancelled = errors.New("a commit is not cancelled")
@@ -85,9 +89,12 @@ func (e *unansweredCommitError) Error() string {
 // Unwrap returns the error of the context.
 func (e *unansweredCommitError) Unwrap() error { return e.cause }
 
-// sendCommit sends the deferred statements with the commit at their end. It returns an [unansweredCommitError] when the context of the
-// transaction ends first; then the connection is no longer the transaction's.
+// sendCommit sends the deferred statements with the commit at their end, unless the context of the transaction has ended already. It returns
+// an [unansweredCommitError] when the context ends before the answer; then the connection is no longer the transaction's.
 func (t *postgresTx) sendCommit() error {
+	if err := t.ctx.Err(); err != nil {
+		return err
+	}
 	guard, err := guardOf(t.conn)
 	if err != nil {
 		return err
@@ -101,6 +108,10 @@ func (t *postgresTx) sendCommit() error {
 		guard.ended(conn)
 		return err
 	case <-t.ctx.Done():
+		if len(result) > 0 { // the answer came at the same time
+			guard.ended(conn)
+			return <-result
+		}
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered)
@@ -110,32 +121,42 @@ func (t *postgresTx) sendCommit() error {
 	}
 }
 
-// awaitCommit waits until a commit is answered, as long as the server says that it waits for a standby, and releases the connection.
+// awaitCommit waits until a commit is answered, as long as the server says that commits wait for a standby, and releases the connection.
 func (e *postgresEngine) awaitCommit(conn *pgxpool.Conn, guard *commitGuard, result <-chan error) {
 	defer conn.Release() // the pool removes it if it is closed
-	session := conn.Conn().PgConn()
-	for {
+	for failures := 0; failures < standbyFailures; {
 		select {
 		case <-result: //nolint:errcheck // the caller has been told that the result is unknown
 			guard.ended(conn)
 			return
 		case <-time.After(standbyInterval):
-			if e.waitsForStandby(session.PID()) {
+			waits, err := e.commitsWait()
+			switch {
+			case err != nil:
+				failures++
+				continue
+			case waits:
+				failures = 0
 				continue
 			}
 		case <-e.closing:
 		}
-		session.Conn().Close() //nolint:errcheck,gosec // so that pgx gives up the commit; an error says that the connection is closed already
-		<-result               //nolint:errcheck // the result of the commit stays unknown
-		return
+		break
 	}
+	conn.Conn().PgConn().Conn().Close() //nolint:errcheck,gosec // so that pgx gives up the commit; an error says that the connection is closed already
+	<-result                            //nolint:errcheck // the result of the commit stays unknown
 }
 
-// waitsForStandby reports whether a session waits for a synchronous standby. It reports false if the server cannot be asked.
-func (e *postgresEngine) waitsForStandby(session uint32) bool {
+// commitsWait reports whether any session of this database waits for a synchronous standby. Which session it is cannot be said: behind a
+// connection pool, only the pool knows. It asks over a connection of its own, because all others may be waiting.
+func (e *postgresEngine) commitsWait() (waits bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), standbyInterval)
 	defer cancel()
-	var waits bool
-	err := e.pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where pid = $1 and wait_event = 'SyncRep'", int64(session)).Scan(&waits)
-	return err == nil && waits
+	conn, err := pgx.ConnectConfig(ctx, e.direct)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // it has only read
+	err = conn.QueryRow(ctx, "select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'SyncRep')").Scan(&waits)
+	return waits, err
 }

@@ -22,19 +22,12 @@ func restorePostgres(ctx context.Context, address, direct string, source fs.FS, 
 	if err := e.checkSessions(ctx, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	conn, err := e.connectForCopy(ctx)
+	conn, err := e.connectForRestore(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // everything was committed or is to be given up
-	var locked bool
-	if err := conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, int64(copyLock)).Scan(&locked); err != nil {
-		return err
-	}
-	if !locked {
-		return ErrCopying
-	}
-	if err := claimEmpty(ctx, conn); err != nil {
+	if err := e.claimEmpty(ctx, conn); err != nil {
 		return err
 	}
 	if err := e.migrateTo(ctx, source, copied.SchemaVersion); err != nil {
@@ -55,30 +48,89 @@ func restorePostgres(ctx context.Context, address, direct string, source fs.FS, 
 	return err
 }
 
-// claimEmpty creates the marker of a restore in an empty database, and empties one that an interrupted restore has left.
+// connectForRestore opens a connection that holds the lock of a restore. It returns [ErrCopying] if another one holds it.
+func (e *postgresEngine) connectForRestore(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := e.connectForCopy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var locked bool
+	err = conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, int64(copyLock)).Scan(&locked)
+	if err == nil && !locked {
+		err = ErrCopying
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
+}
+
+// claimEmpty claims an empty database: it creates the marker of a restore, and gives it a row once it knows that nothing else is there.
+// It empties a database that an interrupted restore has claimed. Everything in that comes from the restore, because no server starts on
+// a database with the marker. A marker without a row proves nothing of that kind: an interruption can leave one beside the data of a
+// server.
 //
 // A server that starts meanwhile creates its tables and then looks for the marker, and claimEmpty creates the marker and then looks for
 // tables. So at least one of the two sees the other and gives up.
-func claimEmpty(ctx context.Context, conn *pgx.Conn) error {
-	var resumed bool
-	if err := conn.QueryRow(ctx, `select to_regclass($1) is not null`, restoreMarker).Scan(&resumed); err != nil {
+func (e *postgresEngine) claimEmpty(ctx context.Context, conn *pgx.Conn) error {
+	claimed, err := isClaimed(ctx, conn)
+	if err != nil {
 		return err
 	}
-	if resumed {
+	if claimed {
 		return empty(ctx, conn)
 	}
-	if _, err := conn.Exec(ctx, `create table `+quoted(restoreMarker)+` (began_at timestamptz not null default now())`); err != nil {
-		return err
+	err = checkEmpty(ctx, conn) // before anything is changed
+	if err == nil {
+		_, err = conn.Exec(ctx, `create table if not exists `+quoted(restoreMarker)+` (claimed_at timestamptz not null)`)
 	}
+	if err == nil {
+		err = checkEmpty(ctx, conn)
+	}
+	if err != nil {
+		return errors.Join(err, e.removeUnclaimed(ctx, conn))
+	}
+	_, err = conn.Exec(ctx, `insert into `+quoted(restoreMarker)+` values (now())`)
+	return err
+}
+
+// isClaimed reports whether a restore has claimed the database.
+func isClaimed(ctx context.Context, conn *pgx.Conn) (claimed bool, err error) {
+	err = conn.QueryRow(ctx, `select to_regclass($1) is not null`, restoreMarker).Scan(&claimed)
+	if err != nil || !claimed {
+		return false, err
+	}
+	err = conn.QueryRow(ctx, `select exists (select from `+quoted(restoreMarker)+`)`).Scan(&claimed)
+	return claimed, err
+}
+
+// checkEmpty returns [ErrNotEmpty] if the database has content.
+func checkEmpty(ctx context.Context, conn *pgx.Conn) error {
 	relations, functions, err := content(ctx, conn)
 	if err == nil && len(relations)+len(functions) > 0 {
 		err = ErrNotEmpty
 	}
-	if err != nil {
-		_, dropped := conn.Exec(context.WithoutCancel(ctx), `drop table `+quoted(restoreMarker))
-		return errors.Join(err, dropped)
+	return err
+}
+
+// removeUnclaimed removes a marker without a row, so that servers start again. The context of the restore may have ended, and with it
+// the connection and its lock.
+func (e *postgresEngine) removeUnclaimed(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), QueryTimeout)
+	defer cancel()
+	if conn.IsClosed() {
+		again, err := e.connectForRestore(ctx)
+		if err != nil {
+			return err
+		}
+		defer again.Close(ctx) //nolint:errcheck // the marker is removed or not
+		conn = again
 	}
-	return nil
+	if claimed, err := isClaimed(ctx, conn); err != nil || claimed {
+		return err
+	}
+	_, err := conn.Exec(ctx, `drop table if exists `+quoted(restoreMarker))
+	return err
 }
 
 // content returns the relations and functions of the database, without the marker of a restore.
@@ -91,8 +143,7 @@ func content(ctx context.Context, q queries) (relations, functions []string, err
 	return relations, functions, err
 }
 
-// empty removes what an interrupted restore has created. Nothing else can be in the database, because it was empty when that restore
-// began, and no server starts on a database with the marker.
+// empty removes what an interrupted restore has created.
 func empty(ctx context.Context, conn *pgx.Conn) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -130,9 +181,6 @@ func load(ctx context.Context, conn *pgx.Conn, copied Copied, read func(stream s
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // it was committed or is to be given up
-	if _, err := tx.Exec(ctx, unbounded); err != nil {
-		return err
-	}
 	if err := checkSchema(ctx, tx, copied); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ type lonely struct {
 	grouped
 }
 
-func newLonely(t *testing.T) lonely {
+// newLonely starts a cluster. pooled puts PgBouncer in front of it, as deployments configure it.
+func newLonely(t *testing.T, pooled bool) lonely {
 	t.Helper()
 	cluster, err := pgtest.Start("")
 	must(t, err)
@@ -27,7 +28,13 @@ func newLonely(t *testing.T) lonely {
 	admin, err := pgx.Connect(t.Context(), cluster.URL())
 	must(t, err)
 	t.Cleanup(func() { must(t, admin.Close(context.WithoutCancel(t.Context()))) })
-	return lonely{admin, newGrouped(t, cluster.URL())}
+	if !pooled {
+		return lonely{admin, newGrouped(t, cluster.URL())}
+	}
+	pool := pgtest.NewPooler(t, poolerConfiguration(t), cluster.URL()).URL()
+	d, _, err := openPooled(t, pool, cluster.URL())
+	must(t, err)
+	return lonely{admin, grouped{DB: d, address: pool}.withNumbers(t)}
 }
 
 // want tells the primary to wait for a standby of that name; for none if it is "". No transaction does it, so it does not wait itself.
@@ -37,9 +44,7 @@ func (l lonely) want(t *testing.T, standby string) {
 		_, err := l.admin.Exec(t.Context(), statement)
 		must(t, err)
 	}
-	for l.one(t, "select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '"+standby+"'") != 1 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	l.until(t, "select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '"+standby+"'", 1)
 }
 
 // one returns the number that a query of the administrator selects.
@@ -47,6 +52,22 @@ func (l lonely) one(t *testing.T, query string) (n int) {
 	t.Helper()
 	must(t, l.admin.QueryRow(t.Context(), query).Scan(&n))
 	return n
+}
+
+// until waits until a query of the administrator selects a number.
+func (l lonely) until(t *testing.T, query string, want int) {
+	t.Helper()
+	eventually(t, func() bool { return l.one(t, query) == want })
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happened")
+		}
+	}
 }
 
 const inSyncRep = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
@@ -62,7 +83,16 @@ func TestCommitWaitsForStandby(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	l := newLonely(t)
+	for name, pooled := range map[string]bool{"direct": false, "pooled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testCommitWaits(t, newLonely(t, pooled))
+		})
+	}
+}
+
+func testCommitWaits(t *testing.T, l lonely) {
+	t.Helper()
 	l.want(t, "away")
 	alone := func(n int) error { return l.exec(t.Context(), "insert into numbers (n) values ($1)", n) }
 	shared := func(n int) error { return l.add(t.Context(), n, nil) }
@@ -85,9 +115,7 @@ func TestCommitWaitsForStandby(t *testing.T) {
 		t.Errorf("%d commits wait for the standby, and %d slots are taken; want 2", waiting, slots)
 	}
 	l.want(t, "")
-	for len(l.writeSlots) > 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(t, func() bool { return len(l.writeSlots) == 0 })
 	if kept := fmt.Sprint(l.kept(t)); kept != "[0 1]" {
 		t.Errorf("%s are there after the standby is back", kept)
 	}
@@ -103,17 +131,21 @@ func TestCloseDoesNotWaitForStandby(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	l := newLonely(t)
+	l := newLonely(t, false)
 	l.want(t, "away")
 	d, err := Open(t.Context(), l.address, options())
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begun, err := d.engine.begin(ctx)
 	must(t, err)
 	must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
+	committed := make(chan error, 1)
+	go func() { committed <- begun.Commit() }()
+	l.until(t, inSyncRep, 1)
+	cancel()
 	var unanswered *unansweredCommitError
-	if err := begun.Commit(); !errors.As(err, &unanswered) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := <-committed; !errors.As(err, &unanswered) || !errors.Is(err, context.Canceled) {
 		t.Errorf("commit: %v", err)
 	}
 	must(t, d.Close())
@@ -130,7 +162,7 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	l := newLonely(t)
+	l := newLonely(t, false)
 	proxy := pgtest.NewProxy(t, l.address)
 	d := again(t, proxy.URL())
 	l.want(t, "away")
@@ -139,9 +171,7 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 	must(t, begun.ExecDeferred(t.Context(), "insert into numbers (n) values (7)"))
 	committed := make(chan error, 1)
 	go func() { committed <- begun.Commit() }()
-	for l.one(t, inSyncRep) == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	l.until(t, inSyncRep, 1)
 	proxy.Cut()
 	if err := <-committed; err == nil || !d.engine.isUnavailable(err) {
 		t.Errorf("commit: %v", err)
@@ -151,7 +181,23 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 		t.Errorf("%d rows are visible without a standby", n)
 	}
 	l.want(t, "")
-	for l.one(t, "select count(*) from numbers") == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	l.until(t, "select count(*) from numbers", 1)
+}
+
+// TestEndedTransactionIsNotCommitted: a transaction whose context has ended before its commit leaves nothing behind.
+func TestEndedTransactionIsNotCommitted(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx, cancel := context.WithCancel(t.Context())
+		begun, err := g.engine.begin(ctx)
+		must(t, err)
+		must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
+		cancel()
+		if err := begun.Commit(); err == nil {
+			t.Error("it was committed")
+		}
+		must(t, g.exec(t.Context(), "insert into numbers (n) values (8)"))
+		if kept := fmt.Sprint(g.kept(t)); kept != "[8]" {
+			t.Errorf("%s are there", kept)
+		}
+	})
 }
