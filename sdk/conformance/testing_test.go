@@ -51,19 +51,18 @@ func TestTestingPage(t *testing.T) {
 	}
 }
 
-// TestFirstSubmission runs the commands of "A first submission" in docs/sandbox.md, with the address, the e-mail address and the password of a
-// sandbox, as the README asks a newcomer to do.
+// TestFirstSubmission runs the first submission of the README with the address, the e-mail address and the password of a sandbox.
 func TestFirstSubmission(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/sandbox.md"))
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("(?s)## A first submission\n.*?```sh\nAPI=[^\n]*\n(.*?)```").FindStringSubmatch(string(text))
+	found := regexp.MustCompile("(?s)Submit an invoice.*?```sh\nAPI=[^\n]*\n(.*?)```").FindStringSubmatch(string(text))
 	if found == nil {
-		t.Fatal("docs/sandbox.md has no first submission")
+		t.Fatal("README.md has no first submission")
 	}
 	s := startSandbox(t)
 	command := exec.CommandContext(t.Context(), "bash", "-eu", "-c", found[1])
