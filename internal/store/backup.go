@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,22 @@ var (
 
 // settingBackup is the time of the moment that the last successful backup shows, in microseconds.
 const settingBackup = "backup_at"
+
+// settingBackupIdentity is what [DB.BackupIdentity] returns.
+const settingBackupIdentity = "backup_identity"
+
+// BackupIdentity returns the random text of 26 letters and digits that the backups of this database carry. The first call makes it. A
+// database that was restored or copied gets another one when that is recorded ([DB.MarkRestored]), so that none takes the backups of
+// another for its own.
+func (db *DB) BackupIdentity(ctx context.Context) (identity string, err error) {
+	err = db.write(ctx, "identify database", func(ctx context.Context, t *tx) error {
+		if _, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingBackupIdentity, rand.Text()); err != nil {
+			return err
+		}
+		return t.QueryRowContext(ctx, `select value from settings where key = $1`, settingBackupIdentity).Scan(&identity)
+	})
+	return identity, err
+}
 
 // CopyOut copies the whole database while servers run; see [base.DB.CopyOut]. keys are the numbers of the keys that are needed to
 // open what the copy has sealed.

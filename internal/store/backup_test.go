@@ -109,3 +109,25 @@ func TestRecordBackup(t *testing.T) {
 		}
 	})
 }
+
+// TestBackupIdentity: the backups of a database carry the same identity until a restore is recorded, whoever asks for it.
+func TestBackupIdentity(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		first, err := f.BackupIdentity(ctx)
+		must(t, err)
+		other, err := store.OpenUnmigrated(ctx, f.Address, store.Options{Now: f.Clock.Now})
+		must(t, err)
+		defer func() { must(t, other.Close()) }()
+		again, err := other.BackupIdentity(ctx)
+		must(t, err)
+		if len(first) != 26 || again != first {
+			t.Errorf("identities %q and %q", first, again)
+		}
+		_, err = f.MarkRestored(ctx)
+		must(t, err)
+		if after, err := f.BackupIdentity(ctx); err != nil || after == first {
+			t.Errorf("after a restore %q, %v", after, err)
+		}
+	})
+}

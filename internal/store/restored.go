@@ -22,6 +22,7 @@ const MaxLaterReferences = 4
 //     row of each tenant says so, because a submission reads that row in any case.
 //   - Every token is revoked, because it may have been revoked after the backup. For the same reason every link for a new password ends.
 //   - E-mails and notices that were still to be sent end, because they may have been sent after the backup, and their links may have ended.
+//   - Its backups are those of another database from now on ([DB.BackupIdentity]): the one that was backed up may still exist.
 //
 // All of it is one transaction: if the process ends before the commit, nothing is marked and the command can be repeated. It
 // returns the number of open submissions.
@@ -49,8 +50,9 @@ func (db *DB) markRestored(ctx context.Context, details map[string]string) (open
 		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
 			return err
 		}
-		for _, waiting := range [...]string{`delete from password_resets`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`} {
-			if _, err := t.Exec(ctx, waiting); err != nil {
+		for _, outdated := range [...]string{`delete from password_resets`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`,
+			`delete from settings where key = '` + settingBackupIdentity + `'`} {
+			if _, err := t.Exec(ctx, outdated); err != nil {
 				return err
 			}
 		}
