@@ -50,6 +50,24 @@ func ExampleClient_APIKeys() {
 	// Output: old import
 }
 
+// Every key that is still accepted, whatever the number of pages.
+func ExampleClient_AllAPIKeys() {
+	quittance, stop := connect(map[string]string{
+		"GET /api/v1/client/api-keys": `{"data":[{"id":"key-1","name":"ERP","state":"active"},{"id":"key-2","name":"old import","state":"revoked"}],"pagination":{"has_more":false}}`,
+	})
+	defer stop()
+	for key, err := range quittance.AllAPIKeys(context.Background(), 100) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if key.State == api.APIKeyActive {
+			fmt.Println(key.Name)
+		}
+	}
+	// Output: ERP
+}
+
 // A revoked key is refused from now on.
 func ExampleClient_RevokeAPIKey() {
 	quittance, stop := connect(map[string]string{
@@ -95,6 +113,42 @@ func ExampleClient_AuditLog() {
 	entry := page.Data[0]
 	fmt.Println(*entry.Actor.Name, entry.Details["invoice_number"])
 	// Output: ann@palm.example INV-1
+}
+
+// The whole history of an invoice.
+func ExampleClient_AllAuditEntries() {
+	quittance, stop := connect(map[string]string{
+		"GET /api/v1/client/audit": `{"data":[{"id":"a-2","act":"invoice.submit","actor":{"kind":"user","name":"ann@palm.example"}},{"id":"a-1","act":"draft.create","actor":{"kind":"key","name":"key-1"}}],"pagination":{"has_more":false}}`,
+	})
+	defer stop()
+	for entry, err := range quittance.AllAuditEntries(context.Background(), client.AuditQuery{SubjectID: "inv-1"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(entry.Act, entry.Actor.Kind, *entry.Actor.Name)
+	}
+	// Output:
+	// invoice.submit user ann@palm.example
+	// draft.create key key-1
+}
+
+// The owners of the company.
+func ExampleClient_AllUsers() {
+	quittance, stop := connect(map[string]string{
+		"GET /api/v1/client/users": `{"data":[{"id":"u-1","email":"olivia@palm.example","role":"owner"},{"id":"u-2","email":"ann@palm.example","role":"accountant"}],"pagination":{"has_more":false}}`,
+	})
+	defer stop()
+	for user, err := range quittance.AllUsers(context.Background(), 0) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if user.Role == api.RoleOwner {
+			fmt.Println(user.Email)
+		}
+	}
+	// Output: olivia@palm.example
 }
 
 // Login checks the credentials at the start of a program. Other calls log in by themselves.

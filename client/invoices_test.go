@@ -160,14 +160,44 @@ func TestEveryListIsRead(t *testing.T) {
 		"/webhooks/deliveries": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllDeliveries(t.Context(), client.DeliveryQuery{Paging: client.Paging{PerPage: 2}, EventID: "e"}), func(n api.Delivery) string { return n.ID })
 		}, []string{"event_id=e&page=1&per_page=2", "event_id=e&page=2&per_page=2"}},
+		"/client/invoices/x/submissions": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllSubmissions(t.Context(), "x", 2), func(one api.SubmissionRecord) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/invoices/x/evidence": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllEvidence(t.Context(), "x", 2), func(one api.Evidence) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/credit-notes/x/submissions": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllCreditNoteSubmissions(t.Context(), "x", 2), func(one api.SubmissionRecord) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/credit-notes/x/evidence": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllCreditNoteEvidence(t.Context(), "x", 2), func(one api.Evidence) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/incoming-invoices/x/revisions": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllIncomingRevisions(t.Context(), "x", 2), func(one api.IncomingRevision) string { return strconv.Itoa(one.Revision) })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/users": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllUsers(t.Context(), 2), func(one api.User) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/users/invitations": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllInvitations(t.Context(), 2), func(one api.Invitation) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/api-keys": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllAPIKeys(t.Context(), 2), func(one api.APIKey) string { return one.ID })
+		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
+		"/client/sessions": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllSessions(t.Context(), "u", 2), func(one api.Session) string { return one.ID })
+		}, []string{"page=1&per_page=2&user_id=u", "page=2&per_page=2&user_id=u"}},
+		"/client/audit": {func(c *client.Client) iter.Seq2[string, error] {
+			return ids(c.AllAuditEntries(t.Context(), client.AuditQuery{Paging: client.Paging{PerPage: 2}, Act: "draft"}), func(one api.AuditEntry) string { return one.ID })
+		}, []string{"act=draft&page=1&per_page=2", "act=draft&page=2&per_page=2"}},
 		"/webhooks/events": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllEvents(t.Context(), "3", 2), func(e api.Event[json.RawMessage]) string { return e.ID })
 		}, []string{"after=3&limit=2", "after=5&limit=2"}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			s, c, _ := start(t)
-			s.script = []http.HandlerFunc{write(200, `{"data":[{"id":"1"},{"id":"2"}],"pagination":{"has_more":true,"next_cursor":"5"}}`),
-				write(200, `{"data":[{"id":"3"}],"pagination":{"has_more":false,"next_cursor":"6"}}`)}
+			s.script = []http.HandlerFunc{write(200, `{"data":[{"id":"1","revision":1},{"id":"2","revision":2}],"pagination":{"has_more":true,"next_cursor":"5"}}`),
+				write(200, `{"data":[{"id":"3","revision":3}],"pagination":{"has_more":false,"next_cursor":"6"}}`)}
 			var got, queries []string
 			for id, err := range test.read(c) {
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -178,10 +179,19 @@ func (c *Client) ImportInvoices(ctx context.Context, file []byte, options ...Cal
 }
 
 // CheckImport reads a file as [Client.ImportInvoices] does and stores nothing. The result lists the faults.
-func (c *Client) CheckImport(ctx context.Context, file []byte) (api.Import, error) {
+func (c *Client) CheckImport(ctx context.Context, file []byte, options ...CallOption) (api.Import, error) {
 	r := importRequest(file, url.Values{"dry_run": {"true"}})
 	r.repeatable = true
-	return callOne[api.Import](ctx, c, r)
+	return callOne[api.Import](ctx, c, r, options...)
+}
+
+// Sheet makes [Client.ImportInvoices] and [Client.CheckImport] read a worksheet of an XLSX file by its name, instead of the first one.
+func Sheet(name string) CallOption {
+	return func(r *request) {
+		query := url.Values{"sheet": {name}}
+		maps.Copy(query, r.query)
+		r.query = query
+	}
 }
 
 func importRequest(file []byte, query url.Values) request {

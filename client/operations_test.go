@@ -82,6 +82,14 @@ func TestOperations(t *testing.T) {
 			return c.CheckImport(ctx, []byte("PK\x03\x04"))
 		}, `{"data":{"valid":true,"drafts":1}}`, exchange{method: "POST", path: v1 + "/invoices/import", query: "dry_run=true",
 			contentType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", body: "PK\x03\x04"}},
+		"import a worksheet": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.ImportInvoices(ctx, []byte("PK\x03\x04"), client.Sheet("March & April"))
+		}, `{"data":{"valid":true,"drafts":1}}`, exchange{method: "POST", path: v1 + "/invoices/import", key: random, query: "sheet=March+%26+April",
+			contentType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", body: "PK\x03\x04"}},
+		"check a worksheet": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CheckImport(ctx, []byte("PK\x03\x04"), client.Sheet("March"))
+		}, `{"data":{"valid":true,"drafts":1}}`, exchange{method: "POST", path: v1 + "/invoices/import", query: "dry_run=true&sheet=March",
+			contentType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", body: "PK\x03\x04"}},
 		"preflight": {func(ctx context.Context, c *client.Client) (any, error) {
 			return c.Preflight(ctx, api.Draft{InvoiceNumber: new("INV-1")})
 		}, one, exchange{method: "POST", path: v1 + "/invoices/preflight", body: `"invoice_number":"INV-1"`}},

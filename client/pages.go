@@ -255,6 +255,79 @@ func (c *Client) AllItems(ctx context.Context, query BookQuery) iter.Seq2[api.Ca
 	})
 }
 
+// AllSubmissions iterates over all submissions of an invoice, as [Client.AllInvoices] does over invoices. perPage is the size of a page; 0
+// means the default, also in the methods below.
+func (c *Client) AllSubmissions(ctx context.Context, invoiceID string, perPage int) iter.Seq2[api.SubmissionRecord, error] {
+	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID }, func(page Paging) (api.List[api.SubmissionRecord], error) {
+		return c.Submissions(ctx, invoiceID, page)
+	})
+}
+
+// AllEvidence iterates over all provider responses about an invoice.
+func (c *Client) AllEvidence(ctx context.Context, invoiceID string, perPage int) iter.Seq2[api.Evidence, error] {
+	return all(perPage, func(one *api.Evidence) string { return one.ID }, func(page Paging) (api.List[api.Evidence], error) {
+		return c.Evidence(ctx, invoiceID, page)
+	})
+}
+
+// AllCreditNoteSubmissions iterates over all submissions of a credit note.
+func (c *Client) AllCreditNoteSubmissions(ctx context.Context, id string, perPage int) iter.Seq2[api.SubmissionRecord, error] {
+	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID }, func(page Paging) (api.List[api.SubmissionRecord], error) {
+		return c.CreditNoteSubmissions(ctx, id, page)
+	})
+}
+
+// AllCreditNoteEvidence iterates over all provider responses about a credit note.
+func (c *Client) AllCreditNoteEvidence(ctx context.Context, id string, perPage int) iter.Seq2[api.Evidence, error] {
+	return all(perPage, func(one *api.Evidence) string { return one.ID }, func(page Paging) (api.List[api.Evidence], error) {
+		return c.CreditNoteEvidence(ctx, id, page)
+	})
+}
+
+// AllIncomingRevisions iterates over all revisions of an incoming e-invoice, oldest first.
+func (c *Client) AllIncomingRevisions(ctx context.Context, id string, perPage int) iter.Seq2[api.IncomingRevision, error] {
+	return all(perPage, func(one *api.IncomingRevision) string { return strconv.Itoa(one.Revision) }, func(page Paging) (api.List[api.IncomingRevision], error) {
+		return c.IncomingRevisions(ctx, id, page)
+	})
+}
+
+// AllUsers iterates over all users of the company, oldest first.
+func (c *Client) AllUsers(ctx context.Context, perPage int) iter.Seq2[api.User, error] {
+	return all(perPage, func(one *api.User) string { return one.ID }, func(page Paging) (api.List[api.User], error) {
+		return c.Users(ctx, page)
+	})
+}
+
+// AllInvitations iterates over all invitations that were not used yet, newest first.
+func (c *Client) AllInvitations(ctx context.Context, perPage int) iter.Seq2[api.Invitation, error] {
+	return all(perPage, func(one *api.Invitation) string { return one.ID }, func(page Paging) (api.List[api.Invitation], error) {
+		return c.Invitations(ctx, page)
+	})
+}
+
+// AllAPIKeys iterates over all API keys, newest first, including those that were revoked or have expired.
+func (c *Client) AllAPIKeys(ctx context.Context, perPage int) iter.Seq2[api.APIKey, error] {
+	return all(perPage, func(one *api.APIKey) string { return one.ID }, func(page Paging) (api.List[api.APIKey], error) {
+		return c.APIKeys(ctx, page)
+	})
+}
+
+// AllSessions iterates over all sessions of a user that have not ended, the last begun first. user is as in [Client.Sessions].
+func (c *Client) AllSessions(ctx context.Context, user string, perPage int) iter.Seq2[api.Session, error] {
+	return all(perPage, func(one *api.Session) string { return one.ID }, func(page Paging) (api.List[api.Session], error) {
+		return c.Sessions(ctx, user, page)
+	})
+}
+
+// AllAuditEntries iterates over all entries of the audit log that match the query, newest first. Only owners read it.
+func (c *Client) AllAuditEntries(ctx context.Context, query AuditQuery) iter.Seq2[api.AuditEntry, error] {
+	return all(query.PerPage, func(one *api.AuditEntry) string { return one.ID }, func(page Paging) (api.List[api.AuditEntry], error) {
+		query := query
+		query.Paging = page
+		return c.AuditLog(ctx, query)
+	})
+}
+
 // all iterates over the pages of a list. If a page is too large to read, it continues with half the page size; one entry always
 // fits.
 func all[T any](perPage int, id func(*T) string, fetch func(Paging) (api.List[T], error)) iter.Seq2[T, error] {

@@ -5,10 +5,12 @@ package conformance_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -45,6 +47,7 @@ func TestConformance(t *testing.T) {
 		t.Skip("it builds and starts the binary; make test runs it")
 	}
 	s := startSandbox(t)
+	s.addPeople(t)
 	for _, page := range guidePages {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +100,7 @@ type sandbox struct {
 
 	binary, key string
 	ready       string // the ready file
+	people      variables
 }
 
 // startSandbox starts the binary's sandbox, which ends with the test, and makes an API key.
@@ -134,6 +138,50 @@ func startSandbox(t *testing.T) *sandbox {
 	}
 	s.key = key.Key
 	return s
+}
+
+// addPeople adds a viewer, and a colleague whose role the cases change.
+func (s *sandbox) addPeople(t *testing.T) {
+	t.Helper()
+	viewer, colleague := s.user(t, "viewer"), s.user(t, "viewer")
+	s.people = variables{"viewer_email": viewer["email"], "viewer_password": viewer["password"]}
+	c := must(client.New(client.Config{BaseURL: s.BaseURL, Email: s.Email, Password: s.Password}))(t)
+	for user, err := range c.AllUsers(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user.Email == colleague["email"] {
+			s.people["colleague_id"], s.people["colleague_email"] = user.ID, user.Email
+		}
+	}
+}
+
+// administer runs an administration command of the binary and decodes what it prints, unless out is nil.
+func (s *sandbox) administer(t *testing.T, out any, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), s.binary, append(args, "--data", s.DataDir, "--json")...)
+	command.Stderr = os.Stderr
+	printed, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, printed)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(printed, out); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, printed)
+	}
+}
+
+// user adds a user to the company, and returns the variables with which the user logs in.
+func (s *sandbox) user(t *testing.T, role string) map[string]string {
+	t.Helper()
+	email := strings.ToLower("user-" + rand.Text() + "@example.com")
+	var added struct {
+		Password string `json:"password"`
+	}
+	s.administer(t, &added, "account", "user", "add", s.AccountID, "--email", email, "--role", role)
+	return map[string]string{"email": email, "password": added.Password}
 }
 
 // startProcess starts a program, which ends with the test. Its output is in the log.
@@ -195,6 +243,7 @@ func (s *sandbox) play(t *testing.T, r *runner, c testCase, sdk string) {
 	}
 	v := variables{"unique": strings.ReplaceAll(fmt.Sprintf("%s-%x", sdk, time.Now().UnixNano()), " ", "-"), "sdk": sdk, "receiver_url": s.ReceiverURL,
 		"email": s.Email, "password": s.Password, "api_key": s.key}
+	maps.Copy(v, s.people)
 	for n, step := range c.Steps {
 		if err := s.take(t.Context(), r, c.Name, step, v); err != nil {
 			t.Fatalf("step %d, %s: %v\n%s", n+1, step.Operation, err, r.log.String())

@@ -143,34 +143,6 @@ func (b *sampleBench) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// administer runs an administration command of the binary and decodes what it prints, unless out is nil.
-func (b *sampleBench) administer(t *testing.T, out any, args ...string) {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), b.binary, append(args, "--data", b.DataDir, "--json")...)
-	command.Stderr = os.Stderr
-	printed, err := command.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, printed)
-	}
-	if out == nil {
-		return
-	}
-	if err := json.Unmarshal(printed, out); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, printed)
-	}
-}
-
-// user adds a user to the company, and returns the variables with which the user logs in.
-func (b *sampleBench) user(t *testing.T, role string) map[string]string {
-	t.Helper()
-	email := strings.ToLower("user-" + rand.Text() + "@example.com")
-	var added struct {
-		Password string `json:"password"`
-	}
-	b.administer(t, &added, "account", "user", "add", b.AccountID, "--email", email, "--role", role)
-	return map[string]string{"email": email, "password": added.Password}
-}
-
 // as returns a client that logs in with some variables.
 func (b *sampleBench) as(t *testing.T, vars map[string]string) *client.Client {
 	t.Helper()

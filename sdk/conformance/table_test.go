@@ -86,6 +86,9 @@ func (v variables) expand(value any) (any, error) {
 			}
 			object[name] = expanded
 		}
+		if text, ok := object["$text"].(string); ok {
+			return v.fill(text), nil
+		}
 		if number, ok := object["$draft"].(string); ok {
 			delete(object, "$draft")
 			draft := exampleDraft(number + "-" + fmt.Sprint(v["unique"]))

@@ -58,12 +58,14 @@ func describe(err error) *failure {
 func kind(err error) string {
 	_, wrong := errors.AsType[configurationError](err)
 	switch failed, isNet := errors.AsType[net.Error](err); {
-	case wrong, errors.Is(err, client.ErrIdempotencyKey):
+	case wrong, errors.Is(err, client.ErrIdempotencyKey), errors.Is(err, client.ErrAPIKey):
 		return "configuration"
 	case errors.Is(err, errUnsupported):
 		return "unsupported"
 	case errors.Is(err, client.ErrSecretLost):
 		return "secret_lost"
+	case errors.Is(err, client.ErrLinkLost):
+		return "link_lost"
 	case errors.Is(err, client.ErrDraftAgain):
 		return "draft_again"
 	case errors.Is(err, client.ErrUnreadable), errors.Is(err, client.ErrTooLarge):

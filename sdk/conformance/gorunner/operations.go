@@ -30,6 +30,8 @@ type arguments struct {
 		Name          string            `json:"name"`
 		EventID       string            `json:"event_id"`
 		State         api.DeliveryState `json:"state"`
+		Act           string            `json:"act"`
+		SubjectID     string            `json:"subject_id"`
 	} `json:"query"`
 	PerPage   int    `json:"per_page"`
 	Limit     int    `json:"limit"`
@@ -52,6 +54,8 @@ func operations() map[string]operation {
 	all := invoiceOperations()
 	maps.Copy(all, otherOperations())
 	maps.Copy(all, listOperations())
+	maps.Copy(all, peopleOperations())
+	maps.Copy(all, fileOperations())
 	return all
 }
 
@@ -102,7 +106,7 @@ func otherOperations() map[string]operation {
 		"items.update":     update((*client.Client).PatchItem),
 		"items.delete":     one((*client.Client).DeleteItem),
 
-		"webhooks.create":     create(subscribe),
+		"webhooks.create":     create(withID((*client.Client).CreateSubscription, func(s api.NewSubscription) string { return s.ID })),
 		"webhooks.get":        one((*client.Client).Subscription),
 		"webhooks.deactivate": change((*client.Client).DeactivateSubscription),
 		"deliveries.get":      one((*client.Client).Delivery),
@@ -197,13 +201,15 @@ func preflight(ctx context.Context, c *client.Client, text json.RawMessage) (any
 	})(ctx, c, text)
 }
 
-// subscribe creates a subscription, and adds its identifier to the error if the secret is lost.
-func subscribe(c *client.Client, ctx context.Context, request api.SubscriptionRequest, options ...client.CallOption) (api.NewSubscription, error) { //nolint:revive // the order of a method expression
-	created, err := c.CreateSubscription(ctx, request, options...)
-	if errors.Is(err, client.ErrSecretLost) {
-		err = subjectError{err, created.ID}
+// withID returns a method that adds the identifier of what exists to its error.
+func withID[B, T any](f func(*client.Client, context.Context, B, ...client.CallOption) (T, error), id func(T) string) func(*client.Client, context.Context, B, ...client.CallOption) (T, error) {
+	return func(c *client.Client, ctx context.Context, body B, options ...client.CallOption) (T, error) { //nolint:revive // the order of a method expression
+		created, err := f(c, ctx, body, options...)
+		if errors.Is(err, client.ErrSecretLost) || errors.Is(err, client.ErrLinkLost) {
+			err = subjectError{err, id(created)}
+		}
+		return created, err
 	}
-	return created, err
 }
 
 // list returns an operation that reads the entries of a list, up to a limit.

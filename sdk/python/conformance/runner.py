@@ -37,6 +37,8 @@ TYPES: list[tuple[type[Exception], str]] = [
     (quittance.RequestTimeoutError, "timeout"),
     (quittance.TransportError, "connection"),
     (quittance.SecretLostError, "secret_lost"),
+    (quittance.KeyLostError, "secret_lost"),
+    (quittance.LinkLostError, "link_lost"),
     (quittance.DraftAgainError, "draft_again"),
     (quittance.WebhookVerificationError, "webhook"),
 ]
@@ -69,9 +71,9 @@ def run(order: Arguments) -> Any:
         return verify(arguments, arguments)
     if operation == "webhooks.once":
         return once(arguments)
-    resource, _, name = operation.partition(".")
+    resource, _, name = operation.rpartition(".")
     with client(order) as made:
-        method = getattr(getattr(made, resource, None), name, None)
+        method = getattr(getattr(made, resource, None) if resource else made, name, None)
         if method is None:
             raise Unsupported
         return call(method, name, dict(arguments))
@@ -97,8 +99,12 @@ def call(method: Callable[..., Any], name: str, arguments: Arguments) -> Any:
     arguments.update(arguments.pop("query", None) or {})
     if "timeout_ms" in arguments:
         arguments["timeout"] = float(arguments.pop("timeout_ms")) / 1000
+    if "file" in arguments:
+        arguments["file"] = arguments["file"].encode()
     positional = [arguments.pop(first) for first in ("id", "body") if first in arguments]
     result = method(*positional, **arguments)
+    if name == "export":
+        return result.decode("utf-8-sig")
     if isinstance(result, bytes):
         return {"size": len(result), "start": result[:5].decode("latin-1")}
     if name == "list":
@@ -160,6 +166,10 @@ def described(error: quittance.QuittanceError) -> dict[str, Any]:
         out["reason"] = error.reason
     if isinstance(error, quittance.SecretLostError):
         out["id"] = error.subscription["id"]
+    if isinstance(error, quittance.KeyLostError):
+        out["id"] = error.api_key["id"]
+    if isinstance(error, quittance.LinkLostError):
+        out["id"] = error.invitation["id"]
     if isinstance(error, quittance.DraftAgainError):
         out["id"] = error.invoice["id"]
     return out

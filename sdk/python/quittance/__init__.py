@@ -6,8 +6,9 @@ and responses are in quittance.types.
 
 from . import types
 from ._client import Client
+from ._invoices import Profile, is_final
 from ._pages import EventListing, EventPage, Listing, Page
-from ._resources import Profile, is_final
+from ._resource import Format
 from ._transport import HTTPTransport, Request, Response, Transport
 from .errors import (
     APIError,
@@ -16,6 +17,8 @@ from .errors import (
     ConfigurationError,
     ConflictError,
     DraftAgainError,
+    KeyLostError,
+    LinkLostError,
     NotFoundError,
     PermissionDeniedError,
     PreconditionFailedError,
@@ -45,7 +48,10 @@ __all__ = [
     "EventInProgressError",
     "EventListing",
     "EventPage",
+    "Format",
     "HTTPTransport",
+    "KeyLostError",
+    "LinkLostError",
     "Listing",
     "NotFoundError",
     "Page",

@@ -8,21 +8,14 @@ from types import TracebackType
 from typing import Any
 
 from ._core import Call, Core, options
+from ._documents import CreditNotes, EvidenceBodies, Incoming, Recipients
+from ._invoices import Invoices
 from ._pages import parameters
-from ._resources import (
-    Accounts,
-    CreditNotes,
-    Customers,
-    Deliveries,
-    Events,
-    Incoming,
-    Invoices,
-    Items,
-    Webhooks,
-)
+from ._people import APIKeys, Audit, Invitations, SecondFactors, Sessions, Users
+from ._resources import Accounts, Customers, Deliveries, Events, Items, Webhooks
 from ._transport import HTTPTransport, Transport
 from .errors import ConfigurationError
-from .types import CatalogueItem, Customer
+from .types import CatalogueItem, Customer, Login
 
 
 class Client:
@@ -39,6 +32,10 @@ class Client:
     credit_notes: CreditNotes
     #: Incoming e-invoices.
     incoming: Incoming
+    #: The bodies of evidence.
+    evidence: EvidenceBodies
+    #: The buyers that the provider can reach.
+    recipients: Recipients
     #: Webhook subscriptions.
     webhooks: Webhooks
     #: The events feed.
@@ -51,6 +48,18 @@ class Client:
     items: Items
     #: The company.
     account: Accounts
+    #: The users of the company.
+    users: Users
+    #: Invitations of people.
+    invitations: Invitations
+    #: API keys.
+    api_keys: APIKeys
+    #: Sessions of users.
+    sessions: Sessions
+    #: The second factor of the user.
+    second_factor: SecondFactors
+    #: The audit log.
+    audit: Audit
 
     def __init__(
         self,
@@ -86,12 +95,45 @@ class Client:
         self.invoices = Invoices(core)
         self.credit_notes = CreditNotes(core)
         self.incoming = Incoming(core)
+        self.evidence = EvidenceBodies(core)
+        self.recipients = Recipients(core)
         self.webhooks = Webhooks(core)
         self.events = Events(core)
         self.deliveries = Deliveries(core)
         self.customers = Customers(core, "customers", Customer)
         self.items = Items(core, "items", CatalogueItem)
         self.account = Accounts(core)
+        self.users = Users(core)
+        self.invitations = Invitations(core)
+        self.api_keys = APIKeys(core)
+        self.sessions = Sessions(core)
+        self.second_factor = SecondFactors(core)
+        self.audit = Audit(core)
+
+    def login(self) -> Login:
+        """Log in now, and use the new token from then on.
+
+        That is optional: the first call logs in, and so does a call whose token is no longer
+        valid. Raises AuthenticationError for wrong credentials, and ConfigurationError for a
+        client with an API key.
+        """
+        return self._core.log_in()
+
+    def logout(self) -> None:
+        """Revoke the token of the login, if there is one. The next call logs in again.
+
+        An API key is not revoked.
+        """
+        self._core.log_out()
+
+    def change_password(self, password: str) -> None:
+        """Change the password to one of 15 to 256 characters, which the client uses from then on.
+
+        All other tokens of the user are revoked. The call is never repeated: after a
+        TransportError, either password may be the current one. Raises ConfigurationError for a
+        client with an API key.
+        """
+        self._core.change_password(password)
 
     def request(
         self,

@@ -16,7 +16,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, TypeVar, get_origin
 
@@ -35,7 +35,7 @@ from .errors import (
     TransportError,
     UnreadableResponseError,
 )
-from .types import Login
+from .types import Login, PasswordChanged, PasswordRequest
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ MAX_RETRY_AFTER = 60.0
 RETRY_FIRST, RETRY_LONGEST = 0.2, 5.0
 
 _VISIBLE = re.compile(r"[!-~]+")
-_LOGIN = "/api/v1/client/auth/login"
+_AUTH = "/api/v1/client/auth"
 
 
 class Secret:
@@ -59,6 +59,14 @@ class Secret:
 
     def __repr__(self) -> str:
         return "[redacted]"
+
+
+@dataclass(frozen=True)
+class Session:
+    """One login. Sessions are compared by identity: a call asks for another than the rejected."""
+
+    token: Secret
+    login: Login = field(repr=False)
 
 
 @dataclass
@@ -92,6 +100,10 @@ class Call:
     without_key: bool = False
     #: Content of a body that is no JSON, with its media type.
     file: tuple[bytes, str] | None = None
+    #: Time for one attempt in seconds; None for that of the client.
+    timeout: float | None = None
+    #: The largest response, in bytes.
+    limit: int = MAX_RESPONSE
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -168,8 +180,48 @@ class Core:
         self.monotonic: Callable[[], float] = time.monotonic
         self.jitter: Callable[[], float] = random.random
         self._lock = threading.Lock()  # guards the fields below
-        self._token: Secret | None = None
-        self._login: Future[Secret] | None = None  # the login in progress
+        self._current: Session | None = None
+        self._pending: Future[Session] | None = None  # the login in progress
+
+    def log_in(self) -> Login:
+        """Log in now, unless that is in progress, and return the response."""
+        self._require_user()
+        with self._lock:
+            current = self._current
+        return self._session(current).login
+
+    def log_out(self) -> None:
+        """Revoke the token of the login, if there is one."""
+        with self._lock:
+            session = self._current
+        if session is None:
+            return
+        call = Call("POST", _AUTH + "/logout", repeatable=True)
+        headers, body = self._prepare(call)
+        try:
+            self._attempts(call, headers, body, session.token)
+        except AuthenticationError as error:
+            if error.code != "unauthenticated":  # a rejected token is as good as a revoked one
+                raise
+        with self._lock:
+            if self._current is session:
+                self._current = None
+
+    def change_password(self, password: str) -> None:
+        """Change the password, once: the old one is wrong the second time."""
+        self._require_user()
+        change: PasswordRequest = {"current_password": self.password(), "new_password": password}
+        call = Call("POST", _AUTH + "/password", body=change, without_key=True)
+        self.one(call, PasswordChanged)
+        self.options.password = Secret(password)
+
+    def password(self) -> str:
+        """Return the password of the user, "" for a client with an API key."""
+        return self.options.password.reveal() if self.options.password else ""
+
+    def _require_user(self) -> None:
+        if self.options.key is not None:
+            raise ConfigurationError("a client with an API key has no login and no password")
 
     def one(self, call: Call, kind: type[T]) -> T:
         """Make a call that returns one object of a type of the API."""
@@ -215,16 +267,18 @@ class Core:
         headers, body = self._prepare(call)
         if self.options.key is not None:
             return self._attempts(call, headers, body, self.options.key)
-        token = self._session(None)
+        session = self._session(None)
         try:
-            return self._attempts(call, headers, body, token)
+            return self._attempts(call, headers, body, session.token)
         except AuthenticationError as error:
             if error.code != "unauthenticated":
                 raise
-        return self._attempts(call, headers, body, self._session(token))
+        return self._attempts(call, headers, body, self._session(session).token)
 
     def _prepare(self, call: Call) -> tuple[dict[str, str], bytes]:
         """Return the header fields and the body, which are the same in every attempt."""
+        if call.timeout is not None and not 0 < call.timeout < float("inf"):
+            raise ConfigurationError("timeout must be a positive number of seconds")
         headers = {"Accept": "application/json", "User-Agent": self.options.user_agent}
         body = b""
         if call.body is not None:
@@ -244,45 +298,44 @@ class Core:
             headers["Idempotency-Key"] = key
         return headers, body
 
-    def _session(self, rejected: Secret | None) -> Secret:
-        """Return a token other than the rejected one.
+    def _session(self, rejected: Session | None) -> Session:
+        """Return a session other than the rejected one.
 
         Of several threads that need a login, one logs in and all share the result: a wrong
         password is tried once, because the service counts failures.
         """
         with self._lock:
-            if self._token is not None and self._token is not rejected:
-                return self._token
-            login = self._login
-            if login is None:
-                mine: Future[Secret] = Future()
-                self._login = mine
-        return self._lead(mine) if login is None else login.result()
+            if self._current is not None and self._current is not rejected:
+                return self._current
+            pending = self._pending
+            if pending is None:
+                mine: Future[Session] = Future()
+                self._pending = mine
+        return self._lead(mine) if pending is None else pending.result()
 
-    def _lead(self, login: Future[Secret]) -> Secret:
+    def _lead(self, pending: Future[Session]) -> Session:
         """Log in, and share the result with the threads that wait for it."""
-        token: Secret | None = None
+        session: Session | None = None
         # What the others get if this thread ends otherwise, for instance by KeyboardInterrupt.
         failure: Exception = TransportError("the login was interrupted")
         try:
-            token = self._log_in()
-            return token
+            session = self._log_in()
+            return session
         except Exception as error:
             failure = error
             raise
         finally:
             with self._lock:
-                self._token, self._login = token, None
-            if token is not None:
-                login.set_result(token)
+                self._current, self._pending = session, None
+            if session is not None:
+                pending.set_result(session)
             else:
-                login.set_exception(failure)
+                pending.set_exception(failure)
 
-    def _log_in(self) -> Secret:
+    def _log_in(self) -> Session:
         given = self.options
-        assert given.password is not None
-        credentials = {"email": given.email, "password": given.password.reveal()}
-        call = Call("POST", _LOGIN, body=credentials, repeatable=True)
+        credentials = {"email": given.email, "password": self.password()}
+        call = Call("POST", _AUTH + "/login", body=credentials, repeatable=True)
         headers, body = self._prepare(call)
         ask = given.otp
         try:
@@ -296,9 +349,9 @@ class Core:
             _, body = self._prepare(call)
             response = self._attempts(call, headers, body, None)
         try:
-            token = _json.shaped(_json.decode(response.body)["data"], Login)["token"]
-            if _VISIBLE.fullmatch(token):
-                return Secret(token)
+            login = _json.shaped(_json.decode(response.body)["data"], Login)
+            if _VISIBLE.fullmatch(login["token"]):
+                return Session(Secret(login["token"]), login)
         except (KeyError, TypeError, ValueError):
             pass  # reported below, without the response, which may have a token
         raise self._unreadable(call, response, "it has no token")
@@ -334,15 +387,16 @@ class Core:
             url += "?" + urllib.parse.urlencode(call.query)
         if token is not None:
             headers = {**headers, "Authorization": "Bearer " + token.reveal()}
-        request = Request(call.method, url, headers, body, given.timeout, MAX_RESPONSE)
+        timeout = given.timeout if call.timeout is None else call.timeout
+        request = Request(call.method, url, headers, body, timeout, call.limit)
         try:
             response = given.transport(request)
         except TimeoutError as error:
-            raise RequestTimeoutError(f"{call}: no response within {given.timeout} s") from error
+            raise RequestTimeoutError(f"{call}: no response within {timeout} s") from error
         except OSError as error:
             why = f"{type(error).__name__}: {error}"
             raise TransportError(f"{call}: no response: {why}") from error
-        if len(response.body) > MAX_RESPONSE:
+        if len(response.body) > call.limit:
             raise ResponseTooLargeError(
                 f"{call}: HTTP {response.status}: the response is too large",
                 **self._facts(response),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from .types import Invoice, NewSubscription
+from .types import Invoice, NewAPIKey, NewInvitation, NewSubscription
 
 __all__ = [
     "APIError",
@@ -17,6 +17,8 @@ __all__ = [
     "ConfigurationError",
     "ConflictError",
     "DraftAgainError",
+    "KeyLostError",
+    "LinkLostError",
     "NotFoundError",
     "PermissionDeniedError",
     "PreconditionFailedError",
@@ -158,6 +160,34 @@ class SecretLostError(QuittanceError):
     def __init__(self, subscription: NewSubscription) -> None:
         super().__init__(f"the signing secret of subscription {subscription['id']} was lost")
         self.subscription = subscription
+
+
+class KeyLostError(QuittanceError):
+    """An API key exists, but the only response with the key itself was lost.
+
+    Revoke it, and create another one with another idempotency key.
+    """
+
+    #: What is known of the key, without the key itself.
+    api_key: NewAPIKey
+
+    def __init__(self, api_key: NewAPIKey) -> None:
+        super().__init__(f"the response with the API key {api_key['id']} was lost")
+        self.api_key = api_key
+
+
+class LinkLostError(QuittanceError):
+    """An invitation exists, but the only response with its link was lost.
+
+    Invite the person again with another idempotency key, which replaces the invitation.
+    """
+
+    #: The invitation, without its link.
+    invitation: NewInvitation
+
+    def __init__(self, invitation: NewInvitation) -> None:
+        super().__init__(f"the response with the link of invitation {invitation['id']} was lost")
+        self.invitation = invitation
 
 
 class DraftAgainError(QuittanceError):

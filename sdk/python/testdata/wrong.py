@@ -10,6 +10,9 @@ Client("https://quittance.example.com", apikey="qk_sandbox_x")  # mypy: call-arg
 client.invoices.get(7)  # mypy: arg-type
 client.invoices.list(submited=True)  # mypy: call-arg
 client.invoices.list()[0]  # mypy: index
+client.invoices.export("pdf")  # mypy: arg-type
+client.users.update("u", {"role": "admin"})  # mypy: typeddict-item
+client.api_keys.create({"name": "ERP"})  # mypy: typeddict-item
 
 invoice = client.invoices.get("i")
 invoice["totl_amount"]  # mypy: typeddict-item

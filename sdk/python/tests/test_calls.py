@@ -217,7 +217,7 @@ class Configuration(unittest.TestCase):
         for made, script, _ in (client(LOGIN, OK, password="canary"), client(OK)):
             made.account.get()
             core = made._core
-            shown = [made, core.options, vars(core), core._token, *script.requests]
+            shown = [made, core.options, vars(core), core._current, *script.requests]
             self.assertNotIn("canary", repr(shown) + str(shown))
 
     def test_no_error_shows_a_secret(self) -> None:

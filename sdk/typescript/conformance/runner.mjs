@@ -19,12 +19,14 @@ const errorTypes = [
   ["timeout", sdk.RequestTimeoutError],
   ["connection", sdk.TransportError],
   ["secret_lost", sdk.SecretLostError],
+  ["secret_lost", sdk.KeyLostError],
+  ["link_lost", sdk.LinkLostError],
   ["draft_again", sdk.DraftAgainError],
   ["configuration", sdk.ConfigurationError],
   ["webhook", sdk.WebhookVerificationError],
 ];
 
-const resources = { credit_notes: "creditNotes" };
+const resources = { credit_notes: "creditNotes", api_keys: "apiKeys", second_factor: "secondFactor" };
 const methods = {
   get: (resource, a) => resource.get(a.id),
   create: (resource, a) => resource.create(a.body, { idempotencyKey: a.idempotency_key }),
@@ -35,6 +37,12 @@ const methods = {
   preflight: (resource, a) => resource.preflight(a.body),
   void: (resource, a) => resource.void(a.id),
   deactivate: (resource, a) => resource.deactivate(a.id),
+  revoke: (resource, a) => resource.revoke(a.id, { idempotencyKey: a.idempotency_key }),
+  lookup: (resource, a) => resource.lookup(a.body),
+  begin_totp: (resource) => resource.beginTotp(),
+  import_file: (resource, a) => resource.importFile(a.file, { idempotencyKey: a.idempotency_key }),
+  check_import: (resource, a) => resource.checkImport(a.file),
+  export: async (resource, a) => new TextDecoder().decode(await resource.export(a.format, a.query)),
   list: (resource, a, name) => {
     const query = name === "events" ? { after: a.after, limit: a.per_page } : { ...a.query, per_page: a.per_page };
     return collect(resource.list(query), a.limit);
@@ -101,6 +109,12 @@ function run({ base_url: baseUrl, credentials = {}, options = {}, operation, arg
     timeoutMs: options.timeout_ms,
     userAgent: options.user_agent,
   });
+  if (operation === "login") {
+    return quittance.login();
+  }
+  if (operation === "change_password") {
+    return quittance.changePassword(given.password).then(() => null);
+  }
   const [name, method] = operation.split(".");
   const resource = quittance[resources[name] ?? name];
   const call = methods[method];
@@ -121,7 +135,7 @@ function describe(error) {
     request_id: error.requestId,
     retry_after_ms: error.retryAfterMs,
     reason: error.reason,
-    id: error.subscription?.id ?? error.invoice?.id,
+    id: (error.subscription ?? error.apiKey ?? error.invitation ?? error.invoice)?.id,
   };
 }
 

@@ -1,4 +1,6 @@
+import * as documents from "./documents.js";
 import { AuthenticationError, ConfigurationError, UnreadableResponseError } from "./errors.js";
+import * as people from "./people.js";
 import * as resources from "./resources.js";
 import { prepare, Transport } from "./transport.js";
 
@@ -12,7 +14,7 @@ export class Quittance {
   #email;
   #password;
   #otp;
-  #session; // {token}: compared by identity, so that a call whose token was rejected asks for another one
+  #session; // {token, login}: compared by identity, so that a call whose token was rejected asks for another one
   #login; // the promise of the login in progress, which all calls share
 
   constructor(options = {}) {
@@ -40,15 +42,23 @@ export class Quittance {
     this.#password = password;
     this.#otp = otp;
     const send = (call, callOptions) => this.#send(call, callOptions);
-    this.invoices = new resources.Invoices(send);
-    this.creditNotes = new resources.CreditNotes(send);
-    this.incoming = new resources.Incoming(send);
+    this.invoices = new documents.Invoices(send);
+    this.creditNotes = new documents.CreditNotes(send);
+    this.incoming = new documents.Incoming(send);
+    this.evidence = new documents.Evidence(send);
+    this.recipients = new documents.Recipients(send);
     this.webhooks = new resources.Webhooks(send);
     this.events = new resources.Events(send);
     this.deliveries = new resources.Deliveries(send);
     this.customers = new resources.Book(send, "customers");
     this.items = new resources.Book(send, "items");
     this.account = new resources.AccountResource(send);
+    this.users = new people.Users(send);
+    this.invitations = new people.Invitations(send);
+    this.apiKeys = new people.APIKeys(send);
+    this.sessions = new people.Sessions(send);
+    this.secondFactor = new people.SecondFactor(send, () => this.#password ?? "");
+    this.audit = new people.Audit(send);
   }
 
   async request(method, path, { query, body, contentType, idempotencyKey, ...options } = {}) {
@@ -59,6 +69,18 @@ export class Quittance {
 
   async download(path, { query, ...options } = {}) {
     return this.#send({ method: "GET", path: checkedPath(path), query, file: true, repeatable: true }, options);
+  }
+
+  async login({ signal } = {}) {
+    this.#requireUser();
+    return (await this.#sessionOtherThan(this.#session, signal)).login;
+  }
+
+  async changePassword(password, options) {
+    this.#requireUser();
+    const body = { current_password: this.#password, new_password: password };
+    await this.#send({ method: "POST", path: "/api/v1/client/auth/password", body, withoutKey: true }, options);
+    this.#password = password;
   }
 
   async logout() {
@@ -76,6 +98,12 @@ export class Quittance {
     }
     if (this.#session === session) {
       this.#session = undefined;
+    }
+  }
+
+  #requireUser() {
+    if (this.#apiKey !== undefined) {
+      throw new ConfigurationError("a client with an API key has no login and no password");
     }
   }
 
@@ -130,7 +158,7 @@ export class Quittance {
       const facts = { operation: `${call.method} ${call.path}`, status: 200, requestId: "", retryAfterMs: 0 };
       throw new UnreadableResponseError("the response to a login has no token", facts);
     }
-    this.#session = { token: response.data.token };
+    this.#session = { token: response.data.token, login: response.data };
     return this.#session;
   }
 }

@@ -56,6 +56,20 @@ export class SecretLostError extends QuittanceError {
   }
 }
 
+export class KeyLostError extends QuittanceError {
+  constructor(apiKey) {
+    super(`The API key ${apiKey.id} exists, but the response with the key itself was lost. Revoke it and create another one.`);
+    this.apiKey = apiKey;
+  }
+}
+
+export class LinkLostError extends QuittanceError {
+  constructor(invitation) {
+    super(`The invitation ${invitation.id} exists, but the response with its link was lost. Invite the person again.`);
+    this.invitation = invitation;
+  }
+}
+
 export class DraftAgainError extends QuittanceError {
   constructor(invoice) {
     super(`The invoice ${invoice.id} is a draft again: the provider certainly did not accept it.`);

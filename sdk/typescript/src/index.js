@@ -1,6 +1,7 @@
 /** The TypeScript SDK of Quittance. index.d.ts has the types and the documentation. */
 
 export { Quittance } from "./client.js";
+export { isFinal } from "./documents.js";
 export {
   APIError,
   AuthenticationError,
@@ -8,6 +9,8 @@ export {
   ConfigurationError,
   ConflictError,
   DraftAgainError,
+  KeyLostError,
+  LinkLostError,
   NotFoundError,
   PermissionDeniedError,
   PreconditionFailedError,
@@ -21,5 +24,4 @@ export {
   ValidationError,
   WebhookVerificationError,
 } from "./errors.js";
-export { isFinal } from "./resources.js";
 export { once, verifyWebhook } from "./webhooks.js";

@@ -1,7 +1,7 @@
 /**
  * Calls: a call has its effect at most once, whatever fails. Only calls whose repetition the service recognises are sent twice: reads,
  * deletions, logins, submissions, and changes with an idempotency key. A call is {method, path, query, body, contentType,
- * file, repeatable, withoutKey, session, operation}; key and bytes are the same in every attempt.
+ * file, maxBytes, repeatable, withoutKey}; key and bytes are the same in every attempt.
  */
 
 import { APIError, apiError, ConfigurationError, RequestTimeoutError, TransportError, UnreadableResponseError } from "./errors.js";
@@ -140,7 +140,7 @@ async function content(response, call, operation) {
     requestId: response.headers.get("X-Request-Id") ?? "",
     retryAfterMs: parseRetryAfter(response.headers.get("Retry-After"), Date.now()),
   };
-  const bytes = await readAll(response, facts);
+  const bytes = await readAll(response, call.maxBytes ?? maxResponseBytes, facts);
   if (response.type === "opaqueredirect" || (response.status >= 300 && response.status <= 399)) {
     throw new UnreadableResponseError("redirects are not followed", facts);
   }
@@ -162,7 +162,7 @@ async function content(response, call, operation) {
   throw new UnreadableResponseError("the response is not one of this API", facts);
 }
 
-async function readAll(response, facts) {
+async function readAll(response, maxBytes, facts) {
   const chunks = [];
   let size = 0;
   const reader = response.body?.getReader();
@@ -172,7 +172,7 @@ async function readAll(response, facts) {
       break;
     }
     size += value.length;
-    if (size > maxResponseBytes) {
+    if (size > maxBytes) {
       await reader.cancel();
       throw new UnreadableResponseError("the response is too large; ask for fewer entries per page", facts, { tooLarge: true });
     }

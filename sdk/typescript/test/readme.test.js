@@ -31,14 +31,15 @@ async function write(text) {
 }
 
 test("programs", async () => {
-  const env = { ...process.env, QUITTANCE_URL: sandbox.base_url, QUITTANCE_API_KEY: await makeKey(), NODE_TEST_CONTEXT: undefined };
+  const env = { ...process.env, QUITTANCE_URL: sandbox.base_url, QUITTANCE_API_KEY: await makeKey(), EMAIL: sandbox.email, PASSWORD: sandbox.password, NODE_TEST_CONTEXT: undefined };
   for (const [text, output] of [
     ["order-4711", /^acknowledged accepted true$/m],
+    ["apiKeys.create", /api_key\.create/],
     ["pages()", /^INV-2026-0001 1050\.00 accepted$/m],
     ["idempotency_key_reused", /^issue_date \[ 'date' \]$/m],
     ["the receiver rejects an invoice", /the receiver rejects an invoice/],
   ]) {
-    const { stdout } = await promisify(execFile)(process.execPath, [await write(text)], { env });
+    const { stdout } = await promisify(execFile)(process.execPath, [await write(text)], { env, cwd: directory });
     assert.match(stdout, output);
   }
 });
@@ -64,4 +65,4 @@ test("handlers of webhooks", async () => {
   assert.deepEqual([await express(headers), await express(headers), await express({})], [204, 204, 401]);
 });
 
-test("all snippets are covered", () => assert.equal(snippets.length, 6));
+test("all snippets are covered", () => assert.equal(snippets.length, 7));

@@ -35,18 +35,8 @@ export function draft(fields = {}) {
 
 /** Makes an API key for the sandbox's company. */
 export async function makeKey() {
-  const send = async (path, body, token) => {
-    const headers = { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) };
-    const response = await fetch(sandbox.base_url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    const { data, error } = await response.json();
-    if (error) {
-      throw new Error(`${path}: ${JSON.stringify(error)}`);
-    }
-    return data;
-  };
-  const { token } = await send("/api/v1/client/auth/login", { email: sandbox.email, password: sandbox.password });
   const scopes = ["read", "write", "submit", "webhooks"];
-  return (await send("/api/v1/client/api-keys", { name: "tests of the TypeScript SDK", scopes }, token)).key;
+  return (await quittance.apiKeys.create({ name: "tests of the TypeScript SDK", scopes })).key;
 }
 
 /** Returns the entries of a list. */

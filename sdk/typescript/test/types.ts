@@ -7,6 +7,8 @@ import {
   Quittance,
   verifyWebhook,
   WebhookVerificationError,
+  KeyLostError,
+  type AuditEntry,
   type Decimal,
   type DraftRequest,
   type Invoice,
@@ -58,6 +60,34 @@ export async function invoices(): Promise<Decimal> {
   // @ts-expect-error a decimal is no number
   const wrong: number = created.total_amount;
   return created.total_amount ?? wrong.toString();
+}
+
+export async function people(): Promise<string | undefined> {
+  for await (const { role } of quittance.users.list({ per_page: 100 })) {
+    // @ts-expect-error there is no such role
+    console.log(role === "administrator");
+  }
+  await quittance.users.update("u", { active: false }, { idempotencyKey: "leaves" });
+  // @ts-expect-error the role of a user cannot be removed
+  await quittance.users.update("u", { role: null });
+  // @ts-expect-error there is no such scope
+  await quittance.apiKeys.create({ name: "ERP", scopes: ["admin"] });
+  const entries: AuditEntry[] = (await quittance.audit.list({ act: "draft", from: new Date(), to: "2026-03-02T00:00:00Z" }).page(2)).data;
+  const file: Uint8Array = await quittance.invoices.export("csv", { rows: "items", submitted: true }, { timeoutMs: 300_000 });
+  // @ts-expect-error a file has no pages
+  await quittance.creditNotes.export("xlsx", { per_page: 10 });
+  // @ts-expect-error there is no such format
+  await quittance.incoming.export("pdf");
+  const { invoices: made } = await quittance.invoices.importFile(file, { sheet: "March", idempotencyKey: "march" });
+  await quittance.secondFactor.confirmTotp("287082", { otp: "ab2d" });
+  const { ended } = await quittance.sessions.endOthers();
+  console.log(entries.length, made[0]?.id, ended.toFixed());
+  try {
+    const { key } = await quittance.apiKeys.create({ name: "ERP", scopes: ["read"] });
+    return key;
+  } catch (error) {
+    return error instanceof KeyLostError ? error.apiKey.id : undefined;
+  }
 }
 
 export async function hooks(request: Request): Promise<void> {

@@ -1,4 +1,4 @@
-"""A sandbox of the binary, and an API key for it."""
+"""A sandbox of the binary, an API key for it, and a draft."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 import subprocess
 import tempfile
 import time
+import uuid
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from quittance import Client
-from quittance._core import Call
-from quittance.types import NewAPIKey
+from quittance.types import APIKeyRequest, DraftRequest
 
 #: A generous limit for what has to happen at some time, in seconds.
 PATIENCE = 120.0
@@ -31,6 +32,35 @@ class Sandbox:
     def client(self) -> Client:
         """Return a client with the API key."""
         return Client(self.base_url, api_key=self.api_key)
+
+
+def draft() -> DraftRequest:
+    """Return a complete draft with a number of its own."""
+    return {
+        "invoice_number": f"PY-{uuid.uuid4()}",
+        "recipient_name": "Palm Trading LLC",
+        "recipient_network_id": "1234567890",
+        "buyer_endpoint_scheme": "0235",
+        "buyer_street": "12 Harbour Road",
+        "buyer_city": "Dubai",
+        "buyer_subdivision": "DXB",
+        "buyer_country": "AE",
+        "currency": "AED",
+        "issue_date": "2026-03-01",
+        "due_date": "2026-03-31",
+        "payment_means_code": "30",
+        "total_amount": Decimal("1050.00"),
+        "items": [
+            {
+                "name": "Consulting",
+                "unit_code": "HUR",
+                "quantity": Decimal("10.000"),
+                "net_unit_price": Decimal("100.00"),
+                "vat_category": "S",
+                "vat_rate": 5,
+            }
+        ],
+    }
 
 
 class Process:
@@ -60,9 +90,8 @@ class Process:
         )
         made = self.sandbox
         with Client(made.base_url, email=made.email, password=made.password) as client:
-            scopes = ["read", "write", "submit", "webhooks"]
-            call = Call("POST", "/api/v1/client/api-keys", body={"name": "t", "scopes": scopes})
-            made.api_key = client._core.one(call, NewAPIKey)["key"]
+            key: APIKeyRequest = {"name": "t", "scopes": ["read", "write", "submit", "webhooks"]}
+            made.api_key = client.api_keys.create(key)["key"]
 
     def stop(self) -> None:
         """End the sandbox. Raises RuntimeError if it does not end cleanly."""

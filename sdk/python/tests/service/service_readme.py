@@ -33,11 +33,13 @@ class Readme(unittest.TestCase):
         self.addCleanup(process.stop)
         made = process.sandbox
         keys = {"QUITTANCE_URL": made.base_url, "QUITTANCE_API_KEY": made.api_key}
-        got = self.run_program(readme.journey(), **keys)
+        user = {"EMAIL": made.email, "PASSWORD": made.password}
+        got = self.run_program(readme.journey(), **keys, **user)
         self.assertIn("INV-2026-0002 accepted True", got)
         self.assertIn("invoice_not_editable", got)
         self.assertIn("INV-2026-0002 1050.00 AED", got)
         self.assertIn("einvoice.terminal INV-2026-0002", got)
+        self.assertIn("api_key.create", got)
 
     def test_the_sandbox(self) -> None:
         self.assertIn("Sandbox Trading LLC", self.run_program(readme.program("sandbox")))

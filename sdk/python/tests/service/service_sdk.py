@@ -12,8 +12,8 @@ from typing import Any
 
 import quittance
 from quittance import Client, _json
-from quittance.types import CustomerFieldsRequest, DraftRequest
-from tests.service.sandbox import PATIENCE, Process, Sandbox
+from quittance.types import CustomerFieldsRequest
+from tests.service.sandbox import PATIENCE, Process, Sandbox, draft
 
 process: Process
 sandbox: Sandbox
@@ -29,35 +29,6 @@ def setUpModule() -> None:
 def tearDownModule() -> None:
     """End the sandbox."""
     process.stop()
-
-
-def draft() -> DraftRequest:
-    """Return a complete draft with a number of its own."""
-    return {
-        "invoice_number": f"PY-{uuid.uuid4()}",
-        "recipient_name": "Palm Trading LLC",
-        "recipient_network_id": "1234567890",
-        "buyer_endpoint_scheme": "0235",
-        "buyer_street": "12 Harbour Road",
-        "buyer_city": "Dubai",
-        "buyer_subdivision": "DXB",
-        "buyer_country": "AE",
-        "currency": "AED",
-        "issue_date": "2026-03-01",
-        "due_date": "2026-03-31",
-        "payment_means_code": "30",
-        "total_amount": Decimal("1050.00"),
-        "items": [
-            {
-                "name": "Consulting",
-                "unit_code": "HUR",
-                "quantity": Decimal("10.000"),
-                "net_unit_price": Decimal("100.00"),
-                "vat_category": "S",
-                "vat_rate": 5,
-            }
-        ],
-    }
 
 
 class Service(unittest.TestCase):
@@ -185,6 +156,11 @@ class Service(unittest.TestCase):
         with urllib.request.urlopen(sandbox.base_url + "/openapi.json", timeout=PATIENCE) as got:
             paths = _json.decode(got.read())["paths"]
         listings: dict[str, Callable[..., object]] = {
+            "client/users": self.client.users.list,
+            "client/users/invitations": self.client.invitations.list,
+            "client/api-keys": self.client.api_keys.list,
+            "client/sessions": self.client.sessions.list,
+            "client/audit": self.client.audit.list,
             "client/invoices": self.client.invoices.list,
             "client/credit-notes": self.client.credit_notes.list,
             "client/incoming-invoices": self.client.incoming.list,
@@ -198,7 +174,17 @@ class Service(unittest.TestCase):
             known = paths["/api/v1/" + path]["get"]["parameters"]
             want = {parameter["name"] for parameter in known if parameter["in"] == "query"} - {"page", "limit"} | {"per_page"}
             with self.subTest(path):
-                self.assertEqual(set(inspect.signature(listing).parameters), want)
+                self.assertEqual(filters(listing), want)
+        exports: dict[str, Callable[..., object]] = {
+            "invoices": self.client.invoices.export,
+            "credit-notes": self.client.credit_notes.export,
+            "incoming-invoices": self.client.incoming.export,
+        }
+        for path, export in exports.items():
+            known = paths[f"/api/v1/client/{path}/export"]["get"]["parameters"]
+            want = {parameter["name"] for parameter in known if parameter["in"] == "query"}
+            with self.subTest(path, export=True):
+                self.assertEqual(filters(export), want | {"timeout"})
 
     def test_certificates_are_verified(self) -> None:
         base = sandbox.receiver_url.removesuffix("/hooks")
@@ -212,6 +198,11 @@ class Service(unittest.TestCase):
             for _ in range(2):  # the second one on the same connection
                 with self.assertRaises(quittance.UnreadableResponseError):
                     client.account.get()
+
+
+def filters(method: Callable[..., object]) -> set[str]:
+    """Return the names of the arguments of a method, without the underscore after a keyword."""
+    return {name.removesuffix("_") for name in inspect.signature(method).parameters}
 
 
 def attachments(incoming: Any) -> list[Any]:
