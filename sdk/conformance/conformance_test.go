@@ -97,6 +97,7 @@ type sandbox struct {
 	ReceiverURL string `json:"receiver_url"`
 	AccountID   string `json:"account_id"`
 	DataDir     string `json:"data_dir"`
+	APIKey      string `json:"api_key"`
 
 	binary, key string
 	ready       string // the ready file

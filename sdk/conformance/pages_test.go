@@ -100,6 +100,11 @@ func TestPageCalls(t *testing.T) {
 				if strings.Contains(block, "dgst") && !strings.HasPrefix(printed, vectorSignature) {
 					t.Errorf("openssl printed %s", printed)
 				}
+				if page == "docs/sdk.md" { // the programs of the page have got what they need
+					if got, want := runShell(t, dir, block+"echo $QUITTANCE_URL $QUITTANCE_API_KEY", environment), s.BaseURL+" "+s.APIKey+"\n"; got != want {
+						t.Errorf("the programs get %q, want %q", got, want)
+					}
+				}
 				if assignments := regexp.MustCompile(`(?m)^(?:export )?[A-Z_]+=.*$`).FindAllString(block, -1); strings.Contains(block, "ready.json") {
 					state = strings.Join(assignments, "\n") + "\n"
 				}
