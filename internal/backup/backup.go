@@ -120,9 +120,13 @@ func List(ctx context.Context, place Place, open Opener) ([]Entry, error) {
 	return entries, nil
 }
 
-// abandonedAfter is how long after its beginning an incomplete backup counts as interrupted. A backup that takes longer fails, because
-// [Write] finds its parts removed.
-const abandonedAfter = 24 * time.Hour
+const (
+	// abandonedAfter is how long after its beginning an incomplete backup counts as interrupted, so that [Retain] removes its parts.
+	abandonedAfter = 24 * time.Hour
+	// completion bounds the time that [Write] takes for the manifest once all parts are written. It does not begin with this later than that
+	// before abandonedAfter: the parts of a backup that becomes complete are never those that Retain removes.
+	completion = time.Hour
+)
 
 // Retain removes all complete backups but the latest keep, which is at least 1, and the incomplete ones that began more than a day
 // before now. It neither counts nor removes a backup whose manifest is damaged. The manifest goes first, so that what remains of an interrupted

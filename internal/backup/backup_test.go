@@ -3,12 +3,14 @@ package backup_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,12 +223,14 @@ func TestDamage(t *testing.T) {
 			return func(text []byte) []byte { return []byte(strings.Replace(string(text), old, with, 1)) }
 		}
 		for name, damage := range map[string]func() error{
-			"a bit":             edit("part-000002", func(text []byte) []byte { text[len(text)/2] ^= 1; return text }),
-			"a shortened part":  edit("part-000002", func(text []byte) []byte { return text[:len(text)-1] }),
-			"an empty part":     edit("part-000002", func([]byte) []byte { return nil }),
-			"a longer part":     edit("part-000002", func(text []byte) []byte { return append(text, 0) }),
-			"a missing part":    func() error { return os.Remove(file("part-000002")) },
-			"exchanged parts":   func() error { return os.Rename(file("part-000002"), file("part-000001")) },
+			"a bit":            edit("part-000002", func(text []byte) []byte { text[len(text)/2] ^= 1; return text }),
+			"a shortened part": edit("part-000002", func(text []byte) []byte { return text[:len(text)-1] }),
+			"an empty part":    edit("part-000002", func([]byte) []byte { return nil }),
+			"a longer part":    edit("part-000002", func(text []byte) []byte { return append(text, 0) }),
+			"a missing part":   func() error { return os.Remove(file("part-000002")) },
+			"exchanged parts": func() error {
+				return errors.Join(os.Rename(file("part-000001"), file("kept")), os.Rename(file("part-000002"), file("part-000001")), os.Rename(file("kept"), file("part-000002")))
+			},
 			"another release":   edit("manifest.json", replaced(`"program":"1.2.3"`, `"program":"1.2.4"`)),
 			"another number":    edit("manifest.json", replaced(`"rows":20`, `"rows":21`)),
 			"no seal":           edit("manifest.json", replaced(`"seal":"`, `"seal":"","x":"`)),
@@ -283,8 +287,10 @@ func TestKeysOfABackup(t *testing.T) {
 		if err := verify(t.Context(), place, others); !errors.Is(err, backup.ErrDamaged) {
 			t.Errorf("with other keys: %v", err)
 		}
-		must(t, verify(t.Context(), place, s.Rotated(t)))
+		rotated := s.Rotated(t)
+		must(t, verify(t.Context(), place, rotated))
 		must(t, verify(t.Context(), place, nil)) // finds accidental damage only
+		lacksKey(t, s, rotated)
 		for _, entry := range []string{"manifest.json", "part-000001"} {
 			info, err := os.Stat(filepath.Join(dir, made.Name, entry))
 			must(t, err)
@@ -293,6 +299,105 @@ func TestKeysOfABackup(t *testing.T) {
 			}
 		}
 	})
+}
+
+// lacksKey restores a backup whose manifest is sealed with the new key of a rotation, and which has secrets that are sealed with the old one.
+// The key file of the restore has the new one only.
+func lacksKey(t *testing.T, s *storetest.Store, rotated *secret.Keyring) {
+	t.Helper()
+	place, _ := directory(t)
+	_, err := backup.Write(t.Context(), s.DB, place, backup.Options{Keys: rotated, Random: rand.Reader})
+	must(t, err)
+	options := s.Options
+	options.Now = nil
+	options.Keys, err = rotated.Disable(s.Options.Keys.PrimaryID())
+	must(t, err)
+	source, err := backup.Find(t.Context(), place, "", backup.Opener{Keys: options.Keys})
+	must(t, err)
+	unread := interrupted{place, "part-000001", errors.New("a part is read")}
+	source, err = backup.Find(t.Context(), unread, source.Manifest().Name, backup.Opener{Keys: options.Keys})
+	must(t, err)
+	address := empty(t, s.Engine())
+	if _, err := source.Restore(t.Context(), address, options); err == nil || !strings.Contains(err.Error(), "lacks key") {
+		t.Errorf("with a key file without a needed key: %v", err)
+	}
+	options.Keys = rotated
+	source, err = backup.Find(t.Context(), place, "", backup.Opener{Keys: rotated})
+	must(t, err)
+	if _, err := source.Restore(t.Context(), address, options); err != nil {
+		t.Errorf("with the complete key file: %v", err)
+	}
+}
+
+// resealed changes the manifest of a backup and writes it without a valid seal, as one that has no key can do.
+func resealed(t *testing.T, dir, name string, change func(m *backup.Manifest)) {
+	t.Helper()
+	path := filepath.Join(dir, name, "manifest.json")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	var file struct {
+		Manifest backup.Manifest `json:"manifest"`
+		Seal     []byte          `json:"seal"`
+	}
+	must(t, json.Unmarshal(text, &file))
+	change(&file.Manifest)
+	text, err = json.Marshal(file)
+	must(t, err)
+	must(t, os.WriteFile(path, text, 0o600))
+}
+
+// TestForgedManifest: a manifest that is read without the keys is checked nevertheless, and its errors say what is wrong.
+func TestForgedManifest(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite)
+	for want, change := range map[string]func(m *backup.Manifest){
+		"decompresses to": func(m *backup.Manifest) { m.Streams[0].Parts[0].Plain--; m.Streams[0].Bytes-- },
+		"bytes instead of 1": func(m *backup.Manifest) {
+			m.Streams[0].Bytes -= m.Streams[0].Parts[0].Plain - 1
+			m.Streams[0].Parts[0].Plain = 1
+		},
+		"control characters": func(m *backup.Manifest) { m.Program = "\x1b[2J" },
+		"impossible size":    func(m *backup.Manifest) { m.Streams[0].Parts[0].Plain = 1 << 40 },
+	} {
+		place, dir := directory(t)
+		made := write(t, s, place)
+		resealed(t, dir, made.Name, change)
+		err := verify(t.Context(), place, nil)
+		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// slow is a place in which a part takes long.
+type slow struct {
+	backup.Place
+	wait func()
+}
+
+func (p slow) Put(ctx context.Context, name, file string, content []byte) error {
+	if file == "part-000001" {
+		p.wait()
+	}
+	return p.Place.Put(ctx, name, file, content)
+}
+
+// TestSlowBackup: a backup that takes so long that another process may regard it as interrupted does not become complete.
+func TestSlowBackup(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite)
+	place, _ := directory(t)
+	for took, complete := range map[time.Duration]bool{22 * time.Hour: true, 23*time.Hour + time.Second: false, 25 * time.Hour: false} {
+		made, err := backup.Write(t.Context(), s.DB, slow{place, func() { s.Clock.Advance(took) }}, backup.Options{Keys: s.Options.Keys, Random: rand.Reader})
+		if (err == nil) != complete {
+			t.Errorf("after %v: %+v, %v", took, made, err)
+		}
+	}
+	entries, err := backup.List(t.Context(), place, opener(s))
+	must(t, err)
+	if complete := slices.DeleteFunc(entries, func(e backup.Entry) bool { return e.Manifest == nil }); len(complete) != 1 {
+		t.Errorf("complete: %+v", complete)
+	}
 }
 
 // TestRetain keeps the latest complete backups, and never counts or removes one that is damaged or being written.
@@ -345,6 +450,15 @@ func TestBackupIsOneMoment(t *testing.T) {
 		must(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		wrote := make(chan error, 1)
+		var writes atomic.Int64
+		another := func() { // waits for a write that begins later
+			for before, deadline := writes.Load(), time.Now().Add(patience); writes.Load() < before+2; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Error("nothing is written")
+					return
+				}
+			}
+		}
 		go func() {
 			for n := 1; ctx.Err() == nil; n++ {
 				tx, err := raw.BeginTx(t.Context(), nil)
@@ -361,10 +475,13 @@ func TestBackupIsOneMoment(t *testing.T) {
 					wrote <- err
 					return
 				}
+				writes.Add(1)
 			}
 			wrote <- nil
 		}()
-		write(t, s, place)
+		another()
+		before := writes.Load()
+		write(t, s, slow{place, another})
 		stop()
 		must(t, <-wrote)
 		address := empty(t, s.Engine())
@@ -374,6 +491,9 @@ func TestBackupIsOneMoment(t *testing.T) {
 			(select cast(value as integer) from settings where key = 'z'), (select count(*) from sealed_settings where length(value) < 20)`).Scan(&a, &z, &n))
 		if a != z || a != n {
 			t.Errorf("the backup shows several moments: %d, %d, %d", a, z, n)
+		}
+		if a < int(before) || a >= int(writes.Load()) {
+			t.Errorf("the backup shows write %d, which is not between %d before and %d after it", a, before, writes.Load())
 		}
 	})
 }

@@ -14,7 +14,10 @@ import (
 )
 
 // Directory is a place on this machine, or one that is mounted on it.
-type Directory struct{ path string }
+type Directory struct {
+	path string
+	sync func(directory string) error // makes the entries of a directory durable
+}
 
 // OpenDirectory returns the directory at path as a place. It need not exist: the first backup creates it, for its owner only.
 func OpenDirectory(path string) (Directory, error) {
@@ -22,7 +25,7 @@ func OpenDirectory(path string) (Directory, error) {
 	if err != nil {
 		return Directory{}, fmt.Errorf("the directory of backups: %w", err)
 	}
-	return Directory{path: path}, nil
+	return Directory{path: path, sync: files.SyncDirectory}, nil
 }
 
 // String implements [Place].
@@ -95,18 +98,25 @@ func (d Directory) Put(ctx context.Context, backup, file string, content []byte)
 	if err := os.Rename(path+unfinished, path); err != nil {
 		return err
 	}
-	return files.SyncDirectory(dir)
+	return d.sync(dir)
 }
 
-// create creates the directory of a backup, and makes it durable.
+// create creates a directory with its parents unless it exists, and makes each that it creates durable.
 func (d Directory) create(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := d.create(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	switch {
+	case errors.Is(err, fs.ErrExist): // by an earlier part, or by one that is written now: the manifest waits for all
+		return nil
+	case err != nil:
 		return err
 	}
-	return files.SyncDirectory(d.path)
+	return d.sync(filepath.Dir(dir))
 }
 
 // Get implements [Place].
@@ -158,7 +168,7 @@ func (d Directory) Remove(_ context.Context, backup string, names []string) erro
 			return err
 		}
 	}
-	if err := files.SyncDirectory(dir); err != nil {
+	if err := d.sync(dir); err != nil {
 		return err
 	}
 	if entries, err = os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -167,5 +177,5 @@ func (d Directory) Remove(_ context.Context, backup string, names []string) erro
 	if err := os.Remove(dir); err != nil {
 		return err
 	}
-	return files.SyncDirectory(d.path)
+	return d.sync(d.path)
 }

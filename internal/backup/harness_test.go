@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -22,6 +23,9 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 )
+
+// patience limits every wait for a condition.
+const patience = 2 * time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -212,5 +216,6 @@ func bucket(t *testing.T, s *s3test.Store, change func(*backup.Bucket)) *backup.
 	}
 	place, err := backup.OpenS3(config)
 	must(t, err)
+	place.Hurry()
 	return place
 }

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -169,6 +171,9 @@ func (m *Manifest) check(name string) error {
 	}
 	if m.Name != name {
 		return fmt.Errorf("it is that of the backup %q", m.Name)
+	}
+	if strings.ContainsFunc(m.Program+m.Content.Engine, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return errors.New("it has control characters") // which a terminal would obey when somebody lists backups without a key file
 	}
 	number := 0
 	for _, stream := range m.Streams {

@@ -147,8 +147,11 @@ func (r *streamReader) advance() error {
 		return fmt.Errorf("%w: %s of %s was altered or shortened", ErrDamaged, file, name)
 	}
 	plain, err := r.decoder.DecodeAll(packed, make([]byte, 0, part.Plain))
-	if err != nil || int64(len(plain)) != part.Plain {
-		return fmt.Errorf("%w: %s of %s does not decompress to %d bytes: %w", ErrDamaged, file, name, part.Plain, err)
+	if err != nil {
+		return fmt.Errorf("%w: %s of %s does not decompress: %w", ErrDamaged, file, name, err)
+	}
+	if int64(len(plain)) != part.Plain {
+		return fmt.Errorf("%w: %s of %s decompresses to %d bytes instead of %d", ErrDamaged, file, name, len(plain), part.Plain)
 	}
 	r.sum.Write(plain)
 	r.next++

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -54,17 +55,24 @@ const (
 	maxFiles = 1_000_000
 	// listTimeouts is how many times longer than another request a list may take, which is a request for every 1000 entries.
 	listTimeouts = 10
+	// maxAnswer is the maximum size in bytes of every answer but a file: more than a page with 1000 of the longest keys has. What is decoded
+	// from it takes a hundred times as much memory.
+	maxAnswer = 4 << 20
+	// maxMessage is how many characters of an error message of a store are shown.
+	maxMessage = 300
 )
 
-// errTooMany says that a list has more entries than a place of backups can have.
+// errTooMany says that a store answers more than a place of backups can have.
 var errTooMany = errors.New("not a place of backups")
 
 // S3 is a place in a bucket of an S3-compatible store.
 type S3 struct {
 	client  *minio.Client
 	bucket  string
-	prefix  string // ends with a slash, or is empty
-	timeout time.Duration
+	prefix  string        // ends with a slash, or is empty
+	timeout time.Duration // of a request
+	lists   time.Duration // the time-out of a list
+	pause   time.Duration // before the second attempt
 }
 
 // OpenS3 returns a bucket as a place. It makes no request. The credentials are those of the variables AWS_ACCESS_KEY_ID,
@@ -95,7 +103,7 @@ func OpenS3(bucket Bucket) (*S3, error) {
 	client, err := minio.New(host, &minio.Options{
 		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}),
 		// This package repeats requests itself, with their bodies.
-		Secure: secure, Region: region, Transport: transport, MaxRetries: 1,
+		Secure: secure, Region: region, Transport: boundedTransport{transport}, MaxRetries: 1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--s3-endpoint: %w", err)
@@ -104,7 +112,43 @@ func OpenS3(bucket Bucket) (*S3, error) {
 	if prefix != "" {
 		prefix += "/"
 	}
-	return &S3{client: client, bucket: bucket.Name, prefix: prefix, timeout: timeout}, nil
+	return &S3{client: client, bucket: bucket.Name, prefix: prefix, timeout: timeout, lists: listTimeouts * timeout, pause: s3Pause}, nil
+}
+
+// fileSize is the key of the context of a request for a file, whose value is how many bytes of it are read, as an int64.
+type fileSize struct{}
+
+// boundedTransport bounds what is read of every answer: the library decodes whole answers, and reads what is left of one before it is closed.
+type boundedTransport struct{ *http.Transport }
+
+// RoundTrip implements [http.RoundTripper].
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	most, file := r.Context().Value(fileSize{}).(int64)
+	if !file || response.StatusCode != http.StatusOK {
+		most = maxAnswer
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: most}
+	return response, nil
+}
+
+// boundedBody is a body of which a bounded number of bytes are read.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements [io.Reader].
+func (b *boundedBody) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("%w: an answer of the store is too long", errTooMany)
+	}
+	n, err := b.ReadCloser.Read(into[:min(int64(len(into)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // endpoint returns the host of an endpoint, and whether it is to be spoken to over TLS.
@@ -166,7 +210,7 @@ func (s *S3) Files(ctx context.Context, backup string) (sizes map[string]int64, 
 
 // list calls each with every entry directly below a prefix, and begin before it begins, again after a failure.
 func (s *S3) list(ctx context.Context, prefix string, most int, each func(object minio.ObjectInfo), begin func()) error {
-	return s.attempt(ctx, listTimeouts*s.timeout, func(ctx context.Context) error {
+	return s.attempt(ctx, s.lists, func(ctx context.Context) error {
 		begin()
 		count := 0
 		for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
@@ -193,6 +237,7 @@ func (s *S3) Put(ctx context.Context, backup, file string, content []byte) error
 
 // Get implements [Place].
 func (s *S3) Get(ctx context.Context, backup, file string, most int64) (content []byte, err error) {
+	ctx = context.WithValue(ctx, fileSize{}, most+1) // by which one that is too large is noticed
 	err = s.attempt(ctx, s.timeout, func(ctx context.Context) error {
 		// Core makes one request and returns its body; the object of a Client makes further ones after a failure.
 		object, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, s.key(backup, file), minio.GetObjectOptions{})
@@ -222,11 +267,11 @@ func (s *S3) Remove(ctx context.Context, backup string, files []string) error {
 
 // attempt makes a request up to [s3Attempts] times, unless its error is final. It returns [ErrMissing] for an object that does not exist.
 func (s *S3) attempt(ctx context.Context, timeout time.Duration, request func(ctx context.Context) error) error {
-	pause := s3Pause
+	pause := s.pause
 	for n := 1; ; n++ {
 		err := once(ctx, timeout, request)
 		if err == nil || n == s3Attempts || isFinal(err) || ctx.Err() != nil {
-			return said(err)
+			return explained(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -262,14 +307,27 @@ func isFinal(err error) bool {
 	return response.StatusCode >= 400 && response.StatusCode < 500
 }
 
-// said returns err as it is shown: the code and the status say what a store means whose message is empty.
-func said(err error) error {
+// explained returns err as it is shown: the code and the status say what a store means whose message is empty. The message of a store is
+// shown in part, and without what a terminal would obey.
+func explained(err error) error {
 	response, answered := errors.AsType[minio.ErrorResponse](err)
 	if !answered {
 		return err
 	}
+	response.Code, response.Message = shown(response.Code), shown(response.Message)
 	if response.Code == minio.NoSuchKey || response.StatusCode == http.StatusNotFound && response.Code != minio.NoSuchBucket {
-		return fmt.Errorf("%w: %w", ErrMissing, err)
+		return fmt.Errorf("%w: %w", ErrMissing, response)
 	}
-	return fmt.Errorf("the store answered %d %s: %w", response.StatusCode, response.Code, err)
+	return fmt.Errorf("the store answered %d %s: %w", response.StatusCode, response.Code, response)
+}
+
+// shown returns the beginning of a text of the store, in one line.
+func shown(text string) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text))
+	return string(runes[:min(len(runes), maxMessage)])
 }

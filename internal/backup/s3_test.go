@@ -3,6 +3,7 @@ package backup_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -18,23 +19,13 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// setCredentials sets the credentials of the store for the process. A test that does cannot be parallel.
-func setCredentials(t *testing.T) {
-	t.Helper()
-	for _, variable := range s3test.Environment() {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
-	}
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
-}
-
 // TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the older one.
 func TestBucket(t *testing.T) {
-	setCredentials(t)
+	t.Parallel()
 	server := s3test.Start(t)
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			s := storetest.Open(t, engine)
 			fill(t, s)
 			place := bucket(t, server, func(b *backup.Bucket) { b.Prefix = engine })
@@ -64,11 +55,11 @@ func TestBucket(t *testing.T) {
 // TestStoreInTrouble: single failures of a store are repeated and change nothing, lasting ones end a backup and a restore with an error,
 // within bounds, and what a store has altered is not restored.
 func TestStoreInTrouble(t *testing.T) {
-	setCredentials(t)
+	t.Parallel()
 	server := s3test.Start(t)
 	s := storetest.Open(t, storetest.SQLite)
 	fill(t, s)
-	place := bucket(t, server, func(b *backup.Bucket) { b.Timeout = time.Minute })
+	place := bucket(t, server, nil)
 
 	// Every second request fails, each time in another way.
 	var requests atomic.Int64
@@ -111,12 +102,12 @@ func TestStoreInTrouble(t *testing.T) {
 
 // TestStoreHangs: a store that does not answer, or stops in the middle, ends a backup and a restore with an error.
 func TestStoreHangs(t *testing.T) {
-	setCredentials(t)
+	t.Parallel()
 	server := s3test.Start(t)
 	s := storetest.Open(t, storetest.SQLite)
 	patient := bucket(t, server, nil)
 	write(t, s, patient)
-	hurried := bucket(t, server, func(b *backup.Bucket) { b.Timeout = 300 * time.Millisecond })
+	hurried := bucket(t, server, func(b *backup.Bucket) { b.Timeout = 200 * time.Millisecond })
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
 	hang := func(r *http.Request) {
@@ -146,6 +137,70 @@ func TestStoreHangs(t *testing.T) {
 		if _, err := backup.Write(t.Context(), s.DB, hurried, backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))}); err == nil {
 			t.Errorf("%s: the backup succeeds", name)
 		}
+	}
+}
+
+// TestEndlessAnswers: no answer of a store makes a command read without bound.
+func TestEndlessAnswers(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	place := bucket(t, server, nil)
+	const (
+		name  = "20260131T220000.250Z-4f1c22ab"
+		list  = `<?xml version="1.0"?><ListBucketResult>`
+		entry = `<CommonPrefixes><Prefix>company/quittance/` + name + `/</Prefix></CommonPrefixes>`
+	)
+	names := func() {
+		if found, err := place.Names(t.Context()); err == nil {
+			t.Errorf("the names are %v", found)
+		}
+	}
+	more := strings.Repeat("x", 10_000)
+	for what, test := range map[string]struct {
+		status      int
+		begin, more string
+		request     func()
+	}{
+		"page of a list": {http.StatusOK, list, strings.Repeat(entry, 100), names},
+		"name in a list": {http.StatusOK, list + "<Prefix>", more, names},
+		"error":          {http.StatusInternalServerError, `<?xml version="1.0"?><Error><Message>`, more, names},
+		"refusal":        {http.StatusForbidden, "", more, names},
+		"part": {http.StatusOK, "", more, func() {
+			if text, err := place.Get(t.Context(), name, "part-000001", 1000); err == nil {
+				t.Errorf("the part has %d bytes", len(text))
+			}
+		}},
+		"answer to a put":     {http.StatusOK, "", more, func() { _ = place.Put(t.Context(), name, "part-000001", []byte("text")) }}, // the status counts
+		"answer to a removal": {http.StatusOK, "", more, func() { _ = place.Remove(t.Context(), name, []string{"part-000001"}) }},
+	} {
+		const far = 64 << 20 // the most that the store sends; more than four attempts may read, with what sockets hold
+		var sent atomic.Int64
+		server.Misbehave(func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			_, err := io.Copy(io.Discard, r.Body)
+			w.WriteHeader(test.status)
+			for text, n := test.begin, 0; err == nil && sent.Load() < far; text = test.more {
+				n, err = io.WriteString(w, text)
+				sent.Add(int64(n))
+			}
+			panic(http.ErrAbortHandler)
+		})
+		if test.request(); sent.Load() >= far {
+			t.Errorf("%s: %d bytes are read", what, sent.Load())
+		}
+	}
+}
+
+// TestMessageOfAStore: what a store says is shown in part, and without what a terminal would obey.
+func TestMessageOfAStore(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	server.Misbehave(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, "Denied.\x1b[2J\n"+strings.Repeat("x", 10_000)) //nolint:errcheck // the client may have gone
+	})
+	_, err := bucket(t, server, nil).Names(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the store answered 400 400 Bad Request: Denied. [2J xxx") || len(err.Error()) > 500 {
+		t.Errorf("the error is %q", err)
 	}
 }
 
@@ -188,7 +243,6 @@ func alters(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 
 // TestRefusedCredentials: wrong credentials, none, and a certificate of an unknown authority are errors at once, and no error has a secret.
 func TestRefusedCredentials(t *testing.T) {
-	setCredentials(t)
 	server := s3test.Start(t)
 	s := storetest.Open(t, storetest.SQLite)
 	const canary = "canary-of-a-secret-key"
@@ -210,7 +264,6 @@ func TestRefusedCredentials(t *testing.T) {
 
 // TestCredentialsFile reads the credentials from a file.
 func TestCredentialsFile(t *testing.T) {
-	setCredentials(t)
 	server := s3test.Start(t)
 	file := filepath.Join(t.TempDir(), "credentials")
 	must(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = "+s3test.SecretKey+"\n"), 0o600))

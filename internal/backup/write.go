@@ -27,8 +27,11 @@ type Options struct {
 	Random io.Reader
 }
 
-// Write writes a backup of db to a place. It is complete when Write returns without an error; otherwise it has no manifest, and
-// [Retain] removes it later.
+// errSlow says that a backup took so long that [Retain] may remove its parts.
+var errSlow = fmt.Errorf("the backup took longer than %v, the most that it may", abandonedAfter-completion)
+
+// Write writes a backup of db to a place. It is complete when Write returns without an error. Otherwise it has no manifest, and [Retain]
+// removes it later, unless only the place's answer about the manifest was lost.
 func Write(ctx context.Context, db *store.DB, place Place, options Options) (*Manifest, error) {
 	m := &Manifest{Format: formatVersion, Program: options.Program, At: db.Now()}
 	var err error
@@ -39,20 +42,33 @@ func Write(ctx context.Context, db *store.DB, place Place, options Options) (*Ma
 		return nil, fmt.Errorf("back up to %s: %w", place, err)
 	}
 	m.End = db.Now()
-	if err := checkParts(ctx, place, m); err != nil {
+	if err := complete(ctx, place, m, options.Keys); err != nil {
 		return nil, fmt.Errorf("back up to %s: %w", place, err)
 	}
-	text, err := m.encode(options.Keys)
+	return m, nil
+}
+
+// complete writes the manifest, if the place has all parts and keeps them.
+func complete(ctx context.Context, place Place, m *Manifest, keys *secret.Keyring) error {
+	if m.End.Sub(m.At) > abandonedAfter-completion {
+		return errSlow
+	}
+	ctx, cancel := context.WithTimeout(ctx, completion)
+	defer cancel()
+	if err := checkParts(ctx, place, m); err != nil {
+		return err
+	}
+	text, err := m.encode(keys)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(text) > maxManifest {
-		return nil, fmt.Errorf("the manifest of the backup would have %d bytes, and %d are the most: the database is too large for this command", len(text), maxManifest)
+		return fmt.Errorf("the manifest would have %d bytes, and %d are the most: the database is too large for this command", len(text), maxManifest)
 	}
 	if err := place.Put(ctx, m.Name, manifestFile, text); err != nil {
-		return nil, fmt.Errorf("back up to %s: the manifest: %w", place, err)
+		return fmt.Errorf("the manifest: %w", err)
 	}
-	return m, nil
+	return nil
 }
 
 // writeParts writes the parts of all streams and describes them in the manifest.

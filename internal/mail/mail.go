@@ -9,6 +9,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 	"quittance/internal/store"
 )
 
-// leaseMargin is how much longer the lease of a mail is than its dialogue: the time to record the result.
+// leaseMargin is how much longer the lease of a mail is than an attempt to send it: the time to record the result.
 const leaseMargin = 20 * time.Second
 
 // The waits before another attempt: they begin with firstRetry and double up to lastRetry.
@@ -76,11 +77,13 @@ func (m *Mailer) Work() queue.Source[store.MailLease] {
 func (m *Mailer) TellOwners(ctx context.Context) {
 	ticker := time.NewTicker(noticeInterval)
 	defer ticker.Stop()
+	failing := false // so that an outage is one line
 	for ctx.Err() == nil {
 		handled, err := m.DB.TellOwners(ctx)
-		if err != nil {
-			m.Log.WarnContext(ctx, "cannot prepare the notices to owners", "error", err)
+		if err != nil && !failing && ctx.Err() == nil {
+			m.Log.WarnContext(ctx, "cannot prepare the notices to owners: it is tried again every second", "error", err)
 		}
+		failing = err != nil
 		if err == nil && handled > 0 {
 			continue
 		}
@@ -132,9 +135,9 @@ func (m *Mailer) deliver(ctx context.Context, mail store.Mail) error {
 // domain returns the part of an address after the last @.
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// send makes one dialogue.
+// send makes one attempt to give a message to the relay, which takes at most [sendTimeout].
 func (r *Relay) send(ctx context.Context, message *gomail.Msg) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.timeout, sendTimeout))
 	defer cancel()
 	var connection io.Closer
 	defer func() {

@@ -13,6 +13,7 @@ import (
 	"mime/quotedprintable"
 	netmail "net/mail"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -180,6 +181,7 @@ func TestInvitationByMail(t *testing.T) {
 		"link":       {storetest.SQLite, "Your account is locked: bank.example/login", "A company", "en", false},
 		"header":     {storetest.SQLite, "Palm\r\nBcc: everybody@example.com", "A company", "en", false},
 		"other dots": {storetest.SQLite, "Visit bank。example now", "A company", "en", false},
+		"Hindi link": {storetest.SQLite, "Visit bank.भारत now", "A company", "en", false},
 		"invisible":  {storetest.SQLite, "Pa\u202elm\x00 \u200bTrading", "Palm Trading", "en", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +221,23 @@ func TestInvitationByMail(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOutageIsOneWarning checks that a database that is away for several attempts to prepare notices is one line of the log.
+func TestOutageIsOneWarning(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite)
+	closed, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "closed.db"), s.Options)
+	must(t, err)
+	must(t, closed.Close())
+	var log lockedBuffer
+	mailer := &mail.Mailer{DB: closed, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // several attempts, one a second
+	defer stop()
+	mailer.TellOwners(ctx)
+	if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 {
+		t.Errorf("%d warnings:\n%s", warnings, &log)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	netmail "net/mail"
 	"regexp"
 	"strconv"
 	"strings"
@@ -110,7 +111,7 @@ func (m *Mailer) link(mail store.Mail) template.URL {
 const maxName = 100
 
 // linkLike finds what mail programs turn into links: the name of a company must not lead anybody anywhere.
-var linkLike = regexp.MustCompile(`(?i)[:/]/|@|www[.。．｡]|[^\s.。．｡][.。．｡]\p{L}{2,}|\d[.。．｡]\d+[.。．｡]\d`)
+var linkLike = regexp.MustCompile(`(?i)[:/]/|@|www[.。．｡]|[^\s.。．｡][.。．｡]\p{L}[\p{L}\p{M}]|\d[.。．｡]\d+[.。．｡]\d`)
 
 // displayName returns a name as a mail shows it: one line without invisible characters, or "" if it looks like a link.
 func displayName(name string) string {
@@ -151,8 +152,13 @@ func (w *written) message(r *Relay, to string) (*gomail.Msg, error) {
 	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	from := r.From
 	message.FromMailAddress(&from)
-	if err := message.To(to); err != nil {
+	// The library would take a name, a comment or quotes in an address. The mail would then go to another address than the one that the
+	// limits of mails are counted for.
+	if parsed, err := netmail.ParseAddress(to); err != nil || parsed.Name != "" || parsed.Address != to {
 		return nil, errMessage // err quotes the address
+	}
+	if err := message.To(to); err != nil {
+		return nil, errMessage
 	}
 	message.Subject(w.Subject)
 	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office answers

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -21,7 +20,7 @@ import (
 )
 
 const (
-	// sendTimeout bounds one dialogue with the relay, from the connection to its end.
+	// sendTimeout bounds one attempt: the connection to the relay and the whole dialogue together. It must be shorter than the lease.
 	sendTimeout = time.Minute
 	// maxDialogue is how many bytes of the relay are read in one dialogue. An honest one takes less than ten kilobytes.
 	maxDialogue = 256 << 10
@@ -44,7 +43,7 @@ type Relay struct {
 	// RootCAs verify its certificate; nil for those of the system.
 	RootCAs *x509.CertPool
 
-	timeout time.Duration // of a dialogue; 0 for sendTimeout
+	timeout time.Duration // of an attempt; 0 for sendTimeout
 }
 
 // ErrPasswordInURL says that the address of the relay has a password, which everybody who lists processes could read.
@@ -109,8 +108,8 @@ func (r *Relay) client(opened func(io.Closer)) (*gomail.Client, error) {
 			if err != nil {
 				return nil, err //nolint:wrapcheck // it is classified by the caller
 			}
-			deadline := time.Now().Add(cmp.Or(r.timeout, sendTimeout)) //nolint:forbidigo // deadlines of connections go by the clock of the machine
 			opened(raw)
+			deadline, _ := ctx.Deadline() // the dialogue has what the connection has left of the time
 			bounded := &boundedConn{Conn: raw, left: maxDialogue, deadline: deadline}
 			if err := bounded.SetDeadline(deadline); err != nil {
 				return nil, err

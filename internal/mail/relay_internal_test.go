@@ -3,6 +3,7 @@ package mail
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -49,6 +50,24 @@ func hostile(t *testing.T, talk func(c net.Conn)) string {
 		}
 	})
 	return listener.Addr().String()
+}
+
+// silent says nothing until the other side ends the connection.
+func silent(c net.Conn) { _, _ = bufio.NewReader(c).ReadString('\x00') }
+
+// slowly returns talk with a pause before everything that it says.
+func slowly(pause time.Duration, talk func(c net.Conn)) func(c net.Conn) {
+	return func(c net.Conn) { talk(slowConn{c, pause}) }
+}
+
+type slowConn struct {
+	net.Conn
+	pause time.Duration
+}
+
+func (c slowConn) Write(text []byte) (int, error) {
+	time.Sleep(c.pause)
+	return c.Conn.Write(text)
 }
 
 // answering returns a server that answers each command by its first word, and closes the connection after a command without an answer.
@@ -104,12 +123,15 @@ func TestHostileRelays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		talk   func(net.Conn)
-		change func(*Relay)
-		reason string
-		final  bool
+		talk    func(net.Conn)
+		change  func(*Relay)
+		timeout time.Duration // of a relay that uses it up; generous for the others, because a machine can be busy
+		reason  string
+		final   bool
 	}{
-		"silent":                          {talk: func(c net.Conn) { _, _ = bufio.NewReader(c).ReadString('\x00') }, reason: reasonUnreachable},
+		"silent":                          {talk: silent, timeout: time.Second, reason: reasonUnreachable},
+		"late at every step":              {talk: slowly(time.Second, answering(good(nil))), timeout: 3 * time.Second, reason: reasonUnreachable},
+		"late, which is no failure":       {talk: slowly(100*time.Millisecond, answering(good(nil)))},
 		"endless line":                    {talk: endless(strings.Repeat("x", 8<<10)), reason: reasonUnreachable},
 		"endless banner":                  {talk: endless("220-more\r\n"), reason: reasonUnreachable},
 		"closed":                          {talk: func(net.Conn) {}, reason: reasonUnreachable},
@@ -127,11 +149,15 @@ func TestHostileRelays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := relayAt(t, hostile(t, test.talk))
-			r.timeout = 3 * time.Second
+			r.timeout = test.timeout
 			if test.change != nil {
 				test.change(&r)
 			}
-			err := r.Test(t.Context(), "ann@example.com", time.Now())
+			began := time.Now()
+			err := r.Test(t.Context(), "ann@example.com", began)
+			if took := time.Since(began); test.timeout > 0 && took > sendTimeout/2 {
+				t.Errorf("the attempt took %v", took)
+			}
 			if test.reason == "" {
 				if err != nil {
 					t.Error(err)
@@ -202,6 +228,31 @@ func TestParseRelay(t *testing.T) {
 		}
 		if got := fmt.Sprintf("%s:%d %s %s", r.Host, r.Port, security, r.User); got != want {
 			t.Errorf("%s: %s, want %q", address, got, want)
+		}
+	}
+}
+
+// TestRecipientIsTheWholeAddress checks that nothing is written to an address that the header or the dialogue would have in another form: the
+// limits of mails count the addresses as they are stored.
+func TestRecipientIsTheWholeAddress(t *testing.T) {
+	t.Parallel()
+	r := relayAt(t, "127.0.0.1:25")
+	for to, want := range map[string]error{
+		"ann@example.com":               nil,
+		"söhne@example.com":             nil,
+		"ann+list@example.com":          nil,
+		"someone<ann@example.com>":      errMessage,
+		"<ann@example.com>":             errMessage,
+		"ann@example.com(comment)":      errMessage,
+		"(comment)ann@example.com":      errMessage,
+		`"ann"@example.com`:             errMessage,
+		"list:ann@example.com;":         errMessage,
+		"ann@example.com,b@example.com": errMessage,
+		"ann@example.com\r\nBcc: b@x.y": errMessage,
+		"ann@example.com>":              errMessage,
+	} {
+		if _, err := testText.message(&r, to); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", to, err, want)
 		}
 	}
 }

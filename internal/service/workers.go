@@ -73,10 +73,13 @@ const resetDelay = time.Second
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
 // [account.Service.RequestPasswordReset].
 func (s *Service) answerResetRequests(ctx context.Context) {
+	failing := false // so that an outage is one line
 	for range ticks(ctx, resetDelay) {
-		if err := s.accounts.AnswerResetRequests(ctx); err != nil && ctx.Err() == nil {
-			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords", "error", err)
+		err := s.accounts.AnswerResetRequests(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords: it is tried again every second", "error", err)
 		}
+		failing = err != nil
 	}
 }
 

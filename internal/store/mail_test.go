@@ -14,7 +14,7 @@ import (
 	"quittance/internal/store"
 )
 
-// mailFixture makes the installation send mails.
+// sendMails makes the installation send mails.
 func (f *fixture) sendMails(t *testing.T) {
 	t.Helper()
 	must(t, f.RecordMailer(t.Context(), true))
@@ -59,7 +59,7 @@ func (f *fixture) mailOf(t *testing.T, id store.ID) store.InvitationMail {
 	return store.InvitationMail{}
 }
 
-// secrets counts the sealed secrets in the table of mails.
+// mailSecrets counts the sealed secrets in the table of mails.
 func (f *fixture) mailSecrets(t *testing.T) (n int) {
 	t.Helper()
 	must(t, f.raw.QueryRowContext(t.Context(), `select count(secret) from mails where account_id = $1`, f.account.ID[:]).Scan(&n))

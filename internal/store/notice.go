@@ -138,7 +138,6 @@ func (t *Tenant) MailSettings(ctx context.Context, user ID) (MailSettings, error
 }
 
 // mailSettings returns what a user has chosen, or [database/sql.ErrNoRows] if the account has no such user.
-
 func mailSettings(ctx context.Context, q querier, account, user ID) (MailSettings, error) {
 	var s MailSettings
 	var off string
