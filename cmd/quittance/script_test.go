@@ -78,7 +78,7 @@ const scriptDeadline = 25 * time.Minute
 
 // slow lists the scenarios that -short skips, because they take long.
 var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar",
-	"evidence-tampered.txtar", "evidence-anchored.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
+	"evidence-tampered.txtar", "evidence-anchored.txtar", "exit-status.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
 
 // TestScripts runs the scenarios on the embedded database.
 func TestScripts(t *testing.T) {
