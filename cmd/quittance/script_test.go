@@ -108,6 +108,12 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 	}
 	testscript.Run(t, testscript.Params{
 		Files: files, Deadline: time.Now().Add(scriptDeadline), RequireUniqueNames: true, Cmds: scriptCommands(),
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("%w: unknown condition %s", errUsage, name)
+			}
+			return os.Geteuid() == 0, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			w := &world{dir: env.WorkDir, running: map[string]*process{}}
 			env.Values[worldKey{}] = w
