@@ -66,43 +66,71 @@ type environment struct {
 
 func main() { os.Exit(run()) }
 
-// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a usage error.
+// The exit statuses other than 0. A server never ends with exitUsage, because the Go runtime ends a crashed process with it: whoever
+// supervises the server can tell a crash, after which a new start helps, from settings with which no start succeeds.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+	exitConfig  = 78 // EX_CONFIG of sysexits.h
+)
+
+// run executes the command named by the arguments and returns the exit status.
 func run() int {
 	var root cli
 	parser, err := root.parser()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "quittance:", err)
-		return 1
+		return failed(err, exitFailure)
 	}
 	if len(os.Args) == 1 {
 		if err := help(parser); err != nil {
-			fmt.Fprintln(os.Stderr, "quittance:", err)
-			return 1
+			return failed(err, exitFailure)
 		}
-		return 2
+		return exitUsage
 	}
 	command, err := parser.Parse(os.Args[1:])
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "quittance:", err)
-		return 2
+		return failed(err, usageStatus(err))
 	}
 	ignoreFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	actor, err := root.actor()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "quittance:", err)
-		return 2
+		return failed(err, statusFor(command, exitUsage))
 	}
 	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), logTo: root.logger}
 	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 0 // interrupted before the work began
 		}
-		fmt.Fprintln(os.Stderr, "quittance:", err)
-		return 1
+		if errors.As(err, new(*unservableError)) {
+			return failed(err, exitConfig)
+		}
+		return failed(err, exitFailure)
 	}
 	return 0
+}
+
+// failed reports why the program ends and returns the exit status.
+func failed(err error, status int) int {
+	fmt.Fprintln(os.Stderr, "quittance:", err)
+	return status
+}
+
+// usageStatus returns the exit status for an error of the parser.
+func usageStatus(err error) int {
+	if parsed, ok := errors.AsType[*kong.ParseError](err); ok {
+		return statusFor(parsed.Context, exitUsage)
+	}
+	return exitUsage
+}
+
+// statusFor returns the exit status for a wrong command line: usage, but exitConfig if the command is serve.
+func statusFor(command *kong.Context, usage int) int {
+	if selected := command.Selected(); selected != nil && selected.Name == "serve" {
+		return exitConfig
+	}
+	return usage
 }
 
 // actor returns the person who runs the command, for the audit log.

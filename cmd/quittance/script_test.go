@@ -78,7 +78,7 @@ const scriptDeadline = 25 * time.Minute
 
 // slow lists the scenarios that -short skips, because they take long.
 var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar",
-	"evidence-tampered.txtar", "evidence-anchored.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
+	"evidence-tampered.txtar", "evidence-anchored.txtar", "exit-status.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
 
 // TestScripts runs the scenarios on the embedded database.
 func TestScripts(t *testing.T) {
@@ -108,6 +108,12 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 	}
 	testscript.Run(t, testscript.Params{
 		Files: files, Deadline: time.Now().Add(scriptDeadline), RequireUniqueNames: true, Cmds: scriptCommands(),
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("%w: unknown condition %s", errUsage, name)
+			}
+			return os.Geteuid() == 0, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			w := &world{dir: env.WorkDir, running: map[string]*process{}}
 			env.Values[worldKey{}] = w

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"os"
 	"runtime/debug"
@@ -114,7 +115,10 @@ func (serveCmd) Help() string {
   quittance key generate --out key.json
   quittance serve --environment sandbox --database sqlite:quittance.db --key-file key.json
 
-You can also set each flag as an environment variable, such as QUITTANCE_DATABASE, which keeps passwords out of the process list.`
+You can also set each flag as an environment variable, such as QUITTANCE_DATABASE, which keeps passwords out of the process list.
+
+The exit status is 0 after a stop signal, 78 if a setting is missing or wrong or the database must not be served with these settings
+or by this release, and 1 for any other failure, such as a database that does not respond. A crash of the program ends it with 2.`
 }
 
 // Validate reports all missing required settings in one error.
@@ -132,40 +136,48 @@ func (c serveCmd) Validate() error {
 	if len(missing) > 0 {
 		return errors.New("specify " + strings.Join(missing, "; "))
 	}
+	if !strings.HasPrefix(c.Database, "sqlite:") && !store.IsPostgres(c.Database) {
+		return errors.New("--database: want sqlite:PATH or postgres://…")
+	}
+	if err := verified(c.Database, c.Direct); err != nil && !errors.Is(err, store.ErrUnverifiedServer) {
+		return err // the address is not one of PostgreSQL; production alone requires a verified server
+	}
 	if _, err := os.Stat(c.KeyFile); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--key-file: %s does not exist (create one with: quittance key generate --out %[1]s)", c.KeyFile)
 	}
 	return nil
 }
 
-// Run serves until the process receives a stop signal.
-func (c serveCmd) Run(env environment) error {
-	config, err := c.config(env)
-	if err != nil {
-		return err
-	}
-	if config.Keys, err = secret.ReadKeyFile(c.KeyFile); err != nil {
-		return err
-	}
-	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
-	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database, c.Direct, c.Listen
-	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
-	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
-	if c.OIDCSecret != "" {
-		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
-			return fmt.Errorf("--oidc-client-secret-file: %w", err)
+// unservableError is a failure of serve that no new start cures: a setting is missing or wrong, or the database must not be served with
+// these settings or by this program.
+type unservableError struct{ error }
+
+// Unwrap returns the failure.
+func (e *unservableError) Unwrap() error { return e.error }
+
+// unservable returns err as an [*unservableError] if it is one of the failures to start that no new start cures. Those that may pass, such
+// as a database that does not respond or an address in use, are returned as they are, and so is what is not known.
+func unservable(err error) error {
+	for _, lasting := range []error{store.ErrLaterRelease, store.ErrOtherEnvironment, store.ErrSimulator, store.ErrPooled, store.ErrOtherServer, store.ErrUnverifiedServer, fs.ErrPermission} {
+		if errors.Is(err, lasting) {
+			return &unservableError{err}
 		}
 	}
-	if config.Mail, err = c.SMTP.relay(env); err != nil {
-		return err
+	if errors.As(err, new(*service.ConfigError)) || errors.As(err, new(*store.KeyError)) || errors.As(err, new(*net.AddrError)) {
+		return &unservableError{err}
 	}
-	if config.Traces, err = c.OTLP.config(env); err != nil {
-		return err
+	return err
+}
+
+// Run serves until the process receives a stop signal.
+func (c serveCmd) Run(env environment) error {
+	config, err := c.settings(env)
+	if err != nil {
+		return &unservableError{err}
 	}
-	config.API, config.Workers = c.Role != "worker", c.Role != "api"
 	running, err := service.Open(env.ctx, config)
 	if err != nil {
-		return whileStarting(env.ctx, err)
+		return whileStarting(env.ctx, unservable(err))
 	}
 	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", config.Environment, "role", c.Role,
 		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress(), "operators", running.OperatorAddress())
@@ -173,6 +185,34 @@ func (c serveCmd) Run(env environment) error {
 	err = running.Run(env.ctx)
 	env.log.InfoContext(env.ctx, "stopped", "error", err)
 	return err
+}
+
+// settings returns the configuration that the flags and the files that they name determine.
+func (c serveCmd) settings(env environment) (service.Config, error) {
+	config, err := c.config(env)
+	if err != nil {
+		return config, err
+	}
+	if config.Keys, err = secret.ReadKeyFile(c.KeyFile); err != nil {
+		return config, err
+	}
+	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
+	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database, c.Direct, c.Listen
+	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
+	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
+	if c.OIDCSecret != "" {
+		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
+			return config, fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+	}
+	if config.Mail, err = c.SMTP.relay(env); err != nil {
+		return config, err
+	}
+	if config.Traces, err = c.OTLP.config(env); err != nil {
+		return config, err
+	}
+	config.API, config.Workers = c.Role != "worker", c.Role != "api"
+	return config, nil
 }
 
 // whileStarting returns an error of a server that did not start. If it was told to stop meanwhile, the error says so: a statement that

@@ -25,7 +25,7 @@ func (d *DB) Backup(ctx context.Context, path string) error {
 }
 
 func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := files.Create(path)
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func restoreSQLite(ctx context.Context, path string, copied Copied, read func(st
 
 // writeFile writes the stream of a copy to a new file.
 func writeFile(ctx context.Context, path string, read func(stream string) (io.Reader, error)) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := files.Create(path)
 	if err != nil {
 		return err
 	}

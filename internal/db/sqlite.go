@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -33,8 +32,9 @@ type sqliteEngine struct {
 	writer, readers, lists *sql.DB
 }
 
-// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist. It
-// returns [ErrRestoring] if it is being restored.
+// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist. If root creates it, it belongs to the
+// owner of its directory, and so do the files beside it: SQLite gives its own files the owner of the
+// database. It returns [ErrRestoring] if it is being restored.
 func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngin
 	if err := refuseRestoring(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := files.OpenOrCreate(path)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -139,7 +139,7 @@ func (e *sqliteEngine) hasTable(ctx context.Context, name string) (found bool, e
 
 // migrate migrates the database when no other process does, because goose reads the version before it begins.
 func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
-	file, err := os.OpenFile(e.path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := files.OpenOrCreate(e.path + ".migrate")
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
@@ -207,7 +207,7 @@ func (e *sqliteEngine) servedBy(context.Context, string) (bool, error) {
 // lockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because then two
 // processes could lock two files of the same name. It returns [ErrAlreadyServed] if another process has the lock.
 func lockFile(path string) (release func() error, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := files.OpenOrCreate(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock database: %w", err)
 	}

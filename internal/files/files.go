@@ -6,7 +6,10 @@ package files
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // ErrLocked means that another process has the lock of a file, or another handle of this one.
@@ -20,3 +23,38 @@ func MakePrivate(path string) (tightened bool, err error) {
 	}
 	return true, os.Chmod(path, info.Mode().Perm()&0o700)
 }
+
+// OpenOrCreate opens a file for reading and writing. It creates one that does not exist as [Create] does.
+func OpenOrCreate(path string) (*os.File, error) {
+	if os.Geteuid() != root {
+		return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+		// Another process may have created it meanwhile. A link that leads nowhere exists, too, and is not followed: the owner of the
+		// directory could have made it, and would get the file wherever it leads.
+		file, err = Create(path)
+		if info, found := os.Lstat(path); !errors.Is(err, fs.ErrExist) || found == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return file, err
+		}
+	}
+}
+
+// Create creates a file that must not exist, for reading and writing, with mode 0600. If root does, the file belongs to the owner and the
+// group of its directory, so that a service can use what an administrator has made for it.
+func Create(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil || os.Geteuid() != root {
+		return file, err
+	}
+	if err := giveToOwner(file, filepath.Dir(path)); err != nil {
+		return nil, errors.Join(fmt.Errorf("give %s the owner of its directory: %w", path, err), file.Close(), os.Remove(path))
+	}
+	return file, nil
+}
+
+// root is the user who may create files in the directories of others, and give them away.
+const root = 0

@@ -30,6 +30,24 @@ func SyncDirectory(path string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
+// giveToOwner gives a file the owner and the group of a directory.
+func giveToOwner(file *os.File, directory string) error {
+	info, err := os.Stat(directory)
+	if err != nil {
+		return err
+	}
+	made, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	want, wantKnown := info.Sys().(*syscall.Stat_t)
+	got, gotKnown := made.Sys().(*syscall.Stat_t)
+	if !wantKnown || !gotKnown || want.Uid == got.Uid && want.Gid == got.Gid {
+		return nil
+	}
+	return file.Chown(int(want.Uid), int(want.Gid))
+}
+
 // Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
 // grants none.
 func Grants(info fs.FileInfo, permissions fs.FileMode) bool {

@@ -29,6 +29,9 @@ func TryLock(file *os.File) error {
 // SyncDirectory does nothing: the file system of Windows keeps names in its journal, and a directory cannot be flushed.
 func SyncDirectory(string) error { return nil }
 
+// giveToOwner does nothing: a new file inherits the access to its directory.
+func giveToOwner(*os.File, string) error { return nil }
+
 // Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
 // grants none.
 func Grants(fs.FileInfo, fs.FileMode) bool { return false }

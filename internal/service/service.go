@@ -69,7 +69,7 @@ type Service struct {
 // Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := config.check(); err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	config.warn(ctx)
 	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }}
@@ -140,7 +140,7 @@ func (s *Service) createSignOn() (err error) {
 	}
 	config.BaseURL, config.AllowLoopback, config.Now, config.Log = string(s.config.PublicURL), s.config.Environment != Production, s.db.Now, s.config.Log
 	if s.signOn, err = sso.New(config); err != nil {
-		return fmt.Errorf("--oidc-issuer: %w", err)
+		return &ConfigError{fmt.Errorf("--oidc-issuer: %w", err)}
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 	}
 	for _, c := range connections {
 		if c.Kind == "simulator" && c.State == store.ConnectionActive {
-			return fmt.Errorf("connection %s is a transport simulator, which only the environment local allows: disable it first", c.ID)
+			return fmt.Errorf("connection %s: %w: disable it first", c.ID, store.ErrSimulator)
 		}
 	}
 	return nil
@@ -293,7 +293,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	}
 	certificate, err := s.certificate()
 	if err != nil {
-		return err
+		return &ConfigError{err}
 	}
 	s.listener = s.api.Listener(s.listener, certificate)
 	if s.operators != nil {

@@ -168,6 +168,12 @@ func (db *DB) SingleServer() bool { return db.database.SingleServer() }
 // ErrAlreadyServed says that another process serves this database, and that only one can.
 var ErrAlreadyServed = base.ErrAlreadyServed
 
+// ErrPooled and ErrOtherServer say that the address of the database, or that of the server behind a connection pool, is wrong.
+var (
+	ErrPooled      = base.ErrPooled
+	ErrOtherServer = base.ErrOtherServer
+)
+
 // LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
 // returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
 // do not need it and work beside a server.

@@ -15,8 +15,11 @@ var ErrProduction = errors.New("this database is served in production")
 // ErrProductionConnection says that such an operation was tried on an account with a production connection.
 var ErrProductionConnection = errors.New("the account has a production connection")
 
-// RecordEnvironment records the environment that this database is served in. It refuses to change production to another
-// environment, or another environment to production.
+// ErrOtherEnvironment says that a database was served in production and cannot be served elsewhere, or the other way round.
+var ErrOtherEnvironment = errors.New("the environment needs its own database")
+
+// RecordEnvironment records the environment that this database is served in. It returns [ErrOtherEnvironment] instead of changing
+// production to another environment, or another environment to production.
 func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 	return db.write(ctx, "set environment", func(ctx context.Context, t *tx) error {
 		var recorded string
@@ -28,7 +31,7 @@ func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 			return nil
 		}
 		if recorded == "production" || environment == "production" {
-			return fmt.Errorf("this database was served in the environment %s: the environment %s needs its own database", recorded, environment)
+			return fmt.Errorf("this database was served in the environment %s, not %s: %w", recorded, environment, ErrOtherEnvironment)
 		}
 		_, err := t.Exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
 		return err

@@ -276,7 +276,7 @@ func testPackage(t *testing.T, out, binary string) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ExecStart=/usr/bin/quittance serve --key-file ${CREDENTIALS_DIRECTORY}/key.json", "EnvironmentFile=/etc/quittance/quittance.env", "DynamicUser=yes",
-		"StateDirectory=quittance", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryDenyWriteExecute=yes", "CapabilityBoundingSet="} {
+		"StateDirectory=quittance", "Restart=on-failure", "RestartPreventExitStatus=78", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryDenyWriteExecute=yes", "CapabilityBoundingSet="} {
 		if !strings.Contains(string(unit), "\n"+want+"\n") {
 			t.Errorf("the unit has no line %s", want)
 		}
