@@ -29,17 +29,7 @@ func TestContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			ran := 0
-			for _, text := range objects {
-				pod, err := podOf(text)
-				if strings.Contains(text, "kind: ServiceMonitor") || strings.Contains(text, "kind: PrometheusRule") {
-					continue // has no pods, and is not of a kind that podOf knows
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if pod == nil {
-					continue
-				}
+			for _, pod := range podsOf(t, objects) {
 				ran++
 				if err := runs(t, newMachine(t), pod); err != nil {
 					t.Errorf("%s: %v", pod.Labels["app.kubernetes.io/component"], err)

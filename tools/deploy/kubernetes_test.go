@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -148,6 +149,25 @@ func podOf(text string) (*corev1.PodTemplateSpec, error) {
 		return &o.Spec.Template, nil
 	}
 	return nil, nil
+}
+
+// podsOf returns the pod templates of all objects that have one.
+func podsOf(t *testing.T, objects []string) []*corev1.PodTemplateSpec {
+	t.Helper()
+	var found []*corev1.PodTemplateSpec
+	for _, text := range objects {
+		if strings.Contains(text, "kind: ServiceMonitor") || strings.Contains(text, "kind: PrometheusRule") {
+			continue // has no pods, and is not of a kind that podOf knows
+		}
+		pod, err := podOf(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pod != nil {
+			found = append(found, pod)
+		}
+	}
+	return found
 }
 
 // restricted returns an error if a namespace that enforces the latest restricted standard refuses the pod.

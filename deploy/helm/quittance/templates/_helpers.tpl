@@ -89,6 +89,23 @@ that its group may read the key file, as the mount requires. */}}
   value: {{ .Values.log.format }}
 {{- end -}}
 
+{{/* The memory at which the runtime of Go begins to collect garbage in earnest, for the resources of a container: 90 % of the limit of memory,
+in MiB, because the limit also counts what the runtime does not: buffers of connections and other memory of the kernel. Without it, a peak
+that garbage collection could have absorbed ends the container. The downward API could only name the limit itself. The schema accepts only
+quantities that this understands. */}}
+{{- define "quittance.memoryLimit" -}}
+{{- $limit := dig "limits" "memory" "" .resources -}}
+{{- if kindIs "float64" $limit -}}
+{{- $limit = int64 $limit -}}
+{{- end -}}
+{{- with toString $limit }}
+{{- $number := regexFind "^[0-9.]+" . -}}
+{{- $bytes := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+- name: GOMEMLIMIT
+  value: {{ printf "%dMiB" (divf (mulf (float64 $number) (get $bytes (trimPrefix $number .)) 0.9) 1048576 | floor | int64) }}
+{{- end }}
+{{- end -}}
+
 {{- define "quittance.commonMounts" -}}
 - name: tmp
   mountPath: /tmp
@@ -103,6 +120,7 @@ that its group may read the key file, as the mount requires. */}}
 {{- end -}}
 
 {{- define "quittance.commonVolumes" -}}
+# Uploads of more than a few MiB. They count against the limits of ephemeral-storage.
 - name: tmp
   emptyDir:
     sizeLimit: 1Gi

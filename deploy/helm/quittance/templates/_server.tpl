@@ -132,6 +132,9 @@ volumeMounts:
 {{- define "quittance.environment" -}}
 {{- $values := .root.Values -}}
 {{- include "quittance.commonEnvironment" .root }}
+{{- with include "quittance.memoryLimit" .values }}
+{{ . }}
+{{- end }}
 - name: QUITTANCE_ENVIRONMENT
   value: {{ $values.environment }}
 - name: QUITTANCE_LISTEN
