@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -106,6 +107,10 @@ func validate(object runtime.Object) field.ErrorList {
 		// The API server adds a selector of its own first.
 		o.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.Spec.Template.Labels}
 		return batchvalidation.ValidateJobSpec(&o.Spec, nil, field.NewPath("spec"), corevalidation.PodValidationOptions{})
+	case *batch.CronJob:
+		return batchvalidation.ValidateCronJobCreate(o, corevalidation.PodValidationOptions{})
+	case *core.Pod:
+		return corevalidation.ValidatePodCreate(o, corevalidation.PodValidationOptions{})
 	case *core.Service:
 		allocate(&o.Spec)
 		return corevalidation.ValidateServiceCreate(o)
@@ -146,8 +151,31 @@ func podOf(text string) (*corev1.PodTemplateSpec, error) {
 		return &o.Spec.Template, nil
 	case *batchv1.Job:
 		return &o.Spec.Template, nil
+	case *corev1.Pod:
+		return &corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil
+	case *batchv1.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template, nil
 	}
 	return nil, nil
+}
+
+// podsOf returns the pod templates of all objects that have one.
+func podsOf(t *testing.T, objects []string) []*corev1.PodTemplateSpec {
+	t.Helper()
+	var found []*corev1.PodTemplateSpec
+	for _, text := range objects {
+		if strings.Contains(text, "kind: ServiceMonitor") || strings.Contains(text, "kind: PrometheusRule") {
+			continue // has no pods, and is not of a kind that podOf knows
+		}
+		pod, err := podOf(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pod != nil {
+			found = append(found, pod)
+		}
+	}
+	return found
 }
 
 // restricted returns an error if a namespace that enforces the latest restricted standard refuses the pod.

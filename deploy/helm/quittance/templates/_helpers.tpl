@@ -37,6 +37,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* The port of the service of the API. */}}
+{{- define "quittance.servicePort" -}}
+{{- default (ternary 443 80 (not (not .Values.tls.existingSecret))) .Values.service.port | int64 -}}
+{{- end -}}
+
 {{/* The service account of the servers. */}}
 {{- define "quittance.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
@@ -89,6 +94,23 @@ that its group may read the key file, as the mount requires. */}}
   value: {{ .Values.log.format }}
 {{- end -}}
 
+{{/* The memory at which the runtime of Go begins to collect garbage in earnest, for the resources of a container: 90 % of the limit of memory,
+in MiB, because the limit also counts what the runtime does not: buffers of connections and other memory of the kernel. Without it, a peak
+that garbage collection could have absorbed ends the container. The downward API could only name the limit itself. The schema accepts only
+quantities that this understands. */}}
+{{- define "quittance.memoryLimit" -}}
+{{- $limit := dig "limits" "memory" "" .resources -}}
+{{- if kindIs "float64" $limit -}}
+{{- $limit = int64 $limit -}}
+{{- end -}}
+{{- with toString $limit }}
+{{- $number := regexFind "^[0-9.]+" . -}}
+{{- $bytes := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+- name: GOMEMLIMIT
+  value: {{ printf "%dMiB" (divf (mulf (float64 $number) (get $bytes (trimPrefix $number .)) 0.9) 1048576 | floor | int64) }}
+{{- end }}
+{{- end -}}
+
 {{- define "quittance.commonMounts" -}}
 - name: tmp
   mountPath: /tmp
@@ -103,6 +125,7 @@ that its group may read the key file, as the mount requires. */}}
 {{- end -}}
 
 {{- define "quittance.commonVolumes" -}}
+# Uploads of more than a few MiB. They count against the limits of ephemeral-storage.
 - name: tmp
   emptyDir:
     sizeLimit: 1Gi
@@ -129,4 +152,15 @@ that its group may read the key file, as the mount requires. */}}
 - name: QUITTANCE_{{ $flag | upper | replace "-" "_" }}
   value: {{ if kindIs "float64" $value }}{{ int64 $value | toString | quote }}{{ else }}{{ toString $value | quote }}{{ end }}
 {{- end }}
+{{- end -}}
+
+{{/* What a pod needs to reach the database: rules of a network policy. */}}
+{{- define "quittance.databaseEgress" -}}
+{{- $policy := .Values.networkPolicy -}}
+- to:
+    {{- toYaml $policy.dns.to | nindent 4 }}
+  ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+- to:
+    {{- toYaml $policy.database.to | nindent 4 }}
+  ports: [{port: {{ $policy.database.port }}}]
 {{- end -}}

@@ -8,10 +8,12 @@ metadata:
     {{- include "quittance.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .role }}
 spec:
-  {{- if not .values.autoscaling.enabled }}
+  {{- if not (dig "autoscaling" "enabled" false .values) }}
   replicas: {{ .values.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
+  # Not before the start of a pod has failed, and its image may take a while.
+  progressDeadlineSeconds: {{ add (include "quittance.startupSeconds" .root | int64) 300 }}
   # A new pod is ready before an old one stops.
   strategy:
     type: RollingUpdate
@@ -33,6 +35,11 @@ spec:
       {{- end }}
     spec:
       {{- include "quittance.pod" . | nindent 6 }}
+{{- end -}}
+
+{{/* How long a server may take to start, in seconds. Without the job, the first of them updates the schema and the others wait for it. */}}
+{{- define "quittance.startupSeconds" -}}
+{{- if .Values.migration.enabled }}600{{ else }}{{ max 600 (int64 .Values.migration.deadline) }}{{ end -}}
 {{- end -}}
 
 {{/* The pod of a role. */}}
@@ -104,12 +111,12 @@ ports:
   - name: operators
     containerPort: 8090
   {{- end }}
-# A start that has to update a large schema itself takes long: at most ten minutes.
+# /healthz does not answer before the schema is up to date.
 startupProbe:
   httpGet: {path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (not $secure)) }}}
   periodSeconds: 2
   timeoutSeconds: 2
-  failureThreshold: 300
+  failureThreshold: {{ div (include "quittance.startupSeconds" .root | int64) 2 }}
 livenessProbe:
   httpGet: {path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (not $secure)) }}}
   periodSeconds: 10
@@ -132,6 +139,9 @@ volumeMounts:
 {{- define "quittance.environment" -}}
 {{- $values := .root.Values -}}
 {{- include "quittance.commonEnvironment" .root }}
+{{- with include "quittance.memoryLimit" .values }}
+{{ . }}
+{{- end }}
 - name: QUITTANCE_ENVIRONMENT
   value: {{ $values.environment }}
 - name: QUITTANCE_LISTEN
@@ -161,6 +171,7 @@ volumeMounts:
 - name: QUITTANCE_OTLP_HEADERS_FILE
   value: /run/quittance/traces/headers
 {{- end }}
+{{- include "quittance.mailEnvironment" $values.mail }}
 {{- include "quittance.settings" (merge (dict) .values.settings $values.settings) }}
 {{- end -}}
 
@@ -193,6 +204,57 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
+{{/* The settings of mail, which both roles need. */}}
+{{- define "quittance.mailEnvironment" -}}
+{{- if .url }}
+- name: QUITTANCE_SMTP_URL
+  value: {{ .url | quote }}
+- name: QUITTANCE_SMTP_FROM
+  value: {{ .from | quote }}
+{{- if .existingSecret }}
+- name: QUITTANCE_SMTP_PASSWORD_FILE
+  value: /run/quittance/mail/password
+{{- end }}
+{{- if .ca.existingConfigMap }}
+- name: QUITTANCE_SMTP_CA
+  value: /etc/quittance/mail/ca.pem
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "quittance.mailMounts" -}}
+{{- if and .url .existingSecret }}
+- name: mail
+  mountPath: /run/quittance/mail
+  readOnly: true
+{{- end }}
+{{- if and .url .ca.existingConfigMap }}
+- name: mail-ca
+  mountPath: /etc/quittance/mail
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "quittance.mailVolumes" -}}
+{{- if and .url .existingSecret }}
+- name: mail
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0400
+    items:
+      - key: {{ .key }}
+        path: password
+{{- end }}
+{{- if and .url .ca.existingConfigMap }}
+- name: mail-ca
+  configMap:
+    name: {{ .ca.existingConfigMap }}
+    items:
+      - key: {{ .ca.key }}
+        path: ca.pem
+{{- end }}
+{{- end -}}
+
 {{- define "quittance.mounts" -}}
 {{- $values := .root.Values -}}
 {{- include "quittance.commonMounts" .root }}
@@ -213,6 +275,7 @@ volumeMounts:
   mountPath: /run/quittance/traces
   readOnly: true
 {{- end }}
+{{- include "quittance.mailMounts" $values.mail }}
 {{- range $values.files }}
 - name: file-{{ .name }}
   mountPath: /etc/quittance/files/{{ .name }}
@@ -249,6 +312,7 @@ volumeMounts:
       - key: {{ $values.traces.key }}
         path: headers
 {{- end }}
+{{- include "quittance.mailVolumes" $values.mail }}
 {{- range $values.files }}
 - name: file-{{ .name }}
   {{- if .existingSecret }}
