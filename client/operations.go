@@ -424,8 +424,8 @@ func (c *Client) Redeliver(ctx context.Context, id string, options ...CallOption
 	return callOne[api.DeliveryDetail](ctx, c, post(deliveryPath(id)+"/redeliver", nil), options...)
 }
 
-// Events returns up to limit events after a cursor, oldest first. The cursor is "" for the beginning, and then the NextCursor of
-// the previous result. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 means the default of the
+// Events returns up to limit events after a cursor, oldest first. The cursor is "" for the beginning, [api.CursorLatest] for the
+// end, and then the NextCursor of the previous result. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 means the default of the
 // service. For the payloads see [api.Event].
 func (c *Client) Events(ctx context.Context, after string, limit int) (feed api.Feed[api.Event[json.RawMessage]], err error) {
 	query := Paging{}.values(map[string]string{"after": after})

@@ -103,6 +103,7 @@ const (
 	deliveryText  = "A delivery with all its attempts. A 2xx response of a destination proves nothing about network exchange, authority reporting or receiver acceptance."
 	redeliverText = "Continues the same delivery: the same event UUID, the same bytes, the same signature, and a new round of attempts."
 	eventsText    = "All events of the company, oldest first. Send `next_cursor` as `after` to continue: no event is ever inserted before a cursor that was returned, so a client that continues misses none. " +
+		"With `latest` as `after` the page is empty and its `next_cursor` is the end of the feed, for a client that needs only what happens from now on. " +
 		"The default of `limit` is 25; a value above 100 counts as 100."
 	creditText = "Stores a credit note of an invoice as a draft. `full` credits every line and the invoice's `total_amount`; " +
 		"`partial` credits the given items, each by `quantity` or by `net_amount`, and their tax, rounded per category and rate. The live credit notes of an invoice together never exceed " +

@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"quittance/client/api"
@@ -83,7 +84,17 @@ var webhookOperations = []operation{
 				wantRaw(t, a, "/data", "[]")
 				wantRaw(t, a, "/pagination", `{"next_cursor":"7","has_more":false}`)
 			}},
-		badPage("after=-1"), badPage("after=01"), badPage("after=x"), badPage("after="), badPage("after=9223372036854775808"), badPage("limit=0"), badPage("limit=x"),
+		{name: "the end", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { aDelivery(t, c); r.path += "?after=latest" },
+			check: func(t *testing.T, c *company, a response) {
+				wantRaw(t, a, "/data", "[]")
+				wantRaw(t, a, "/pagination/has_more", "false")
+				end, err := strconv.Atoi(a.textAt(t, "/pagination/next_cursor"))
+				if err != nil || end < 1 {
+					t.Fatalf("the end is %d: %v", end, err)
+				}
+				c.get(t, "/api/v1/webhooks/events?limit=1&after="+strconv.Itoa(end-1)).raw(t, "/data/0")
+			}},
+		badPage("after=LATEST"), badPage("after=-1"), badPage("after=01"), badPage("after=x"), badPage("after="), badPage("after=9223372036854775808"), badPage("limit=0"), badPage("limit=x"),
 	}},
 }
 

@@ -140,6 +140,11 @@ func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext
 		return 0, out, err
 	}
 	limit = min(limit, maxPerPage)
+	if c.request.URL.Query().Get("after") == api.CursorLatest {
+		end, err := c.session.Tenant.EventEnd(ctx)
+		out.Pagination.NextCursor = strconv.FormatInt(end, 10)
+		return http.StatusOK, out, err
+	}
 	after, err := c.cursor()
 	if err != nil {
 		return 0, out, err
@@ -169,7 +174,7 @@ func (c *call) cursor() (int64, error) {
 	}
 	after, err := strconv.ParseInt(query.Get("after"), 10, 64)
 	if err != nil || after < 0 || strconv.FormatInt(after, 10) != query.Get("after") {
-		return 0, malformedQuery("after", "cursor", "must be the next_cursor of an earlier response")
+		return 0, malformedQuery("after", "cursor", "must be the next_cursor of an earlier response, or "+api.CursorLatest)
 	}
 	return after, nil
 }

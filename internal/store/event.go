@@ -82,6 +82,15 @@ func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, byte
 	return out, false, rows.Err()
 }
 
+// EventEnd returns the position of the last event, 0 if there was none yet. Every event that becomes visible afterwards has a higher one,
+// because the tenant's row has the number of events, and it changes with each commit of events. Events that were removed by age count.
+func (t *Tenant) EventEnd(ctx context.Context) (position int64, err error) {
+	err = t.read(func(q querier) error {
+		return q.QueryRowContext(ctx, `select events from tenants where id = $1`, t.id).Scan(&position)
+	})
+	return position, err
+}
+
 // Event returns one event with the exact bytes of its deliveries.
 func (t *Tenant) Event(ctx context.Context, id ID) (Event, error) {
 	var e Event

@@ -155,6 +155,14 @@ func TestEventOrder(t *testing.T) {
 		t.Cleanup(func() { <-recorded })
 		var followed []store.Event
 		follow := func() {
+			// No event becomes visible behind an end that was given out: those up to it are there already.
+			end, err := f.tenant.EventEnd(t.Context())
+			must(t, err)
+			defer func() {
+				if int64(len(followed)) < end {
+					t.Errorf("the end was %d, and only %d events were visible afterwards", end, len(followed))
+				}
+			}()
 			for {
 				var after int64
 				if len(followed) > 0 {
@@ -180,6 +188,9 @@ func TestEventOrder(t *testing.T) {
 			default:
 			}
 			follow()
+		}
+		if end, err := f.tenant.EventEnd(t.Context()); err != nil || end != int64(len(followed)) {
+			t.Errorf("the end is %d, %v, want %d", end, err, len(followed))
 		}
 		if len(followed) != 3*recorders {
 			t.Errorf("the reader met %d events of %d", len(followed), 3*recorders)

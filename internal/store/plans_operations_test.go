@@ -214,6 +214,10 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, _, err := tenant.EventPage(ctx, 0, 100, 1<<20)
 			return err
 		}},
+		{name: "EventEnd", run: func(ctx context.Context) error {
+			_, err := tenant.EventEnd(ctx)
+			return err
+		}},
 		{name: "ResourceEvents", uses: "events_resource", run: func(ctx context.Context) error {
 			_, err := of.ResourceEvents(ctx, ids, 100)
 			return err
