@@ -31,7 +31,7 @@ type backupRunCmd struct {
 	admin
 	place
 	To   string `xor:"to" placeholder:"PLACE" help:"Directory, or s3://BUCKET/PREFIX, to write a backup with a name of its own to."`
-	Keep int    `placeholder:"N" help:"Then remove all but the latest N complete backups of the place, and what interrupted backups have left for a day; by default nothing is removed."`
+	Keep int    `placeholder:"N" help:"Then remove all but the latest N complete backups of this database, and what interrupted backups have left for a day; by default nothing is removed."`
 	Out  string `xor:"to" placeholder:"FILE" help:"Copy a SQLite database to this file instead; an existing file is never overwritten."`
 }
 
@@ -119,18 +119,24 @@ func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, ke
 	if !audited {
 		env.log.WarnContext(env.ctx, "the audit log has no entry of this backup: the schema of the database is older than this program", "backup", made.Name)
 	}
-	var removed []string
+	var done backup.Retained
 	if c.Keep > 0 {
-		if removed, err = backup.Retain(env.ctx, to, backup.Opener{Keys: keys}, c.Keep, db.Now()); err != nil {
+		if done, err = backup.Retain(env.ctx, to, backup.Opener{Keys: keys}, made, c.Keep, db.Now()); err != nil {
 			return fmt.Errorf("the backup %s is complete, but earlier ones could not be removed: %w", made.Name, err)
 		}
 	}
-	return c.print(env, append(described(to, made), field{"removed", len(removed)}))
+	for _, name := range done.Unread {
+		env.log.WarnContext(env.ctx, "a backup is not counted and never removed: it is damaged, or the key file does not have the key that sealed it", "backup", name)
+	}
+	for _, name := range done.Later {
+		env.log.WarnContext(env.ctx, "a backup has a later time than the one just made: the clock of the database was ahead, and restore would take that one unless you name another", "backup", name)
+	}
+	return c.print(env, append(described(to, made), field{"removed", len(done.Removed)}))
 }
 
 // described returns the record of a complete backup.
 func described(place backup.Place, m *backup.Manifest) []field {
-	return []field{{"backup", m.Name}, {"place", place.String()}, {"at", m.At.Format(time.RFC3339)}, {"program", m.Program}, {"engine", m.Content.Engine}, {"schema_version", m.Content.SchemaVersion},
+	return []field{{"backup", m.Name}, {"place", place.String()}, {"database_id", m.Database}, {"at", m.At.Format(time.RFC3339)}, {"program", m.Program}, {"engine", m.Content.Engine}, {"schema_version", m.Content.SchemaVersion},
 		{"tables", len(m.Content.Tables)}, {"rows", m.Content.Rows()}, {"bytes", m.Plain()}, {"stored_bytes", m.Size()}}
 }
 

@@ -36,13 +36,13 @@ func (c backupListCmd) Run(env environment) error {
 		return err
 	}
 	record := func(e backup.Entry) []field {
-		fields := []field{{"backup", e.Name}, {"state", "incomplete"}, {"at", nil}, {"program", nil}, {"engine", nil}, {"schema_version", nil}, {"rows", nil}, {"stored_bytes", nil}}
+		fields := []field{{"backup", e.Name}, {"state", "incomplete"}, {"database_id", nil}, {"at", nil}, {"program", nil}, {"engine", nil}, {"schema_version", nil}, {"rows", nil}, {"stored_bytes", nil}}
 		switch m := e.Manifest; {
 		case e.Fault != nil:
 			env.log.WarnContext(env.ctx, "a backup is damaged", "backup", e.Name, "error", e.Fault)
 			fields[1].value = "damaged"
 		case m != nil:
-			for n, value := range []any{"complete", m.At.Format(time.RFC3339), m.Program, m.Content.Engine, m.Content.SchemaVersion, m.Content.Rows(), m.Size()} {
+			for n, value := range []any{"complete", m.Database, m.At.Format(time.RFC3339), m.Program, m.Content.Engine, m.Content.SchemaVersion, m.Content.Rows(), m.Size()} {
 				fields[n+1].value = value
 			}
 		}
@@ -54,7 +54,7 @@ func (c backupListCmd) Run(env environment) error {
 type backupVerifyCmd struct {
 	place
 	From    string `required:"" placeholder:"PLACE" help:"Directory, or s3://BUCKET/PREFIX, with the backup."`
-	Backup  string `env:"-" placeholder:"NAME" help:"Name of the backup; the latest complete one by default."`
+	Backup  string `env:"-" placeholder:"NAME" help:"Name of the backup; by default the latest complete one, if all are of one database."`
 	KeyFile string `placeholder:"FILE" help:"Key file of the database. Without it, only accidental damage is found."`
 	JSON    bool   `help:"Print the record as JSON."`
 }
@@ -98,7 +98,7 @@ type restoreCmd struct {
 	act
 	place
 	From   string `required:"" placeholder:"PLACE" help:"Directory, or s3://BUCKET/PREFIX, with the backup."`
-	Backup string `env:"-" placeholder:"NAME" help:"Name of the backup; the latest complete one by default."`
+	Backup string `env:"-" placeholder:"NAME" help:"Name of the backup; by default the latest complete one, if all are of one database."`
 }
 
 // Help is shown by --help.

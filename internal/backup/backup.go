@@ -41,6 +41,8 @@ var (
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrMissing says that a place has no file of that name.
 	ErrMissing = errors.New("no such file")
+	// ErrSeveral says that a place has backups of several databases, so that the latest one may be of another than is wanted.
+	ErrSeveral = errors.New("there are backups of several databases, so name the one that you want")
 )
 
 // Place is where backups are. The name of a backup is one that [NewName] makes, that of a file is manifest.json or that of a part. Errors
@@ -128,25 +130,41 @@ const (
 	completion = time.Hour
 )
 
-// Retain removes all complete backups but the latest keep, which is at least 1, and the incomplete ones that began more than a day
-// before now. It neither counts nor removes a backup whose manifest is damaged. The manifest goes first, so that what remains of an interrupted
-// removal is incomplete. It returns the names of the removed backups.
-func Retain(ctx context.Context, place Place, open Opener, keep int, now time.Time) (removed []string, err error) {
+// Retained says what [Retain] did.
+type Retained struct {
+	// Removed are the names of the removed backups.
+	Removed []string
+	// Unread are the names of complete backups that are neither counted nor removed, because they are damaged, or because the keys do not open them.
+	Unread []string
+	// Later are the names of backups of the same database that are later than the one just written: the clock was ahead.
+	Later []string
+}
+
+// Retain removes all complete backups of a database but the latest keep, which is at least 1, and counts written, which was just written, as the
+// latest. It neither counts nor removes those of other databases. It also removes the incomplete ones of all that began more than a day
+// before now. The manifest goes first, so that what remains of an interrupted removal is incomplete.
+func Retain(ctx context.Context, place Place, open Opener, written *Manifest, keep int, now time.Time) (done Retained, err error) {
 	if keep < 1 {
-		return nil, errors.New("at least one backup must be kept")
+		return Retained{}, errors.New("at least one backup must be kept")
 	}
 	entries, err := List(ctx, place, open)
 	if err != nil {
-		return nil, err
+		return Retained{}, err
 	}
-	slices.Reverse(entries)
-	complete := 0
-	for _, entry := range entries {
-		switch {
+	kept := 1 // the one just written, whatever its name is
+	for _, entry := range slices.Backward(entries) {
+		switch m := entry.Manifest; {
 		case entry.Fault != nil:
+			done.Unread = append(done.Unread, entry.Name)
 			continue
-		case entry.Manifest != nil:
-			if complete++; complete <= keep {
+		case m != nil:
+			if m.Database != written.Database || m.Name == written.Name {
+				continue
+			}
+			if m.Name > written.Name {
+				done.Later = append(done.Later, m.Name)
+			}
+			if kept++; kept <= keep {
 				continue
 			}
 		default:
@@ -155,11 +173,11 @@ func Retain(ctx context.Context, place Place, open Opener, keep int, now time.Ti
 			}
 		}
 		if err := remove(ctx, place, entry.Name); err != nil {
-			return removed, fmt.Errorf("remove the backup %s of %s: %w", entry.Name, place, err)
+			return done, fmt.Errorf("remove the backup %s of %s: %w", entry.Name, place, err)
 		}
-		removed = append(removed, entry.Name)
+		done.Removed = append(done.Removed, entry.Name)
 	}
-	return removed, nil
+	return done, nil
 }
 
 // remove removes a backup, its manifest first.

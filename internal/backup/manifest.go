@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -31,6 +32,8 @@ const (
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
+	// Database is the identity of the database; see [store.DB.BackupIdentity].
+	Database string `json:"database"`
 	// Program is the release that made the backup.
 	Program string `json:"program"`
 	// At is a time shortly before the moment that the backup shows: everything that was committed before At is in it. End is when its last
@@ -43,6 +46,8 @@ type Manifest struct {
 	Content store.Copied `json:"content"`
 	Streams []Stream     `json:"streams"`
 }
+
+var databasePattern = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // Stream is a stream of the copy, in parts.
 type Stream struct {
@@ -171,6 +176,9 @@ func (m *Manifest) check(name string) error {
 	}
 	if m.Name != name {
 		return fmt.Errorf("it is that of the backup %q", m.Name)
+	}
+	if !databasePattern.MatchString(m.Database) {
+		return errors.New("it names no database")
 	}
 	if strings.ContainsFunc(m.Program+m.Content.Engine, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return errors.New("it has control characters") // which a terminal would obey when somebody lists backups without a key file

@@ -20,8 +20,9 @@ type Source struct {
 	manifest *Manifest
 }
 
-// Find returns the backup of a name, or the latest complete one if name is "". It returns [ErrNone], and [ErrDamaged] if the manifest
-// of that backup is not accepted: it never goes back to an earlier one by itself.
+// Find returns the backup of a name, or the latest complete one if name is "". It returns [ErrNone], [ErrDamaged] if the manifest
+// of that backup is not accepted, because it never goes back to an earlier one by itself, and [ErrSeveral] if the latest one is wanted and
+// another is of another database.
 func Find(ctx context.Context, place Place, name string, open Opener) (*Source, error) {
 	if name != "" {
 		if !namePattern.MatchString(name) {
@@ -33,13 +34,34 @@ func Find(ctx context.Context, place Place, name string, open Opener) (*Source, 
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", place, err)
 	}
-	for _, latest := range slices.Backward(names) {
+	for n, latest := range slices.Backward(names) {
 		source, err := find(ctx, place, latest, open)
-		if !errors.Is(err, ErrNone) {
-			return source, err
+		if errors.Is(err, ErrNone) {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		return source, source.alone(ctx, names[:n], open)
 	}
 	return nil, fmt.Errorf("%w in %s", ErrNone, place)
+}
+
+// alone returns [ErrSeveral] if one of the earlier backups is of another database.
+func (s *Source) alone(ctx context.Context, earlier []string, open Opener) error {
+	for _, name := range earlier {
+		m, err := readManifest(ctx, s.place, name, open)
+		if errors.Is(err, ErrMissing) || errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if m.Database != s.manifest.Database {
+			return fmt.Errorf("%s: %w (%s is of %s, and %s of %s)", s.place, ErrSeveral, s.manifest.Name, s.manifest.Database, name, m.Database)
+		}
+	}
+	return nil
 }
 
 func find(ctx context.Context, place Place, name string, open Opener) (*Source, error) {

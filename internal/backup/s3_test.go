@@ -33,9 +33,9 @@ func TestBucket(t *testing.T) {
 			s.Clock.Advance(time.Hour)
 			made := write(t, s, place)
 			must(t, verify(t.Context(), place, s.Options.Keys))
-			removed, err := backup.Retain(t.Context(), place, opener(s), 1, s.Clock.Now())
-			if err != nil || len(removed) != 1 || removed[0] != older.Name {
-				t.Errorf("removed %v, %v", removed, err)
+			done, err := backup.Retain(t.Context(), place, opener(s), made, 1, s.Clock.Now())
+			if err != nil || len(done.Removed) != 1 || done.Removed[0] != older.Name {
+				t.Errorf("retained %+v, %v", done, err)
 			}
 			entries, err := backup.List(t.Context(), place, opener(s))
 			if err != nil || len(entries) != 1 || entries[0].Name != made.Name || entries[0].Manifest == nil {

@@ -38,6 +38,9 @@ func Write(ctx context.Context, db *store.DB, place Place, options Options) (*Ma
 	if m.Name, err = NewName(m.At, options.Random); err != nil {
 		return nil, err
 	}
+	if m.Database, err = db.BackupIdentity(ctx); err != nil {
+		return nil, err
+	}
 	if err := writeParts(ctx, db, place, m); err != nil {
 		return nil, fmt.Errorf("back up to %s: %w", place, err)
 	}
