@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -239,6 +240,47 @@ func TestKilledRestore(t *testing.T) {
 				t.Errorf("a restore over the database says %q", said)
 			}
 		})
+	}
+}
+
+// TestInterruptedCommandsFail: a backup, a verification and a restore that SIGTERM ends while a store hangs do not end with status 0.
+func TestInterruptedCommandsFail(t *testing.T) {
+	t.Parallel()
+	store := s3test.Start(t)
+	f := &fleet{program: "quittance", dir: t.TempDir()}
+	f.database = "sqlite:" + filepath.Join(f.dir, "quittance.db")
+	f.command(t, "", "key", "generate", "--out", "key.json")
+	f.command(t, "", "migrate", "--create", "--database", f.database, "--key-file", "key.json")
+	place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", store.Endpoint, "--s3-ca", store.CA, "--key-file", "key.json", "--json"}
+	f.store(t, append([]string{"backup", "--database", f.database, "--to"}, place...)...)
+	for _, args := range [][]string{
+		{"backup", "--database", f.database, "--to"},
+		{"backup", "verify", "--from"},
+		{"restore", "--database", "sqlite:" + filepath.Join(f.dir, "restored.db"), "--from"},
+	} {
+		reached := make(chan struct{}, 100)
+		store.Misbehave(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+			reached <- struct{}{}
+			_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is noticed
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		})
+		command := exec.CommandContext(t.Context(), f.program, append(args, place...)...)
+		command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), s3test.Environment()...)
+		var problem strings.Builder
+		command.Stderr = &problem
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-reached
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		err := command.Wait()
+		if status, failed := errors.AsType[*exec.ExitError](err); !failed || status.ExitCode() != 1 || !strings.Contains(problem.String(), "interrupted") {
+			t.Errorf("%s: %v: %s", args[0], err, &problem)
+		}
+		store.Misbehave(nil)
 	}
 }
 

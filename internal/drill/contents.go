@@ -35,11 +35,11 @@ func (c *check) drafts(ctx context.Context, of *company) error {
 		if err := c.compareDraft(of, was, now, changing[fact.ID], changed[fact.ID]); err != nil {
 			return err
 		}
-		again, err := persist(ctx, of, func(service *client.Client) (api.Invoice, error) {
+		repeated, err := persist(ctx, of, func(service *client.Client) (api.Invoice, error) {
 			return service.CreateInvoice(ctx, request, client.IdempotencyKey(fact.Key))
 		})
-		if err != nil || again.ID != fact.ID {
-			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, *was.InvoiceNumber, again.ID, fact.ID, err)
+		if err != nil || repeated.ID != fact.ID {
+			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, *was.InvoiceNumber, repeated.ID, fact.ID, err)
 		}
 		c.report.Repeated++
 	}
@@ -97,11 +97,11 @@ func (c *check) credits(ctx context.Context, of *company) error {
 		if now.InvoiceID != was.InvoiceID || now.CreditNoteNumber != was.CreditNoteNumber || !equal(was.Items, now.Items) || !was.CreatedAt.Equal(now.CreatedAt) {
 			c.report.lose("company %s: the credit note %s has other contents than those acknowledged", of.name, was.CreditNoteNumber)
 		}
-		again, err := persist(ctx, of, func(service *client.Client) (api.CreditNote, error) {
+		repeated, err := persist(ctx, of, func(service *client.Client) (api.CreditNote, error) {
 			return service.CreateCreditNote(ctx, request, client.IdempotencyKey(fact.Key))
 		})
-		if err != nil || again.ID != fact.ID {
-			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, was.CreditNoteNumber, again.ID, fact.ID, err)
+		if err != nil || repeated.ID != fact.ID {
+			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, was.CreditNoteNumber, repeated.ID, fact.ID, err)
 		}
 		c.report.Repeated++
 	}

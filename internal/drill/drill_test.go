@@ -230,6 +230,47 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 	})
 }
 
+// TestLoadBeginsWithEverySubscription checks that nothing runs, and so nothing uses the journal after it is closed, when the service refuses
+// the subscription of a later company.
+func TestLoadBeginsWithEverySubscription(t *testing.T) {
+	t.Parallel()
+	calls := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusServiceUnavailable
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/subscriptions"):
+			select {
+			case calls <- r.Method + " " + r.URL.Path:
+			default:
+			}
+		case r.Header.Get("Authorization") == "Bearer first":
+			status = http.StatusCreated
+		default: // it is refused when a call of the first company has come, which must not happen
+			for deadline := time.Now().Add(time.Second); len(calls) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			}
+			status = http.StatusForbidden
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, `{"data":{"id":"01890a5d-ac96-774b-bcce-b302099a8057"},"error":{"code":"forbidden","message":"refused"}}`)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "1.key"), "first")
+	write(t, filepath.Join(dir, "2.key"), "second")
+	write(t, filepath.Join(dir, "servers"), server.URL)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := drill.Load(ctx, drill.LoadOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")), Journal: filepath.Join(dir, "journal"),
+		Receiver: "https://127.0.0.1:1", Provider: server.URL, Now: time.Now})
+	if err == nil || !strings.Contains(err.Error(), "company 2, subscription") {
+		t.Errorf("the load ends with %v", err)
+	}
+	if len(calls) > 0 || bytes.Count(read(filepath.Join(dir, "journal")), []byte("\n")) != 1 {
+		t.Errorf("a company has begun: %d calls, journal:\n%s", len(calls), read(filepath.Join(dir, "journal")))
+	}
+}
+
 // wantLoss checks that a check reports a loss with a text.
 func wantLoss(t *testing.T, options drill.CheckOptions, want string) {
 	t.Helper()

@@ -48,7 +48,7 @@ func eventFacts(company, after string, feed api.Feed[api.Event[json.RawMessage]]
 		if err != nil {
 			return nil, fmt.Errorf("event: %w", err)
 		}
-		facts = append(facts, Fact{Company: company, Kind: kindEvent, ID: event.ID, Place: before + int64(n) + 1, Response: text})
+		facts = append(facts, Fact{Company: company, Kind: kindEvent, ID: event.ID, Position: before + int64(n) + 1, Response: text})
 	}
 	return facts, nil
 }
@@ -89,7 +89,7 @@ func (c *check) events(ctx context.Context, of *company, receipts []Fact) error 
 		}
 		now, ok := found[fact.ID]
 		switch {
-		case ok && bytes.Equal(now.Response, fact.Response) && (fact.Kind == kindReceipt || now.Place == fact.Place):
+		case ok && bytes.Equal(now.Response, fact.Response) && (fact.Kind == kindReceipt || now.Position == fact.Position):
 			c.report.Found[fact.Kind]++
 		case ok:
 			c.report.lose("company %s: the event %s has changed", of.name, fact.ID)

@@ -29,12 +29,12 @@ const (
 
 // Fact is an entry of a journal.
 type Fact struct {
-	At      time.Time `json:"at"` // when it was acknowledged, by the clock of the journal's process
-	Company string    `json:"company,omitempty"`
-	Kind    Kind      `json:"kind"`
-	ID      string    `json:"id"`
-	Key     string    `json:"key,omitempty"`      // the Idempotency-Key
-	Place   int64     `json:"position,omitempty"` // of an event in the feed
+	At       time.Time `json:"at"` // when it was acknowledged, by the clock of the journal's process
+	Company  string    `json:"company,omitempty"`
+	Kind     Kind      `json:"kind"`
+	ID       string    `json:"id"`
+	Key      string    `json:"key,omitempty"`      // the Idempotency-Key
+	Position int64     `json:"position,omitempty"` // of an event in the feed
 	// Request and Response are the bodies; of an event and a receipt only the event itself.
 	Request  json.RawMessage `json:"request,omitempty"`
 	Response json.RawMessage `json:"response,omitempty"`
