@@ -86,12 +86,18 @@ func IdempotencyKey(key string) CallOption {
 	return func(r *request) { r.key, r.keyed = key, true }
 }
 
+// RawBody makes the call with this JSON document in place of its argument, byte by byte and with the same retries. It is for documents that
+// people write: the service judges what a Go value cannot hold, such as a name that occurs twice or is unknown.
+func RawBody(document []byte) CallOption {
+	return func(r *request) { r.body, r.file = nil, document }
+}
+
 // request is one operation with its arguments.
 type request struct {
 	method, path string
 	query        url.Values
 	body         any // nil for none
-	// file is the body of a request that is not JSON, and fileType its media type; "" for JSON.
+	// file is the body of a request that is sent as it is, and fileType its media type; "" for JSON.
 	file     []byte
 	fileType string
 	// repeatable means that sending the request twice has the effect of sending it once. withoutKey means that it is not

@@ -140,6 +140,10 @@ func New(config Config) (*Client, error) {
 	if user := config.Email != "" && config.Password != ""; user == (config.APIKey != "") || config.APIKey != "" && config.Email+config.Password != "" {
 		return nil, errors.New("client: either an API key, or e-mail address and password are required")
 	}
+	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r < '!' || r > '~' }) {
+		// The error of net/http, with the first call, would not say which header it refuses.
+		return nil, errors.New("client: the API key must have visible ASCII characters only")
+	}
 	if config.MaxAttempts < 0 {
 		return nil, errors.New("client: MaxAttempts is negative")
 	}

@@ -107,6 +107,9 @@ func TestNewRejectsInvalidOptions(t *testing.T) {
 		"no password":       func(c *client.Config) { c.Password = "" },
 		"a key and a user":  func(c *client.Config) { c.APIKey = "qk_sandbox_1" },
 		"a key and a name":  func(c *client.Config) { c.APIKey, c.Password = "qk_sandbox_1", "" },
+		"a key with a line": func(c *client.Config) { c.APIKey, c.Email, c.Password = "qk_in-the-address\n", "", "" },
+		"another alphabet":  func(c *client.Config) { c.APIKey, c.Email, c.Password = "qk_in-the-address_é", "", "" },
+		"no UTF-8":          func(c *client.Config) { c.APIKey, c.Email, c.Password = "qk_in-the-address_\xff", "", "" },
 		"attempts":          func(c *client.Config) { c.MaxAttempts = -1 },
 	} {
 		bad := good

@@ -89,6 +89,32 @@ func TestIdempotencyKeysOfAttempts(t *testing.T) {
 	}
 }
 
+// TestRawBody checks that a document arrives byte by byte in every attempt, under one key.
+func TestRawBody(t *testing.T) {
+	const document = "{ \"invoice_number\":\"A\",\n\"invoice_number\":\"B\", \"Currency\":1.50}\n"
+	s, c, _ := start(t)
+	s.script = []http.HandlerFunc{drop, refuse(503, api.CodeUnavailable)}
+	if _, err := c.CreateInvoice(t.Context(), api.Draft{}, client.RawBody([]byte(document)), client.IdempotencyKey("order-1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PatchInvoice(t.Context(), "i", nil, client.RawBody([]byte("not JSON"))); err != nil {
+		t.Fatal(err)
+	}
+	requests := s.requests()
+	if len(requests) != 4 {
+		t.Fatalf("%d requests", len(requests))
+	}
+	for n, e := range requests {
+		want, key := document, "order-1"
+		if n == 3 {
+			want, key = "not JSON", e.key
+		}
+		if e.body != want || e.key != key || e.key == "" || e.contentType != "application/json" {
+			t.Errorf("request %d is %+v", n, e)
+		}
+	}
+}
+
 func TestWaitsAreBoundedAndSpread(t *testing.T) {
 	s, waits := newService(t), &sleeps{}
 	s.fallback = drop

@@ -194,36 +194,27 @@ type input struct {
 	File string `default:"-" placeholder:"FILE" help:"JSON document to send; - reads standard input."`
 }
 
-// read decodes the document into a value. Members that the API does not have are left to the server, which names them, for a map; for a
-// type they are an error.
-func (i input) read(env Environment, into any) error {
+// read returns the bytes of the document. They are sent as they are: what is wrong with them is for the server to say, and nothing that it would
+// refuse, such as a name that occurs twice, is lost before.
+func (i input) read(env Environment) ([]byte, error) {
 	from, name := env.In, "standard input"
 	if i.File != "-" {
 		file, err := os.Open(i.File)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer file.Close() //nolint:errcheck // it is only read
 		from, name = file, i.File
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return fmt.Errorf("%s is empty; it must be a JSON document", name)
+		return nil, fmt.Errorf("%s is empty; it must be a JSON document", name)
 	}
 	if len(text) > maxInput {
-		return fmt.Errorf("%s has more than %d bytes", name, maxInput)
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxInput)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if decoder.More() {
-		return fmt.Errorf("%s has more than one JSON document", name)
-	}
-	return nil
+	return text, nil
 }

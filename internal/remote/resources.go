@@ -33,7 +33,20 @@ type issueDates struct {
 
 // updated holds the flag of a list for the time of changes.
 type updated struct {
-	UpdatedSince time.Time `env:"-" placeholder:"TIME" help:"Only those that changed at this time, such as 2026-03-01T09:30:00Z, or later."`
+	UpdatedSince instant `env:"-" placeholder:"TIME" help:"Only those that changed at this time, such as 2026-03-01T09:30:00Z, or later."`
+}
+
+// instant is a time in RFC 3339.
+type instant time.Time
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. Its error says what to write, not how Go describes times.
+func (i *instant) UnmarshalText(text []byte) error {
+	at, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a time such as 2026-03-01T09:30:00Z", text)
+	}
+	*i = instant(at)
+	return nil
 }
 
 type invoicesListCmd struct {
@@ -56,7 +69,7 @@ func (invoicesListCmd) Help() string {
 // Run lists invoices.
 func (c invoicesListCmd) Run(env Environment) error {
 	query := client.InvoiceQuery{InvoiceNumber: c.InvoiceNumber, RecipientName: c.RecipientName, ExternalID: c.ExternalID, Submitted: c.Submitted, Sort: c.Sort,
-		IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: c.UpdatedSince}
+		IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: time.Time(c.UpdatedSince)}
 	if c.Attention {
 		query.Attention = &c.Attention
 	}
@@ -93,21 +106,22 @@ func (invoicesCreateCmd) Help() string {
 
 // Run creates a draft.
 func (c invoicesCreateCmd) Run(env Environment) error {
-	var draft api.Draft
-	if err := c.read(env, &draft); err != nil {
+	document, err := c.read(env)
+	if err != nil {
 		return err
 	}
 	return one(env, c.output, func(s *client.Client) (api.Invoice, error) {
-		return s.CreateInvoice(env.Context, draft, keyed(c.IdempotencyKey)...)
+		return s.CreateInvoice(env.Context, api.Draft{}, sent(document, c.IdempotencyKey)...)
 	})
 }
 
-// keyed returns the option of an Idempotency-Key, if there is one.
-func keyed(key string) []client.CallOption {
-	if key == "" {
-		return nil
+// sent returns the options of a call that sends a document, and under an Idempotency-Key, if there is one.
+func sent(document []byte, key string) []client.CallOption {
+	options := []client.CallOption{client.RawBody(document)}
+	if key != "" {
+		options = append(options, client.IdempotencyKey(key))
 	}
-	return []client.CallOption{client.IdempotencyKey(key)}
+	return options
 }
 
 type invoicesUpdateCmd struct {
@@ -125,11 +139,13 @@ Example:
 
 // Run changes a draft.
 func (c invoicesUpdateCmd) Run(env Environment) error {
-	var patch map[string]any
-	if err := c.read(env, &patch); err != nil {
+	patch, err := c.read(env)
+	if err != nil {
 		return err
 	}
-	return one(env, c.output, func(s *client.Client) (api.Invoice, error) { return s.PatchInvoice(env.Context, c.ID, patch) })
+	return one(env, c.output, func(s *client.Client) (api.Invoice, error) {
+		return s.PatchInvoice(env.Context, c.ID, nil, client.RawBody(patch))
+	})
 }
 
 type invoicesCompleteCmd struct{ identified }
@@ -259,12 +275,12 @@ func (creditNotesCreateCmd) Help() string {
 
 // Run creates the draft of a credit note.
 func (c creditNotesCreateCmd) Run(env Environment) error {
-	var note api.CreditNoteRequest
-	if err := c.read(env, &note); err != nil {
+	document, err := c.read(env)
+	if err != nil {
 		return err
 	}
 	return one(env, c.output, func(s *client.Client) (api.CreditNote, error) {
-		return s.CreateCreditNote(env.Context, note, keyed(c.IdempotencyKey)...)
+		return s.CreateCreditNote(env.Context, api.CreditNoteRequest{}, sent(document, c.IdempotencyKey)...)
 	})
 }
 
@@ -312,7 +328,7 @@ func (incomingListCmd) Help() string {
 func (c incomingListCmd) Run(env Environment) error {
 	columns := []string{"id", "revision", "invoice_number", "supplier_name", "issue_date", "total_amount", "currency", "received_at"}
 	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.IncomingInvoice], error) {
-		return s.IncomingInvoices(env.Context, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: c.UpdatedSince})
+		return s.IncomingInvoices(env.Context, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: time.Time(c.UpdatedSince)})
 	})
 }
 

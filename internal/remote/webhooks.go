@@ -2,10 +2,12 @@ package remote
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -93,24 +95,32 @@ func (webhooksVerifyCmd) Help() string {
 No server is asked.
 
 Example:
-  quittance webhooks verify --secret-file secret.txt --timestamp 2026-03-01T09:30:00.000000Z --signature v1=5e4f < body.json`
+  quittance webhooks verify --secret-file secret.txt --timestamp 2026-03-01T09:30:00.000000Z \
+    --signature v1=bfa4070535a39003625f2b391408588ef11b7c72e6173dce9067717a5212454b < body.json`
+}
+
+// Validate rejects an age that no event can have.
+func (c webhooksVerifyCmd) Validate() error {
+	if c.Tolerance <= 0 {
+		return fmt.Errorf("--tolerance must be positive, and is %s", c.Tolerance)
+	}
+	return nil
 }
 
 // maxBody is the largest body that is verified, in bytes.
 const maxBody = 1 << 20
 
+// signatureForm is the form of the header X-Webhook-Signature.
+var signatureForm = regexp.MustCompile(`^v1=[0-9a-f]{64}$`)
+
 // Run verifies a webhook.
 func (c webhooksVerifyCmd) Run(env Environment) error {
-	secret, err := os.ReadFile(c.SecretFile)
+	secret, body, err := c.given(env)
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(io.LimitReader(env.In, maxBody+1))
-	if err != nil {
-		return fmt.Errorf("read standard input: %w", err)
-	}
-	if len(body) > maxBody {
-		return fmt.Errorf("standard input has more than %d bytes", maxBody)
+	if err := c.malformed(body); err != nil {
+		return fmt.Errorf("not valid: %w", err)
 	}
 	header := http.Header{}
 	header.Set(api.HeaderTimestamp, c.Timestamp)
@@ -124,13 +134,48 @@ func (c webhooksVerifyCmd) Run(env Environment) error {
 		header.Set(api.HeaderDelivery, named.ID)
 		header.Set(api.HeaderEvent, named.Event)
 	}
-	verifier := receiver.Verifier{Secrets: []string{strings.TrimSpace(string(secret))}, Tolerance: c.Tolerance}
+	verifier := receiver.Verifier{Secrets: []string{secret}, Tolerance: c.Tolerance, Now: env.Now}
 	event, err := verifier.Verify(header, body)
 	if err != nil {
 		return fmt.Errorf("not valid: %w", err)
 	}
 	_, err = fmt.Fprintf(env.Out, "valid: %s %s of %s\n", event.Event, event.ID, event.OccurredAt)
 	return err
+}
+
+// given reads the secret and the body.
+func (c webhooksVerifyCmd) given(env Environment) (secret string, body []byte, err error) {
+	text, err := os.ReadFile(c.SecretFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("--secret-file: %w", err)
+	}
+	if secret = strings.TrimSpace(string(text)); secret == "" {
+		return "", nil, fmt.Errorf("--secret-file: %s is empty", c.SecretFile)
+	}
+	if body, err = io.ReadAll(io.LimitReader(env.In, maxBody+1)); err != nil {
+		return "", nil, fmt.Errorf("read standard input: %w", err)
+	}
+	if len(body) > maxBody {
+		return "", nil, fmt.Errorf("standard input has more than %d bytes", maxBody)
+	}
+	return secret, body, nil
+}
+
+// malformed returns an error if a value cannot be that of any webhook, which is more useful than a signature that does not match.
+func (c webhooksVerifyCmd) malformed(body []byte) error {
+	if !signatureForm.MatchString(c.Signature) {
+		return fmt.Errorf("--signature: %q is not v1= and 64 lowercase hexadecimal digits, as in the header %s", c.Signature, api.HeaderSignature)
+	}
+	if _, err := time.Parse(time.RFC3339Nano, c.Timestamp); err != nil {
+		return fmt.Errorf("--timestamp: %q is not a time such as 2026-03-01T09:30:00.000000Z, as in the header %s", c.Timestamp, api.HeaderTimestamp)
+	}
+	if len(body) == 0 {
+		return errors.New("standard input is empty; it must be the body as it was received")
+	}
+	if !json.Valid(body) {
+		return errors.New("standard input is not JSON; it must be the body as it was received")
+	}
+	return nil
 }
 
 type deliveriesCmd struct {
