@@ -190,7 +190,7 @@ func (c logoutCmd) Run(env Environment) error {
 			rest = "The session has ended."
 		}
 	}
-	if err := keep.Remove(p.Name); err != nil {
+	if err := keep.Remove(p); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.Out, "Removed the profile %s. %s\n", p.Name, rest)
