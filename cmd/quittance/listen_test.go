@@ -288,7 +288,7 @@ func TestListenBesideOthers(t *testing.T) {
 	}
 
 	// The profile is removed under the listener, with its position.
-	run(info.APIKey+"\n", "login", "--url", info.BaseURL, "--profile", "again")
+	run(info.APIKey+"\n", "login", "--url", info.BaseURL+"/api/v1/", "--profile", "again")
 	run("", "logout", "--profile", "sandbox")
 	run("", "trigger", "accepted", "--profile", "again")
 	arrived(3)

@@ -105,7 +105,7 @@ func (d profiles) Load(name string) (Profile, error) {
 	}
 	var saved profileFile
 	if json.Unmarshal(text, &saved) != nil || saved.URL == "" || saved.Secret == "" {
-		return Profile{Name: name}, fmt.Errorf("profile %s: %s is damaged: quittance login writes another", name, path)
+		return Profile{Name: name}, fmt.Errorf("profile %s: %s is damaged: quittance logout --local removes it, and quittance login writes another", name, path)
 	}
 	return saved.profile(name), nil
 }

@@ -80,7 +80,7 @@ func TestDamagedProfile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(string(dir), "profiles", "p.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dir.Load("p"); err == nil || !strings.HasSuffix(err.Error(), "p.json is damaged: quittance login writes another") {
+		if _, err := dir.Load("p"); err == nil || !strings.HasSuffix(err.Error(), "p.json is damaged: quittance logout --local removes it, and quittance login writes another") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
