@@ -29,6 +29,8 @@ type company struct {
 	events []event
 	// removed is how many events were removed by age, and calls how many pages were read.
 	removed, calls int
+	// old is a server of a version before the cursor of the end.
+	old bool
 }
 
 func (c *company) add(n int) {
@@ -47,9 +49,9 @@ func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	c.calls++
 	after := 0
-	switch text := r.URL.Query().Get("after"); text {
-	case "":
-	case api.CursorLatest:
+	switch text := r.URL.Query().Get("after"); {
+	case text == "":
+	case text == api.CursorLatest && !c.old:
 		after = len(c.events)
 	default:
 		var err error

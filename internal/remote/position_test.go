@@ -124,6 +124,19 @@ func TestBeginAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestOlderServer checks that a run begins at the end of the feed of a server that has no cursor for it.
+func TestOlderServer(t *testing.T) {
+	feed, to, _, once := begun(t, 10)
+	feed.old = true
+	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || len(to.received) != 0 {
+		t.Fatalf("%v, %v\n%s", err, to.received, out)
+	}
+	feed.add(2)
+	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || !slices.Equal(to.received, []string{"event-10", "event-11"}) {
+		t.Errorf("%v, %v\n%s", err, to.received, out)
+	}
+}
+
 // TestFind checks that every event of a feed is found, also if earlier ones were removed by age, and how many pages that takes at most.
 func TestFind(t *testing.T) {
 	for _, removed := range []int{0, 250, 1000} {
