@@ -177,3 +177,138 @@ func TestListen(t *testing.T) {
 		t.Errorf("arrived: %v\nin the feed: %v", once, want)
 	}
 }
+
+// TestListenBesideOthers checks that a listener loses nothing when another sandbox starts and ends, and when the profile is removed. The
+// commands then find the sandbox that still runs. The secret stays the same with --secret-file, and a damaged position is reported before
+// anything else is said.
+func TestListenBesideOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	w := &world{running: map[string]*process{}}
+	t.Cleanup(func() {
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	program := &customerProgram{}
+	local := httptest.NewServer(program)
+	t.Cleanup(local.Close)
+	info, err := w.runSandbox(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(stdin string, args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "quittance", args...)
+		command.Env, command.Stdin = bareEnvironment(dir), strings.NewReader(stdin)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	secretFile := filepath.Join(dir, "secret.txt")
+	listenFlags := []string{"listen", "--forward-to", local.URL, "--secret-file", secretFile}
+	listen := func(name, began string) *process {
+		t.Helper()
+		p, err := start(dir, name, listenFlags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.running[name] = p
+		if _, err := p.says(regexp.MustCompile(`(` + began + `)`)); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	arrived := func(terminal int) {
+		t.Helper()
+		key, err := os.ReadFile(secretFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := eventually(patience, func() error {
+			if _, n, err := program.verified([]string{strings.TrimSpace(string(key))}); err != nil || n != terminal {
+				return fmt.Errorf("%d final invoices have arrived, want %d: %w", n, terminal, err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := listen("first", "Beginning with the next event")
+
+	// Another sandbox, whose data is temporary.
+	ready := filepath.Join(dir, "other.json")
+	other, err := start(dir, "other", "sandbox", "--chaos", "off", "--no-example", "--listen", "127.0.0.1:0", "--ready-file", ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.running["other"] = other
+	if _, err := other.ready(ready); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("", "whoami"); strings.Contains(out, info.AccountID) {
+		t.Errorf("the sandbox that has started last is not used:\n%s", out)
+	}
+	delete(w.running, "other")
+	if err := other.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("", "whoami"); !strings.Contains(out, info.AccountID) {
+		t.Errorf("the sandbox that still runs is not used:\n%s", out)
+	}
+	run("", "trigger", "accepted")
+	arrived(1)
+
+	// The listener ends, and continues later with the same secret.
+	delete(w.running, "first")
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	run("", "trigger", "accepted")
+	second := listen("second", "Continuing where the last run has stopped")
+	arrived(2)
+
+	// One event is sent again on request.
+	key, err := os.ReadFile(secretFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, _, err := program.verified([]string{strings.TrimSpace(string(key))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("", "events", "resend", ids[0], "--forward-to", local.URL, "--secret-file", secretFile)
+	if again, _, err := program.verified([]string{strings.TrimSpace(string(key))}); err != nil || len(again) != len(ids)+1 || again[len(ids)] != ids[0] {
+		t.Errorf("%s was not sent again: %v, %v", ids[0], again[len(ids):], err)
+	}
+
+	// The profile is removed under the listener, with its position.
+	run(info.APIKey+"\n", "login", "--url", info.BaseURL+"/api/v1/", "--profile", "again")
+	run("", "logout", "--profile", "sandbox")
+	run("", "trigger", "accepted", "--profile", "again")
+	arrived(3)
+	delete(w.running, "second")
+	if err := second.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	positions, err := filepath.Glob(filepath.Join(dir, ".config", "quittance", "listen", "sandbox", "*.json"))
+	if err != nil || len(positions) != 1 {
+		t.Fatalf("%v, %v", positions, err)
+	}
+	damaged := filepath.Join(dir, ".config", "quittance", "listen", "again", filepath.Base(positions[0]))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, []byte(`{"run":7}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "quittance", "listen", "--forward-to", local.URL, "--profile", "again")
+	command.Env = bareEnvironment(dir)
+	out, err := command.CombinedOutput()
+	if want := "quittance: position of the last run: " + damaged + " is damaged: --from start or --from TIME begins anew\n"; err == nil || string(out) != want {
+		t.Errorf("%v\n%s\nwant %s", err, out, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"quittance/client"
@@ -57,21 +58,22 @@ func (f feed) read(ctx context.Context, after string) (api.Feed[event], error) {
 	}
 }
 
-// end reads until the last page, and returns the cursor before it and its events.
-func (f feed) end(ctx context.Context) (before string, last []event, err error) {
-	for after := ""; ; {
-		page, err := f.read(ctx, after)
-		if err != nil {
-			return "", nil, err
-		}
-		if len(page.Data) > 0 {
-			before, last = after, page.Data
-		}
-		if !page.Pagination.HasMore {
-			return before, last, nil
-		}
-		after = page.Pagination.NextCursor
+// end returns the cursor of the end of the feed.
+func (f feed) end(ctx context.Context) (string, error) {
+	page, err := f.read(ctx, api.CursorLatest)
+	if unknownCursor(err) { // the server is older than this cursor
+		page, err = f.read(ctx, "")
 	}
+	for err == nil && page.Pagination.HasMore {
+		page, err = f.read(ctx, page.Pagination.NextCursor)
+	}
+	return page.Pagination.NextCursor, err
+}
+
+// unknownCursor reports whether the server has refused a cursor.
+func unknownCursor(err error) bool {
+	failed, ok := errors.AsType[*api.Error](err)
+	return ok && failed.Code == api.CodeMalformedRequest
 }
 
 // refused reports whether the server has understood and refused a call, so that a repetition would not help.
@@ -104,10 +106,22 @@ func (s selection) has(e event) bool { return len(s) == 0 || slices.Contains(s, 
 func (s selection) check() error {
 	for _, kind := range s {
 		if !slices.Contains(api.EventKinds[:], api.EventKind(kind)) {
-			return fmt.Errorf("--events: there are no events %q; there are %v", kind, api.EventKinds)
+			return fmt.Errorf("--events: there are no events %q; there are %s", kind, words(api.EventKinds[:]))
 		}
 	}
 	return nil
+}
+
+// words lists the words that a flag can have.
+func words[T ~string](list []T) string {
+	var b strings.Builder
+	for n, word := range list {
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(word))
+	}
+	return b.String()
 }
 
 // subject returns what an event is about, for a line about it: the number of the invoice or of the credit note.
@@ -129,8 +143,9 @@ func subject(e event) string {
 }
 
 type eventsCmd struct {
-	List eventsListCmd `cmd:"" help:"List events, oldest first."`
-	Tail eventsTailCmd `cmd:"" help:"Print events as they happen."`
+	List   eventsListCmd   `cmd:"" help:"List events, oldest first."`
+	Tail   eventsTailCmd   `cmd:"" help:"Print events as they happen."`
+	Resend eventsResendCmd `cmd:"" help:"Send one event again to a program on this machine, signed as a webhook."`
 }
 
 type eventsListCmd struct {
@@ -144,11 +159,11 @@ func (eventsListCmd) Help() string {
 	return "Example:\n  quittance events list --limit 100 --json"
 }
 
+// Validate rejects a limit that is not positive.
+func (c eventsListCmd) Validate() error { return errors.Join(c.target.Validate(), checkLimit(c.Limit)) }
+
 // Run lists events.
 func (c eventsListCmd) Run(env Environment) error {
-	if c.Limit < 1 {
-		return errors.New("--limit must be positive")
-	}
 	_, service, err := c.connect()
 	if err != nil {
 		return err
@@ -182,11 +197,13 @@ Example:
   quittance events tail --events einvoice.terminal --json`
 }
 
+// Validate rejects kinds of events that do not exist.
+func (c eventsTailCmd) Validate() error {
+	return errors.Join(c.target.Validate(), selection(c.Events).check())
+}
+
 // Run prints events until the context ends.
 func (c eventsTailCmd) Run(env Environment) error {
-	if err := selection(c.Events).check(); err != nil {
-		return err
-	}
 	p, service, err := c.connect()
 	if err != nil {
 		return err
@@ -210,13 +227,9 @@ func (c eventsTailCmd) Run(env Environment) error {
 
 // tail calls do with every event from now on.
 func (f feed) tail(ctx context.Context, company string, do func(event) error) error {
-	after, last, err := f.end(ctx)
+	after, err := f.end(ctx)
 	if err != nil {
 		return err
-	}
-	seen := map[string]bool{}
-	for _, e := range last {
-		seen[e.ID] = true
 	}
 	f.env.say("Waiting for events of %s.", company)
 	for {
@@ -225,10 +238,8 @@ func (f feed) tail(ctx context.Context, company string, do func(event) error) er
 			return err
 		}
 		for _, e := range page.Data {
-			if !seen[e.ID] {
-				if err := do(e); err != nil {
-					return err
-				}
+			if err := do(e); err != nil {
+				return err
 			}
 		}
 		after = page.Pagination.NextCursor

@@ -27,6 +27,10 @@ import (
 type company struct {
 	mu     sync.Mutex
 	events []event
+	// removed is how many events were removed by age, and calls how many pages were read.
+	removed, calls int
+	// old is a server of a version before the cursor of the end.
+	old bool
 }
 
 func (c *company) add(n int) {
@@ -43,10 +47,21 @@ func (c *company) add(n int) {
 func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.calls++
 	after := 0
-	if text := r.URL.Query().Get("after"); text != "" {
-		after, _ = strconv.Atoi(text)
+	switch text := r.URL.Query().Get("after"); {
+	case text == "":
+	case text == api.CursorLatest && !c.old:
+		after = len(c.events)
+	default:
+		var err error
+		if after, err = strconv.Atoi(text); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: api.Error{Code: api.CodeMalformedRequest}})
+			return
+		}
 	}
+	after = max(after, c.removed)
 	end := max(after, min(after+3, len(c.events)))
 	page := api.Feed[event]{Data: []event{}, Pagination: api.Cursor{NextCursor: strconv.Itoa(end), HasMore: end < len(c.events)}}
 	if after < end {
@@ -89,7 +104,12 @@ func listenOnce(ctx context.Context, file, server, to, from string) (string, err
 	env := Environment{Context: ctx, Out: &out, Err: &out, Now: time.Now}
 	l := &listener{feed: feed{env: env, service: service, wait: func(context.Context, time.Duration) error { return errIdle }}, to: to, key: []byte("whsec_run"),
 		file: file, calls: localClient()}
-	err = l.run(ctx, from)
+	said, err := l.begin(ctx, from)
+	if err != nil {
+		return out.String(), err
+	}
+	env.say("%s", said)
+	err = l.run(ctx)
 	return out.String(), err
 }
 
@@ -206,10 +226,14 @@ func TestNewerRunTakesOver(t *testing.T) {
 }
 
 func TestForwardsOnlyToThisMachine(t *testing.T) {
-	for _, address := range []string{"https://localhost:3000/", "http://192.0.2.1/", "http://[2001:db8::1]/", "http://0.0.0.0/", "localhost:3000", "ftp://localhost/",
-		"http://user@localhost/", "http://169.254.169.254/latest", ""} {
-		if err := checkLocal(t.Context(), address); !errors.Is(err, errNotLocal) {
-			t.Errorf("%q: %v", address, err)
+	for address, rule := range map[string]string{"https://localhost:3000/": "scheme", "http://192.0.2.1/": "192.0.2.1 is not a loopback address",
+		"http://[2001:db8::1]/": "2001:db8::1 is not a loopback address", "http://0.0.0.0/": "not a loopback address", "localhost:3000": "scheme", "ftp://localhost/": "scheme",
+		"http://user:canary@localhost/": "a user or a password", "http://169.254.169.254/latest": "not a loopback address", "": "scheme", "http://": "host",
+		"http://localhost/#f": "fragment", "http://localhost/#": "fragment", "http://localhost:99999/": "the port must be from 1 to 65535, and is 99999",
+		"http://localhost:0/": "port", "http://u:canary@localhost:x/": "not an address"} {
+		err := checkLocal(t.Context(), address)
+		if !errors.Is(err, errNotLocal) || !strings.Contains(err.Error(), "--forward-to: ") || !strings.Contains(err.Error(), rule) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%q: %v, want an error about %s", address, err, rule)
 		}
 	}
 	for _, address := range []string{"http://localhost:3000/hooks", "http://127.0.0.1/", "http://[::1]:80/", "http://127.9.9.9/"} {

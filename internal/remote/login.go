@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,17 +41,44 @@ Example:
 // loginPatience limits each call of a login.
 const loginPatience = 30 * time.Second
 
+// Validate rejects an address that no server can have.
+func (c loginCmd) Validate() error {
+	_, err := serverURL(c.URL)
+	return errors.Join(c.target.Validate(), err)
+}
+
+// serverURL returns the address of a server as a profile keeps it: without the path of the API, which people copy from examples.
+func serverURL(given string) (string, error) {
+	address := strings.TrimSuffix(strings.TrimRight(given, "/"), "/api/v1")
+	parsed, err := url.Parse(address)
+	rule := ""
+	switch {
+	case err != nil: // its text repeats the address, which may have a password
+		rule = "it is not an address"
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		rule = "it must begin with https:// or http://"
+	case parsed.Hostname() == "":
+		rule = "it must have a host"
+	case !goodPort(parsed):
+		rule = portRule + parsed.Port()
+	case parsed.User != nil:
+		rule = "it must not contain a user or a password"
+	case strings.ContainsAny(address, "?#"):
+		rule = "it must not have a query or a fragment, which begin with ? and #"
+	default:
+		return address, nil
+	}
+	return "", fmt.Errorf("--url: %s; an example is https://quittance.example.com", rule)
+}
+
 // Run logs in.
 func (c loginCmd) Run(env Environment) error {
 	keep, err := c.profiles()
 	if err != nil {
 		return err
 	}
-	p := Profile{Name: defaultProfile, URL: strings.TrimRight(c.URL, "/"), Email: c.Email}
-	if c.Profile != "" {
-		p.Name = c.Profile
-	}
-	if _, err := keep.file(p.Name); err != nil {
+	p := Profile{Name: cmp.Or(c.Profile, defaultProfile), Email: c.Email}
+	if p.URL, err = serverURL(c.URL); err != nil {
 		return err
 	}
 	if unencrypted(p.URL) {
@@ -58,7 +86,7 @@ func (c loginCmd) Run(env Environment) error {
 	}
 	what := "API key"
 	if c.Email != "" {
-		what = "Password of " + c.Email
+		what = "password of " + c.Email
 	}
 	given, err := readSecret(env, what)
 	if err != nil {
@@ -80,8 +108,14 @@ func (c loginCmd) Run(env Environment) error {
 		return fmt.Errorf("log in: %w", err)
 	}
 	p.AccountID, p.Company = account.ID, account.CompanyName
+	before, failed := keep.Load(p.Name)
 	if err := keep.Save(p); err != nil {
 		return err
+	}
+	if failed == nil && before.ExpiresAt != nil {
+		if err := before.revoke(env.Context); err != nil {
+			env.say("The token that the profile %s had stays valid until %s: %v", p.Name, before.ExpiresAt.UTC().Format(time.RFC3339), err)
+		}
 	}
 	_, err = fmt.Fprintf(env.Out, "Logged in to %s at %s. The profile %s keeps %s.\n", p.Company, p.URL, p.Name, kept)
 	return err
@@ -97,7 +131,7 @@ func (c loginCmd) token(env Environment, p *Profile, password string) (string, e
 			if _, ok := terminal(env.In); !ok {
 				return "", errors.New("the user has a second factor: specify --otp")
 			}
-			return readSecret(env, "Code of the second factor")
+			return readSecret(env, "code of the second factor")
 		}})
 	if err != nil {
 		return "", err
@@ -133,11 +167,11 @@ func terminal(in io.Reader) (int, bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// readSecret reads one line, from a terminal without showing it.
+// readSecret reads one line, from a terminal without showing it. what says what it is, in the middle of a sentence.
 func readSecret(env Environment, what string) (string, error) {
 	var text string
 	if fd, ok := terminal(env.In); ok {
-		fmt.Fprint(env.Err, what, ": ")
+		fmt.Fprint(env.Err, strings.ToUpper(what[:1])+what[1:], ": ")
 		read, err := term.ReadPassword(fd)
 		env.say("")
 		if err != nil {
@@ -152,14 +186,14 @@ func readSecret(env Environment, what string) (string, error) {
 		text = strings.TrimRight(line, "\r\n")
 	}
 	if text == "" {
-		return "", fmt.Errorf("standard input has no %s", strings.ToLower(what[:1])+what[1:])
+		return "", fmt.Errorf("standard input has no %s", what)
 	}
 	return text, nil
 }
 
 type logoutCmd struct {
 	target
-	Local bool `help:"Only remove the profile, for a server that does not answer any more."`
+	Local bool `help:"Only remove the profile, for a server that does not answer any more or a profile that is damaged."`
 }
 
 // Help is shown by --help.
@@ -172,16 +206,19 @@ Example:
 
 // Run logs out.
 func (c logoutCmd) Run(env Environment) error {
-	p, err := c.load()
-	if err != nil {
-		return err
-	}
 	keep, err := c.profiles()
 	if err != nil {
 		return err
 	}
+	p, err := c.load()
 	rest := "The API key stays valid until it is revoked."
-	if p.ExpiresAt != nil {
+	switch {
+	case c.Local && err != nil && !errors.Is(err, errNoProfile):
+		env.say("%v", err)
+		rest = "If it had a token or an API key, this stays valid until it ends or is revoked."
+	case err != nil:
+		return err
+	case p.ExpiresAt != nil:
 		rest = "The token stays valid until " + p.ExpiresAt.UTC().Format(time.RFC3339) + "."
 		if !c.Local {
 			if err := p.revoke(env.Context); err != nil {
@@ -190,7 +227,7 @@ func (c logoutCmd) Run(env Environment) error {
 			rest = "The session has ended."
 		}
 	}
-	if err := keep.Remove(p.Name); err != nil {
+	if err := keep.Remove(p); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.Out, "Removed the profile %s. %s\n", p.Name, rest)
@@ -252,7 +289,11 @@ func (c whoamiCmd) Run(env Environment) error {
 	if err != nil {
 		return explained(err)
 	}
-	return show(env, p.identity(account), c.JSON)
+	who := p.identity(account)
+	if !c.JSON && len(who.Scopes) == 0 {
+		who.Scopes = nil // shown as a hyphen
+	}
+	return show(env, who, c.JSON)
 }
 
 func (p Profile) identity(account api.Account) identity {

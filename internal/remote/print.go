@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -138,9 +139,11 @@ type listing struct {
 }
 
 // Validate rejects a limit that is not positive.
-func (l listing) Validate() error {
-	if l.Limit < 1 {
-		return fmt.Errorf("--limit must be positive")
+func (l listing) Validate() error { return errors.Join(l.target.Validate(), checkLimit(l.Limit)) }
+
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return fmt.Errorf("--limit must be positive, and is %d", limit)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ type Profile struct {
 	Credential secret.Text `json:"-"`
 	// Simulated is the provider of a sandbox on this machine; nil otherwise.
 	Simulated *Simulated `json:"-"`
+	// Replaced are the profiles that this one of a sandbox has replaced, the last one first; see [KeepSandbox].
+	Replaced []Profile `json:"-"`
 }
 
 // Simulated is how to control the provider of a sandbox, and where its receiver is.
@@ -47,6 +49,7 @@ type profileFile struct {
 	Profile
 	Secret    string         `json:"credential"`
 	Simulated *simulatedFile `json:"sandbox,omitempty"`
+	Replaced  []profileFile  `json:"replaced,omitempty"`
 }
 
 type simulatedFile struct {
@@ -56,8 +59,10 @@ type simulatedFile struct {
 }
 
 // client returns a client that calls the server of the profile with its credential. A token is presented as a key is.
-func (p Profile) client() (*client.Client, error) {
-	return client.New(client.Config{BaseURL: p.URL, APIKey: p.Credential.Reveal(), UserAgent: userAgent})
+func (p Profile) client() (*client.Client, error) { return client.New(p.config()) }
+
+func (p Profile) config() client.Config {
+	return client.Config{BaseURL: p.URL, APIKey: p.Credential.Reveal(), UserAgent: userAgent}
 }
 
 const userAgent = "quittance-cli"
@@ -70,36 +75,52 @@ var (
 	profileName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 )
 
-func (d profiles) file(name string) (string, error) {
+// checkName returns an error for a name that no profile can have.
+func checkName(name string) error {
 	if !profileName.MatchString(name) {
-		return "", fmt.Errorf("--profile: %q is no name: letters, digits, dots, hyphens and underscores, at most 64", name)
+		return fmt.Errorf("--profile: %q is no name: letters, digits, dots, hyphens and underscores, at most 64, beginning with a letter or a digit", name)
+	}
+	return nil
+}
+
+func (d profiles) file(name string) (string, error) {
+	if err := checkName(name); err != nil {
+		return "", err
 	}
 	return filepath.Join(string(d), "profiles", name+".json"), nil
 }
 
-// Load reads a profile. It refuses a file that others can read.
+// Load reads a profile. It refuses a file that others can read. With an error it returns a profile that has only its name.
 func (d profiles) Load(name string) (Profile, error) {
 	path, err := d.file(name)
 	if err != nil {
 		return Profile{}, err
 	}
-	text, err := readPrivate(path)
+	text, err := readPrivate(path, "revoke the key")
 	if errors.Is(err, fs.ErrNotExist) {
-		return Profile{}, fmt.Errorf("profile %s: %w", name, errNoProfile)
+		return Profile{Name: name}, fmt.Errorf("profile %s: %w", name, errNoProfile)
 	}
 	if err != nil {
-		return Profile{}, fmt.Errorf("profile %s: %w", name, err)
+		return Profile{Name: name}, fmt.Errorf("profile %s: %w", name, err)
 	}
 	var saved profileFile
-	if err := json.Unmarshal(text, &saved); err != nil || saved.URL == "" || saved.Secret == "" {
-		return Profile{}, errors.Join(fmt.Errorf("profile %s: %s is not a profile", name, path), err)
+	if json.Unmarshal(text, &saved) != nil || saved.URL == "" || saved.Secret == "" {
+		return Profile{Name: name}, fmt.Errorf("profile %s: %s is damaged: quittance logout --local removes it, and quittance login writes another", name, path)
 	}
-	p := saved.Profile
-	p.Name, p.Credential = name, secret.New(saved.Secret)
-	if s := saved.Simulated; s != nil {
+	return saved.profile(name), nil
+}
+
+// profile returns the profile that a file holds.
+func (f profileFile) profile(name string) Profile {
+	p := f.Profile
+	p.Name, p.Credential = name, secret.New(f.Secret)
+	if s := f.Simulated; s != nil {
 		p.Simulated = &Simulated{ProviderURL: s.ProviderURL, Credential: secret.New(s.Secret), ReceiverURL: s.ReceiverURL}
 	}
-	return p, nil
+	for _, before := range f.Replaced {
+		p.Replaced = append(p.Replaced, before.profile(name))
+	}
+	return p
 }
 
 // Save writes a profile, with mode 0600.
@@ -108,28 +129,37 @@ func (d profiles) Save(p Profile) error {
 	if err != nil {
 		return err
 	}
-	saved := profileFile{Profile: p, Secret: p.Credential.Reveal()}
-	if s := p.Simulated; s != nil {
-		saved.Simulated = &simulatedFile{ProviderURL: s.ProviderURL, Secret: s.Credential.Reveal(), ReceiverURL: s.ReceiverURL}
+	saved := p.file()
+	for _, before := range p.Replaced {
+		saved.Replaced = append(saved.Replaced, before.file())
 	}
 	return writePrivate(path, saved)
 }
 
+// file returns the form of a profile in its file, without those that it has replaced.
+func (p Profile) file() profileFile {
+	saved := profileFile{Profile: p, Secret: p.Credential.Reveal()}
+	if s := p.Simulated; s != nil {
+		saved.Simulated = &simulatedFile{ProviderURL: s.ProviderURL, Secret: s.Credential.Reveal(), ReceiverURL: s.ReceiverURL}
+	}
+	return saved
+}
+
 // Remove removes a profile if it exists, with the positions of its listeners.
-func (d profiles) Remove(name string) error {
-	path, err := d.file(name)
+func (d profiles) Remove(p Profile) error {
+	path, err := d.file(p.Name)
 	if err != nil {
 		return err
 	}
-	err = os.RemoveAll(filepath.Join(string(d), "listen", name))
+	err = d.removePositions(p)
 	if removed := os.Remove(path); !errors.Is(removed, fs.ErrNotExist) {
 		err = errors.Join(err, removed)
 	}
 	return err
 }
 
-// readPrivate reads a file that only its owner may read.
-func readPrivate(path string) (_ []byte, err error) {
+// readPrivate reads a file that only its owner may read. exposed is what to do if others could.
+func readPrivate(path, exposed string) (_ []byte, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -140,7 +170,7 @@ func readPrivate(path string) (_ []byte, err error) {
 		return nil, err
 	}
 	if files.Grants(info, 0o077) {
-		return nil, fmt.Errorf("others may read %s, whose mode is %04o: run chmod 600 on it, and revoke the key if it could have been read", path, info.Mode().Perm())
+		return nil, fmt.Errorf("others may read %s, whose mode is %04o: run chmod 600 on it, and %s if it could have been read", path, info.Mode().Perm(), exposed)
 	}
 	return io.ReadAll(file)
 }

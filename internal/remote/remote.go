@@ -78,24 +78,15 @@ func directory(given string) (profiles, error) {
 	return profiles(filepath.Join(dir, "quittance")), nil
 }
 
-// KeepSandbox writes the profile of a sandbox on this machine to a directory of profiles, or to that of the user if dir is empty. The
-// function that it returns removes the profile again, unless another sandbox has written its own meanwhile.
-func KeepSandbox(dir string, p Profile) (remove func() error, err error) {
-	keep, err := directory(dir)
-	if err != nil {
-		return nil, err
+// Validate rejects a name that no profile can have.
+func (t target) Validate() error {
+	if t.Profile == "" {
+		return nil
 	}
-	p.Name = SandboxProfile
-	return func() error {
-		kept, err := keep.Load(SandboxProfile)
-		if errors.Is(err, errNoProfile) || err == nil && !kept.Credential.Equal(p.Credential) {
-			return nil
-		}
-		return errors.Join(err, keep.Remove(SandboxProfile))
-	}, keep.Save(p)
+	return checkName(t.Profile)
 }
 
-// load returns the profile that the flags name, or else the default one, or else that of a sandbox.
+// load returns the profile that the flags name, or else the default one, or else that of a sandbox. With an error it has only its name.
 func (t target) load() (Profile, error) {
 	from, err := t.profiles()
 	if err != nil {

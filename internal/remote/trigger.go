@@ -76,6 +76,25 @@ Example:
   quittance trigger rejected-by-authority`
 }
 
+// Validate rejects a scenario that does not exist.
+func (c triggerCmd) Validate() error {
+	err := c.target.Validate()
+	if c.Wait <= 0 {
+		err = errors.Join(err, fmt.Errorf("--wait must be positive, and is %s", c.Wait))
+	}
+	var names []string
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	switch {
+	case c.List || slices.Contains(names, c.Name):
+		return err
+	case c.Name == "":
+		return errors.Join(err, fmt.Errorf("specify the name of a scenario, which quittance trigger --list explains: %s", words(names)))
+	}
+	return errors.Join(err, fmt.Errorf("there is no scenario %q; quittance trigger --list explains those that there are: %s", c.Name, words(names)))
+}
+
 // Run plays a scenario.
 func (c triggerCmd) Run(env Environment) error {
 	if c.List {
@@ -86,9 +105,6 @@ func (c triggerCmd) Run(env Environment) error {
 		return table.Flush()
 	}
 	at := slices.IndexFunc(scenarios(), func(s scenario) bool { return s.name == c.Name })
-	if at < 0 {
-		return errors.New("specify the name of a scenario: quittance trigger --list shows them")
-	}
 	profile, service, err := c.connect()
 	if err != nil {
 		return err
@@ -228,13 +244,9 @@ func (p *player) incoming(changed bool) error {
 		return err
 	}
 	f := feed{env: p.env, service: p.service, wait: sleep}
-	after, last, err := f.end(p.ctx)
+	after, err := f.end(p.ctx)
 	if err != nil {
 		return err
-	}
-	seen := map[string]bool{}
-	for _, e := range last {
-		seen[e.ID] = true
 	}
 	if err := p.supply(id, "sent"); err != nil {
 		return err
@@ -249,10 +261,9 @@ func (p *player) incoming(changed bool) error {
 			return err
 		}
 		for _, e := range page.Data {
-			if seen[e.ID] || subject(e) != id || e.Event != wanted[0] {
+			if subject(e) != id || e.Event != wanted[0] {
 				continue
 			}
-			seen[e.ID] = true
 			if err := p.received(e); err != nil {
 				return err
 			}
