@@ -137,8 +137,8 @@ func shellWords(line string) []string {
 	var words []string
 	line, _, _ = strings.Cut(line, " > ")
 	line, _, _ = strings.Cut(line, " < ")
-	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(line, -1) {
-		words = append(words, strings.Trim(word, `"`))
+	for _, word := range regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`).FindAllString(line, -1) {
+		words = append(words, strings.Trim(word, `"'`))
 	}
 	return words
 }
