@@ -1,6 +1,9 @@
+//go:build unix
+
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -15,13 +18,19 @@ import (
 )
 
 // drillLimit bounds one drill on a busy machine. A submission that was cut off before the provider had it takes over a minute.
-const drillLimit = 8 * time.Minute
+const drillLimit = 15 * time.Minute
 
-// stopGrace is how long a drill that is cancelled may take to end its processes.
-const stopGrace = 30 * time.Second
+// stopGrace is how long a drill that is cancelled may take to end its processes, and patience limits every other wait.
+const (
+	stopGrace = 2 * time.Minute
+	patience  = 5 * time.Minute
+)
+
+// drills is how many drills run at a time. They wait most of the time.
+const drills = 2
 
 // TestDisasterDrill runs the script in every set-up, with a short load. Where the set-up promises it, nothing may be lost. With a standby
-// that is behind, the same drill must find losses.
+// that is behind, the same drill must find losses. A drill that is cancelled leaves nothing.
 func TestDisasterDrill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -33,39 +42,90 @@ func TestDisasterDrill(t *testing.T) {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		checkCancelled(t, bin)
+	})
+	places := make(chan struct{}, drills)
 	setups := []string{"sqlite"}
 	if pgtest.Enabled() {
 		setups = append(setups, "standby", "archive", "lagging")
 	}
 	for _, setup := range setups {
 		t.Run(setup, func(t *testing.T) {
-			out, err := runDrill(t, bin, setup)
+			t.Parallel()
+			places <- struct{}{}
+			defer func() { <-places }()
+			ctx, cancel := context.WithTimeout(t.Context(), drillLimit)
+			defer cancel()
+			out, err := scripted(ctx, t, "--bin", bin, "--seconds", "5", "--companies", "2", setup).CombinedOutput()
 			status, failed := errors.AsType[*exec.ExitError](err)
 			switch {
-			case setup != "lagging" && (err != nil || !strings.Contains(out, "drill passed: "+setup)):
+			case setup != "lagging" && (err != nil || !bytes.Contains(out, []byte("drill passed: "+setup))):
 				t.Errorf("%v\n%s", err, out)
-			case setup == "lagging" && (!failed || status.ExitCode() != 1 || !strings.Contains(out, "LOST company") || strings.Contains(out, "drill passed")):
+			case setup == "lagging" && (!failed || status.ExitCode() != 1 || !bytes.Contains(out, []byte("LOST company")) || bytes.Contains(out, []byte("drill passed"))):
 				t.Errorf("losses were not found: %v\n%s", err, out)
 			}
-			t.Log(out)
+			t.Logf("%s", out)
 		})
 	}
 }
 
-// runDrill runs the script and returns what it prints.
-func runDrill(t *testing.T, bin, setup string) (string, error) {
+// scripted returns the script as a command, which ends what it has started when ctx ends. The signal is for its process group: bash obeys it only when
+// the program that it waits for has ended.
+func scripted(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("../../scripts/disaster-drill")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), drillLimit)
-	defer cancel()
-	command := exec.CommandContext(ctx, script, "--bin", bin, "--seconds", "5", "--companies", "2", setup)
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) } // it ends its processes
+	command := exec.CommandContext(ctx, script, args...)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.WaitDelay = stopGrace
-	out, err := command.CombinedOutput()
-	return string(out), err
+	return command
+}
+
+// checkCancelled checks that a drill that is cancelled while it waits leaves no process and no file.
+func checkCancelled(t *testing.T, bin string) {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	command := scripted(ctx, t, "--bin", bin, "--seconds", "3600", "--companies", "1", "sqlite")
+	command.Env = append(os.Environ(), "TMPDIR="+dir)
+	ended := make(chan error, 1)
+	go func() { ended <- command.Run() }()
+	journal := filepath.Join(dir, "quittance-drill-*", "journal.jsonl")
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if found, err := filepath.Glob(journal); err != nil || len(found) > 0 {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the drill has ended: %v", err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the load does not begin")
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a cancelled drill succeeds")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range processes {
+		if line, _ := os.ReadFile(process); bytes.Contains(line, []byte(dir)) { // it may have ended
+			t.Errorf("%s still runs: %q", process, line)
+		}
+	}
 }
 
 // TestDrillUsage checks that a wrong command line of the script ends with status 2 and says how to use it.
