@@ -284,8 +284,9 @@ func TestInterruptedCommandsFail(t *testing.T) {
 	}
 }
 
-// TestScheduleOfTheGuide runs the commands of the section on scheduled backups as written, except for paths: that of the systemd service, and
-// that of cron.
+// TestScheduleOfTheGuide runs the commands of the section on scheduled backups as written, except for paths: that of the systemd service, with
+// the environment that systemd would read, and that of cron. The settings have characters that are special in a shell. The service is
+// confined as the server is.
 func TestScheduleOfTheGuide(t *testing.T) {
 	t.Parallel()
 	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "### Schedule backups\n")
@@ -295,18 +296,21 @@ func TestScheduleOfTheGuide(t *testing.T) {
 	if !found || !ended || service == nil || cron == nil {
 		t.Fatalf("the guide has no such section: %q", section)
 	}
-	f := &fleet{program: "quittance", dir: t.TempDir()}
+	f := &fleet{program: "quittance", dir: filepath.Join(t.TempDir(), "a & b")}
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	f.database = "sqlite:" + filepath.Join(f.dir, "quittance.db")
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", "migrate", "--create", "--database", f.database, "--key-file", "key.json")
-	if err := os.WriteFile(filepath.Join(f.dir, "quittance.env"), []byte("QUITTANCE_DATABASE="+f.database+"\n"), 0o600); err != nil {
+	settings := "QUITTANCE_DATABASE=" + f.database + "\nQUITTANCE_SMTP_FROM=Quittance <a@b.example>\nQUITTANCE_PUBLIC_URL=https://q.example/?a=$(b)&c=d\n"
+	if err := os.WriteFile(filepath.Join(f.dir, "quittance.env"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	paths := strings.NewReplacer("/usr/bin/quittance", "quittance", "/var/lib/quittance-backup", f.dir+"/backups", "/var/backups/quittance", f.dir+"/backups",
-		"${CREDENTIALS_DIRECTORY}", f.dir, "/etc/quittance", f.dir)
-	for _, line := range []string{"set -a && . /etc/quittance/quittance.env && " + service[1], cron[1]} {
+	paths := strings.NewReplacer("/usr/bin/quittance", "quittance", "/var/lib/quittance-backup", "backups", "/var/backups/quittance", "backups", "/etc/quittance/", "")
+	for line, environment := range map[string][]string{service[1]: append(strings.Split(strings.TrimSpace(settings), "\n"), "CREDENTIALS_DIRECTORY=."), cron[1]: nil} {
 		command := exec.CommandContext(t.Context(), "sh", "-eu", "-c", paths.Replace(line))
-		command.Dir, command.Env = f.dir, bareEnvironment(f.dir)
+		command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), environment...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", line, err, out)
 		}
@@ -314,5 +318,11 @@ func TestScheduleOfTheGuide(t *testing.T) {
 	var backups []struct{ State string }
 	if err := json.Unmarshal(f.command(t, "", "backup", "list", "--from", "backups", "--json"), &backups); err != nil || len(backups) != 2 || backups[0].State != "complete" {
 		t.Errorf("the backups are %v, %v", backups, err)
+	}
+
+	_, confinement, found := strings.Cut(readText(t, "../../tools/dist/files/quittance.service"), "\nTimeoutStopSec=90\n")
+	confinement, _, ended = strings.Cut(confinement, "\n[Install]")
+	if !found || !ended || !strings.Contains(section, confinement) {
+		t.Errorf("the unit of the backup does not have all of\n%s", confinement)
 	}
 }

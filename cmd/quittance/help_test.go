@@ -131,8 +131,8 @@ func exampleLines(help, path string) [][]string {
 	return lines
 }
 
-// shellWords splits a line like a shell, as far as the examples require: at blanks, with double quotes, up to a
-// redirection of input or output.
+// shellWords splits a line like a shell, as far as the examples require: at blanks, with quotes, up to a redirection of input or
+// output.
 func shellWords(line string) []string {
 	var words []string
 	line, _, _ = strings.Cut(line, " > ")

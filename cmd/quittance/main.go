@@ -27,6 +27,7 @@ import (
 type cli struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Lowest level to log, on standard error: ${enum}."`
 	LogFormat string `enum:"text,json" default:"text" help:"Log format: ${enum}."`
+	EnvFile   string `placeholder:"FILE" help:"File of variables (NAME=VALUE, as in an EnvironmentFile of systemd) that set flags; the environment and flags have precedence."`
 	Actor     string `placeholder:"NAME" help:"Name to record in the audit log; defaults to user@host of the operating system."`
 
 	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: the service, a provider sandbox, a webhook receiver, and an account for the run."`
@@ -86,6 +87,9 @@ func run() int {
 			return failed(err, exitFailure)
 		}
 		return exitUsage
+	}
+	if err := loadEnvFile(os.Args[1:]); err != nil {
+		return failed(err, exitConfig)
 	}
 	command, err := parser.Parse(os.Args[1:])
 	if err != nil {

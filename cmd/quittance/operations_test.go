@@ -5,11 +5,10 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/json"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,18 +16,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quittance/internal/pgtest"
+	"quittance/internal/store/storetest"
 )
 
-// fromNothing returns the three scripts in the first section of the operations guide: prepare, serve, check.
-func fromNothing(t *testing.T) [3]string {
+// fromNothing returns the scripts in the first section of the operations guide: settings, company, serve, submit, check.
+func fromNothing(t *testing.T) [5]string {
 	t.Helper()
 	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "## From nothing to production\n")
 	section, _, ended := strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if !found || !ended || len(blocks) != 3 {
+	if !found || !ended || len(blocks) != 5 {
 		t.Fatalf("the guide has %d scripts there", len(blocks))
 	}
-	return [3]string{blocks[0][1], blocks[1][1], blocks[2][1]}
+	var scripts [5]string
+	for n, block := range blocks {
+		scripts[n] = block[1]
+	}
+	return scripts
 }
 
 // writeCertificate writes a certificate for 127.0.0.1 and more addresses, and its key.
@@ -38,7 +44,7 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Quittance"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: append(more, net.IPv4(127, 0, 0, 1)), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -57,36 +63,96 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 	return certificate
 }
 
-// TestFromNothingToProduction runs the first section of the operations guide as written, except for addresses: the
-// prepared deployment must serve in production, over TLS, and submit.
+// TestFromNothingToProduction runs the scripts of the first section of the operations guide, each in a shell of its own: the deployment must
+// serve in production, over TLS, and submit. They run as written, except for what the guide tells readers to replace: the addresses and the
+// database in quittance.env, the address of the provider, and the address of the server. The server listens on a free port of the loopback
+// address, so its address is known only when it runs. "exec" before the server lets the test stop it.
 func TestFromNothingToProduction(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	provider := newDoor(t, filepath.Join(dir, "provider"))
-	certificate := writeCertificate(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "credential.txt"), []byte(fleetCredential), 0o600); err != nil {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			n := &newcomer{t: t, home: home, dir: filepath.Join(home, "quittance"), shell: "sh"}
+			if engine == storetest.Postgres {
+				n.shell = firstShell("zsh", "bash")
+			}
+			n.deploy(engine, fromNothing(t))
+		})
+	}
+}
+
+// firstShell returns the first of some shells that this machine has, or sh.
+func firstShell(names ...string) string {
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return "sh"
+}
+
+// newcomer follows the guide in the directory quittance of a home of its own.
+type newcomer struct {
+	t                *testing.T
+	home, dir, shell string
+}
+
+// run runs a script in a fresh shell and returns what it prints.
+func (n *newcomer) run(script string) string {
+	n.t.Helper()
+	command := exec.CommandContext(n.t.Context(), n.shell, "-eu", "-c", script)
+	command.Dir, command.Env = n.home, bareEnvironment(n.home)
+	var problem strings.Builder
+	command.Stderr = &problem
+	out, err := command.Output()
+	if err != nil {
+		n.t.Fatalf("%s: %v: %s%s", script, err, out, &problem)
+	}
+	return string(out)
+}
+
+// replaced returns a text with one part replaced, which must be there.
+func (n *newcomer) replaced(text, old, with string) string {
+	n.t.Helper()
+	if !strings.Contains(text, old) {
+		n.t.Fatalf("there is no %q in %s", old, text)
+	}
+	return strings.ReplaceAll(text, old, with)
+}
+
+// adapt changes the settings as the guide says.
+func (n *newcomer) adapt(engine string) {
+	n.t.Helper()
+	path := filepath.Join(n.dir, "quittance.env")
+	settings := n.replaced(readText(n.t, path), "=0.0.0.0:8443", "=127.0.0.1:0")
+	settings = n.replaced(settings, "=127.0.0.1:9090", "=127.0.0.1:0")
+	if engine == storetest.Postgres {
+		settings = n.replaced(settings, "=sqlite:"+n.dir+"/quittance.db", "="+pgtest.URL(n.t))
+	}
+	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// deploy follows the guide to its end.
+func (n *newcomer) deploy(engine string, scripts [5]string) {
+	t := n.t
+	provider := newDoor(t, filepath.Join(n.home, "provider"))
+	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	addresses := strings.NewReplacer("https://gateway.example", provider.url, "0.0.0.0:8443", "127.0.0.1:0", "127.0.0.1:9090", "127.0.0.1:0")
-	scripts := fromNothing(t)
-	const database = `DB="--database sqlite:quittance.db --key-file key.json"`
-	if !strings.Contains(scripts[0], database) {
-		t.Fatalf("the first script does not set %s", database)
-	}
-	shell := func(script string) string {
-		t.Helper()
-		command := exec.CommandContext(t.Context(), "sh", "-eu", "-c", addresses.Replace(script))
-		command.Dir, command.Env = dir, bareEnvironment(dir)
-		out, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+	writeCertificate(t, n.dir)
+	for name, text := range map[string]string{"credential.txt": fleetCredential, "invoice.json": exampleDraft(time.Now())} {
+		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		return string(out)
 	}
-	shell(scripts[0])
+	n.run(scripts[0])
+	n.adapt(engine)
+	n.run(n.replaced(scripts[1], "https://gateway.example", provider.url))
 
-	words := shellWords(strings.ReplaceAll(addresses.Replace(scripts[1]), "$DB", "--database sqlite:quittance.db --key-file key.json"))
-	server, err := start(dir, "serve", words[1:]...)
+	server, err := startCommand(n.home, "serve", exec.Command(n.shell, "-eu", "-c", n.replaced(scripts[2], "\nquittance serve", "\nexec quittance serve")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,51 +165,51 @@ func TestFromNothingToProduction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	caller, err := newCaller(certificate)
-	if err != nil {
-		t.Fatal(err)
+	submit := n.replaced(scripts[3], "https://invoices.example:8443", "https://"+listen)
+	if said := n.run(submit); !strings.Contains(said, `"ready"`) || !strings.Contains(said, `"outcome":"acknowledged"`) {
+		t.Errorf("the first submission: %s", said)
 	}
-	call := func(method, path, token, body string, status int) response {
-		t.Helper()
-		got, err := caller.call(method, "https://"+listen+path, token, body)
-		if err != nil || got.status != status {
-			t.Fatalf("%s %s: %d, %v: %s", method, path, got.status, err, got.body)
-		}
-		return got
+	if documents := provider.server.Ledger().Documents(); len(documents) != 1 {
+		t.Errorf("the provider has %+v", documents)
 	}
-	call(http.MethodGet, "/readyz", "", "", http.StatusOK)
-	var account struct{ Email, Password string }
-	text, err := os.ReadFile(filepath.Join(dir, "account.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &account)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	token := valueAt(t, call(http.MethodPost, atAuth+"login", "", `{"email":"`+account.Email+`","password":"`+account.Password+`"}`, http.StatusOK), "/data/token")
-	invoice := valueAt(t, call(http.MethodPost, atInvoices, token, exampleDraft(time.Now()), http.StatusCreated), "/data/id")
-	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
-
-	// The approval of another release does not cover this one. With both approved, the servers of both can submit. The
-	// earlier approval stays in the audit log.
-	approve := func(releases string) {
-		t.Helper()
-		connection := valueAt(t, response{body: []byte(shell("cat connection.json"))}, "/connection_id")
-		shell(database + "\nquittance connection approve " + connection + " $DB --by Bob --contract C-2026-8 --release " + releases)
-	}
-	second := strings.Replace(exampleDraft(time.Now()), "INV-1", "INV-2", 1)
-	invoice = valueAt(t, call(http.MethodPost, atInvoices, token, second, http.StatusCreated), "/data/id")
-	approve("9.9.9")
-	if code := valueAt(t, call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusConflict), "/error/code"); code != "production_not_approved" {
-		t.Errorf("with the approval of another release: %s", code)
-	}
-	approve("9.9.9," + version())
-	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
-
-	looked := shell(database + "\n" + scripts[2])
-	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "APPROVAL_RELEASE", "9.9.9," + version(), `"before_contract":"C-2026-7"`, "connection.approve", "database.migrate"} {
+	looked := n.run(scripts[4])
+	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "connection.approve", "database.migrate"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("without %q: %s", want, looked)
 		}
+	}
+	n.approveOthers(submit)
+}
+
+// approveOthers checks that the approval of another release does not cover this one, that servers of both can submit when both are approved,
+// and that the earlier approval stays in the audit log.
+func (n *newcomer) approveOthers(submit string) {
+	t := n.t
+	connection := valueAt(t, response{body: []byte(readText(t, filepath.Join(n.dir, "connection.json")))}, "/connection_id")
+	command := func(args string) string {
+		t.Helper()
+		return n.run(`export QUITTANCE_ENV_FILE="$HOME/quittance/quittance.env"; quittance ` + args)
+	}
+	approve := "connection approve " + connection + " --by Bob --contract C-2026-8 --release "
+	// Without -f, curl prints the error.
+	submit = strings.ReplaceAll(submit, "curl -fsS", "curl -sS")
+	again := func(number string) string {
+		t.Helper()
+		draft := strings.Replace(exampleDraft(time.Now()), "INV-1", number, 1)
+		if err := os.WriteFile(filepath.Join(n.dir, "invoice.json"), []byte(draft), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return n.run(submit)
+	}
+	command(approve + "9.9.9")
+	if said := again("INV-2"); !strings.Contains(said, "production_not_approved") {
+		t.Errorf("with the approval of another release: %s", said)
+	}
+	command(approve + "9.9.9," + version())
+	if said := again("INV-3"); !strings.Contains(said, `"outcome":"acknowledged"`) {
+		t.Errorf("with the approval of both releases: %s", said)
+	}
+	if said := command("connection list") + command("audit list"); !strings.Contains(said, "9.9.9,"+version()) || !strings.Contains(said, `"before_contract":"C-2026-7"`) {
+		t.Errorf("the approvals are %s", said)
 	}
 }
