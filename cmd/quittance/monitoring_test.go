@@ -20,6 +20,7 @@ const (
 	monitoringGuide = "../../docs/monitoring.md"
 	alertRules      = "../../deploy/prometheus/alerts.yml"
 	alertTests      = "../../deploy/prometheus/alerts_test.yml"
+	longAlertTests  = "../../deploy/prometheus/alerts_days_test.yml"
 	dashboardFile   = "../../deploy/grafana/quittance.json"
 )
 
@@ -101,21 +102,30 @@ func wantDocumented(t *testing.T, place, text string) {
 	}
 }
 
-// TestAlertRules runs the unit tests of the alert rules, and checks that each alert has one, and a section in the guide, which it names.
+// TestAlertRules runs the unit tests of the alert rules, and checks that each alert has one, and a section in the guide, which it names. An
+// alert that is about a whole installation also has one with two of them on one Prometheus.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
-	command := exec.CommandContext(t.Context(), "promtool", "test", "rules", filepath.Base(alertTests))
+	command := exec.CommandContext(t.Context(), "promtool", "test", "rules", filepath.Base(alertTests), filepath.Base(longAlertTests))
 	command.Dir = filepath.Dir(alertTests)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v (scripts/setup installs it)\n%s", err, out)
 	}
-	rules, tests, guide := readText(t, alertRules), readText(t, alertTests), readText(t, monitoringGuide)
+	rules, tests, guide := readText(t, alertRules), readText(t, alertTests)+readText(t, longAlertTests), readText(t, monitoringGuide)
 	wantDocumented(t, alertRules, rules)
 	names := alertName.FindAllStringSubmatch(rules, -1)
 	for _, found := range names {
 		name := found[1]
 		if !strings.Contains(tests, "        alertname: "+name+"\n") || !strings.Contains(tests, "alertname: "+name+", exp_alerts: []}") {
 			t.Errorf("%s does not test when %s fires and when it does not", alertTests, name)
+		}
+		_, rule, _ := strings.Cut(rules, "- alert: "+name+"\n")
+		rule, _, _ = strings.Cut(rule, "- alert: ")
+		if strings.Contains(rule, "by (installation") && !strings.Contains(tests, "# two installations: "+name+"\n") {
+			t.Errorf("%s does not test %s with two installations", alertTests, name)
+		}
+		if regexp.MustCompile(`\b(max|min|sum|count|absent)\((quittance|rate|increase)`).MatchString(strings.ReplaceAll(rule, "or on () absent(", "")) {
+			t.Errorf("%s mixes installations", name)
 		}
 		if !strings.Contains(guide, "\n### "+name+"\n") || !strings.Contains(rules, "          runbook: docs/monitoring.md#"+strings.ToLower(name)+"\n") {
 			t.Errorf("%s has no section for %s, or the rule does not name it", monitoringGuide, name)
@@ -163,7 +173,7 @@ func TestDashboard(t *testing.T) {
 		}
 		for _, target := range panel.Targets {
 			queries++
-			query := strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*").Replace(target.Expr)
+			query := strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*", "$installation", ".*").Replace(target.Expr)
 			if strings.Contains(query, "$") || target.Datasource.UID != "${datasource}" {
 				t.Errorf("%s: the query %s has unknown variables, or the data source %q", panel.Title, query, target.Datasource.UID)
 			}
@@ -172,7 +182,7 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	if queries < 30 || len(board.Templating.List) != 2 || board.Templating.List[0].Type != "datasource" {
+	if queries < 30 || len(board.Templating.List) != 3 || board.Templating.List[0].Type != "datasource" {
 		t.Errorf("%d queries, and the variables %v", queries, board.Templating.List)
 	}
 }

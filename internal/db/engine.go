@@ -53,8 +53,8 @@ type replicas struct {
 	time func(ctx context.Context) (time.Time, error)
 	// notify notifies all processes with a kind.
 	notify func(ctx context.Context, kind string) error
-	// listen calls notified for every notification, until ctx ends or the connection breaks.
-	listen func(ctx context.Context, notified func(kind string)) error
+	// listen calls listening once it listens, and notified for every notification, until ctx ends or the connection breaks.
+	listen func(ctx context.Context, listening func(), notified func(kind string)) error
 }
 
 // traits are the numbers and properties of an engine.

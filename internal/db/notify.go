@@ -119,14 +119,30 @@ func (n *notifier) flush(ctx context.Context, pending map[string]bool, log *slog
 	}
 }
 
-// runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection.
-func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
+// listenLogGap is the shortest time between two lines about a LISTEN that fails, which is repeated every second.
+const listenLogGap = time.Minute
+
+// runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection. It logs when LISTEN
+// begins to fail, at most once a minute that it still does, and when it works again.
+func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(), func(string)) error, log *slog.Logger) {
+	var logged time.Time // the last line about a failure
+	failures, told := 0, false
+	listening := func() {
+		if told {
+			log.InfoContext(ctx, "LISTEN works again", "failures", failures)
+		}
+		failures, told = 0, false
+	}
 	for {
-		err := listen(ctx, n.notifyLocal)
+		err := listen(ctx, listening, n.notifyLocal)
 		if ctx.Err() != nil {
 			return
 		}
-		log.WarnContext(ctx, "LISTEN failed, falling back to polling", "error", err)
+		failures++
+		if now := time.Now(); now.Sub(logged) >= listenLogGap { //nolint:forbidigo // the clock of the machine, for the log alone
+			logged, told = now, true
+			log.WarnContext(ctx, "LISTEN failed, falling back to polling", "failures", failures, "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return

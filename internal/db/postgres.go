@@ -175,7 +175,7 @@ func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, so
 
 // listen calls notified with the kind of each notification. It listens on a connection of its own until ctx ends or the connection is
 // lost.
-func (e *postgresEngine) listen(ctx context.Context, notified func(kind string)) error {
+func (e *postgresEngine) listen(ctx context.Context, listening func(), notified func(kind string)) error {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -184,6 +184,7 @@ func (e *postgresEngine) listen(ctx context.Context, notified func(kind string))
 	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{e.channel}.Sanitize()); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+	listening()
 	for {
 		notification, err := conn.WaitForNotification(ctx)
 		if err != nil {

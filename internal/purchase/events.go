@@ -108,7 +108,7 @@ func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, respon
 	case err != nil:
 		return false, err
 	}
-	r.lease = after
+	r.advance(ctx, after)
 	r.Log.InfoContext(ctx, "provider event", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID,
 		"submission", recorded.ID, "outcome", string(recorded.Outcome))
 	return true, nil
@@ -151,7 +151,7 @@ func (r *eventRun) retainUnrouted(ctx context.Context, event store.ProviderEvent
 	if err != nil {
 		return false, err
 	}
-	r.lease = after
+	r.advance(ctx, after)
 	r.Log.WarnContext(ctx, "the provider's queue has an event that is about nothing of this connection", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID,
 		"event", event.ID, "released", released)
 	return released, nil

@@ -161,16 +161,29 @@ func (r *syncRun) nextBackoff() time.Duration {
 func (r *syncRun) commit(ctx context.Context, docs []store.NewIncoming, step store.SyncStep) error {
 	after, _, err := r.lease.RetainPurchases(ctx, docs, step)
 	if err == nil {
-		r.lease = after
+		r.advance(ctx, after)
 	}
 	return err
+}
+
+// advance notes where the sync stands after a step. It logs when the sync begins to fail and when it works again, not each attempt in
+// between. All replicas see the same changes, because the wait after a failure is in the database.
+func (r *syncRun) advance(ctx context.Context, after store.PurchaseLease) {
+	before := r.lease.Wait
+	r.lease = after
+	switch {
+	case before == 0 && after.Wait > 0:
+		r.Log.WarnContext(ctx, "incoming e-invoices cannot be fetched: it is tried again", "account", after.Tenant.Account(), "connection", after.Connection.ID)
+	case before > 0 && after.Wait == 0:
+		r.Log.InfoContext(ctx, "incoming e-invoices are fetched again", "account", after.Tenant.Account(), "connection", after.Connection.ID)
+	}
 }
 
 // commitAndCount retains documents, renews the lease, and adds the number of new documents to stored.
 func (r *syncRun) commitAndCount(ctx context.Context, docs []store.NewIncoming, stored *int) error {
 	after, isNew, err := r.lease.RetainPurchases(ctx, docs, r.renewal())
 	if err == nil {
-		r.lease = after
+		r.advance(ctx, after)
 		*stored += isNew
 	}
 	return err

@@ -1,7 +1,9 @@
 package purchase_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -116,6 +118,46 @@ func TestOutage(t *testing.T) {
 	got := b.retained(t)
 	if len(got) != 3 || *got["d001"].DocumentType != "invoice" || !got["d001"].Evidence.DocumentRetained || b.cursor(t) != "end" {
 		t.Errorf("after the outage %+v", got)
+	}
+}
+
+// TestOutageIsLoggedOnce checks that the log says when incoming e-invoices cannot be fetched and when they are again, not at each attempt,
+// and that the oldest complete sync stays where it was meanwhile.
+func TestOutageIsLoggedOnce(t *testing.T) {
+	s := newScriptedProvider(t)
+	s.page = onePage()
+	var log bytes.Buffer
+	b := newBench(t, storetest.SQLite, s.URL, func(c *purchase.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	lines := func(message string) int { return strings.Count(log.String(), `msg="incoming e-invoices `+message) }
+	oldest := func() time.Time {
+		t.Helper()
+		at, err := b.OldestPurchaseSync(t.Context())
+		must(t, err)
+		return at
+	}
+	synced := b.Clock.Now()
+	b.syncRun(t)
+	if at := oldest(); !at.Equal(synced) || lines("") != 0 {
+		t.Errorf("after a complete run at %s, the oldest is of %s; log:\n%s", synced, at, &log)
+	}
+	down := func(w http.ResponseWriter, _ string, _ int) { w.WriteHeader(http.StatusBadGateway) }
+	works := s.page
+	for round := 1; round <= 2; round++ {
+		s.page = down
+		for range 5 {
+			b.syncRun(t)
+		}
+		if at := oldest(); !at.Equal(synced) || lines("cannot be fetched: it is tried again") != round || lines("are fetched again") != round-1 {
+			t.Errorf("in outage %d the oldest is of %s, want %s; log:\n%s", round, at, synced, &log)
+		}
+		s.page = works
+		synced = b.Clock.Now()
+		b.syncRun(t)
+		if at := oldest(); !at.Equal(synced) || lines("are fetched again") != round {
+			t.Errorf("after outage %d the oldest is of %s, want %s; log:\n%s", round, at, synced, &log)
+		}
+		synced = b.Clock.Now()
+		b.syncRun(t)
 	}
 }
 

@@ -88,6 +88,9 @@ type Options struct {
 	OnStats func(Stats)
 	// OnProgress, if not nil, is called with the progress after each step of the scheduler.
 	OnProgress func(Progress)
+	// OnAnswer, if not nil, is called with the result of each scan and each claim. If it returns true, it takes care of the log line
+	// about the error, which otherwise would be repeated with every poll interval while the database is down.
+	OnAnswer func(ctx context.Context, err error) (logged bool)
 	// OnEnd, if not nil, is called at the end of each task, possibly by several goroutines at a time.
 	OnEnd func(End)
 }

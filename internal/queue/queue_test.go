@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -308,7 +309,24 @@ func TestDatabaseErrors(t *testing.T) {
 		}
 		return claim(ctx, q, limit)
 	}
-	start(t, f, source, f.options(10*time.Millisecond))
+	var log bytes.Buffer // Run alone writes to it, and ends before the test reads it
+	var failed, answered int
+	options := f.options(10 * time.Millisecond)
+	options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	options.OnAnswer = func(_ context.Context, err error) bool {
+		if err == nil {
+			answered++
+			return false
+		}
+		failed++
+		return failed > 1 // the first error is logged by Run
+	}
+	t.Cleanup(func() {
+		if failed != 3 || answered < 3 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `msg="cannot scan for due work"`) {
+			t.Errorf("%d failures and %d answers; the log has\n%s", failed, answered, &log)
+		}
+	})
+	start(t, f, source, options)
 	served := map[store.ID]bool{await(t, done, "the first queue"): true, await(t, done, "the second queue"): true}
 	if !served[good] || !served[bad] {
 		t.Errorf("queues %v were served, want both", served)

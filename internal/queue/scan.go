@@ -88,12 +88,12 @@ func (s *scheduler[T]) scanStep(ctx context.Context) {
 		return func() {
 			s.scan.stepping = false
 			s.scan.notBefore = s.machineNow().Add(min((scanDutyCycle-1)*took, s.options.PollInterval))
+			logged := s.answered(ctx, err)
 			if err == nil {
-				s.contact = s.machineNow()
 				s.scanned(found)
 				return
 			}
-			if ctx.Err() == nil {
+			if !logged {
 				s.options.Log.ErrorContext(ctx, "cannot scan for due work", "work", s.source.Name, "error", err)
 			}
 			s.scan.begin() // forget what the failed scan learned, so that only the poll starts the next one

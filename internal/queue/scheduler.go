@@ -99,9 +99,7 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 			claimed = nil // the transaction did not commit: nothing is claimed
 		}
 		return func() {
-			if err == nil {
-				s.contact = s.machineNow()
-			}
+			logged := s.answered(ctx, err)
 			s.claims--
 			q.claiming = false
 			s.workers.release(q, n-len(claimed))
@@ -110,7 +108,7 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 			}
 			switch {
 			case err != nil:
-				if ctx.Err() == nil {
+				if !logged {
 					s.options.Log.ErrorContext(ctx, "cannot claim work", "work", s.source.Name, "lane", q.Key(), "error", err)
 				}
 			case len(claimed) < n && !q.foundAgain:
@@ -122,6 +120,18 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 			}
 		}
 	})
+}
+
+// answered notes the result of a scan or a claim. It reports whether nothing needs to be logged about it: there is no error, the process
+// stops, or [Options].OnAnswer has seen to it.
+func (s *scheduler[T]) answered(ctx context.Context, err error) (logged bool) {
+	if err == nil {
+		s.contact = s.machineNow()
+	}
+	if ctx.Err() != nil {
+		return true
+	}
+	return s.options.OnAnswer != nil && s.options.OnAnswer(ctx, err) || err == nil
 }
 
 // start runs a claimed task.

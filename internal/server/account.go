@@ -25,6 +25,7 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 		return 0, out, err
 	}
 	c.admission.credentials.add(secret.Digest(login.Token), login.Account.ID)
+	c.session.Account.ID, c.session.User = login.Account.ID, login.User.ID // for the log line of this request
 	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
 		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email},
 		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},

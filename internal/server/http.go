@@ -237,7 +237,12 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		attributes = append(attributes, slog.String("code", string(code)))
 	}
 	if status >= http.StatusInternalServerError {
-		level = slog.LevelError
+		if !isProbe(r) { // whoever probes knows that the process is not ready, and the log has a line about the cause
+			level = slog.LevelError
+		}
+		if known, ok := errors.AsType[*apiError](err); ok && known.cause != nil {
+			err = known.cause // its own text is the code, which the line has
+		}
 		attributes = append(attributes, slog.Any("error", err))
 	}
 	s.Log.LogAttrs(r.Context(), level, "request", attributes...)

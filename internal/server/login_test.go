@@ -2,10 +2,14 @@ package server_test
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"quittance/client/api"
 	"quittance/internal/service"
@@ -38,6 +42,48 @@ func TestFailedLoginsAreIndistinguishable(t *testing.T) {
 			}
 		}
 		s.login(t, suspended.email, password, s.source()).want(t, http.StatusForbidden, api.CodeAccountSuspended)
+	})
+}
+
+// sharedLog is a log that the goroutines of a server write to.
+type sharedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (l *sharedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// line returns the first line with a text, or "".
+func (l *sharedLog) line(text string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestLoginIsLoggedWithItsUser checks that the line of a login names the account and the user.
+func TestLoginIsLoggedWithItsUser(t *testing.T) {
+	var log sharedLog
+	onFirst(t, func(c *service.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, func(t *testing.T, s *system) {
+		c := s.company(t)
+		answer := s.login(t, c.email, password)
+		answer.want(t, http.StatusOK, "")
+		id := answer.header.Get(api.HeaderRequestID)
+		for deadline := time.Now().Add(time.Minute); log.line(id) == "" && time.Now().Before(deadline); { // it is written after the response
+			time.Sleep(time.Millisecond)
+		}
+		if line := log.line(id); !strings.Contains(line, "account="+c.id.String()) || !strings.Contains(line, "user="+c.user.ID.String()) {
+			t.Errorf("the line is %q", line)
+		}
 	})
 }
 

@@ -34,7 +34,7 @@ func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server
 	db := storetest.Open(t, storetest.Engines()[0])
 	s := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
 		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0, account.DefaultCost())},
-		Log:      slog.New(slog.NewJSONHandler(log, nil)), Observe: func(string, string, int, time.Duration) {},
+		Log:      slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Observe: func(string, string, int, time.Duration) {},
 		Ready: func(context.Context) error { return errors.New(inside) }})
 	s.router = newRouter(append(routes(), more...))
 	running := httptest.NewServer(s.HTTP().Handler)

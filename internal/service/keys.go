@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -53,15 +52,19 @@ func (k *keyKeeper) run(ctx context.Context) {
 	clock := k.service.db.Now
 	registered, keys := clock(), k.service.db.Keys()
 	for range ticks(ctx, keysInterval) {
-		if err := k.service.db.RefreshKeys(ctx); !errors.Is(err, store.ErrUnavailable) { // if the database is unavailable, the keys cannot be checked and the server is not ready anyway
+		// Every process does this each second, so this also finds an outage of the database in a process without workers.
+		if err := k.service.db.RefreshKeys(ctx); ctx.Err() == nil && !k.service.outage.saw(ctx, "keys", err) {
 			k.setError(ctx, err)
 		}
 		now := k.service.db.Keys()
 		if changed := !now.Same(keys); changed || clock().Sub(registered) >= registerInterval {
 			if err := k.service.db.RegisterServer(ctx, k.server); err != nil {
-				k.service.config.Log.WarnContext(ctx, "cannot register this server", "error", err)
+				if !k.service.outage.saw(ctx, "registration", err) {
+					k.service.config.Log.WarnContext(ctx, "cannot register this server", "error", err)
+				}
 				continue
 			}
+			k.service.outage.saw(ctx, "registration", nil)
 			if changed {
 				k.service.config.Log.InfoContext(ctx, "keys loaded", "file", now.File(), "primary_key", now.PrimaryID())
 			}

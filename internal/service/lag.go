@@ -18,7 +18,9 @@ type lagCollector struct {
 	log                       *slog.Logger
 	overdue, oldest, troubled *prometheus.Desc
 
-	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted, lastBackup, mails, mailOldest *prometheus.Desc
+	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted, mails, mailOldest *prometheus.Desc
+
+	lastBackup, lastVerification, evidenceFaults, oldestSync *prometheus.Desc
 }
 
 // collectTimeout bounds one collection.
@@ -39,7 +41,10 @@ func newLagCollector(db *store.DB, log *slog.Logger) *lagCollector {
 		mails:             prometheus.NewDesc("quittance_mails_pending", "E-mails that were not sent yet, including those that wait for another attempt.", nil, nil),
 		mailOldest:        prometheus.NewDesc("quittance_mail_pending_seconds", "How long the oldest e-mail that was not sent yet has waited.", nil, nil),
 		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil),
-		lastBackup:        prometheus.NewDesc("quittance_last_backup_timestamp_seconds", "The moment that the last successful backup shows, in Unix time; 0 if quittance backup has made none.", nil, nil)}
+		lastBackup:        prometheus.NewDesc("quittance_last_backup_timestamp_seconds", "The moment that the last successful backup shows, in Unix time; 0 if quittance backup has made none.", nil, nil),
+		lastVerification:  prometheus.NewDesc("quittance_last_evidence_verify_timestamp_seconds", "When quittance evidence verify has last verified the whole database, in Unix time; 0 if it never has.", nil, nil),
+		evidenceFaults:    prometheus.NewDesc("quittance_evidence_faults", "The faults that this verification has found.", nil, nil),
+		oldestSync:        prometheus.NewDesc("quittance_purchase_sync_oldest_timestamp_seconds", "The last complete purchase sync of the active connection that has waited longest for one, in Unix time, or when the connection was added if it had none; 0 without active connections.", nil, nil)}
 }
 
 // Describe implements [prometheus.Collector].
@@ -47,7 +52,7 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- s.overdue
 	to <- s.oldest
 	to <- s.troubled
-	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted, s.lastBackup, s.mails, s.mailOldest} {
+	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted, s.mails, s.mailOldest, s.lastBackup, s.lastVerification, s.evidenceFaults, s.oldestSync} {
 		to <- description
 	}
 }
@@ -105,12 +110,36 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	gauge(s.contradicted, float64(contradicted))
+	s.collectTimes(ctx, gauge)
+}
+
+// collectTimes collects when something was done last.
+func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description *prometheus.Desc, value float64, labels ...string)) {
+	seconds := func(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
+	switch at, err := s.db.OldestPurchaseSync(ctx); {
+	case errors.Is(err, store.ErrNotFound):
+		gauge(s.oldestSync, 0)
+	case err != nil:
+		s.log.WarnContext(ctx, "cannot read the time of the oldest purchase sync", "error", err)
+	default:
+		gauge(s.oldestSync, seconds(at))
+	}
 	switch at, err := s.db.LastBackup(ctx); {
 	case errors.Is(err, store.ErrNotFound):
 		gauge(s.lastBackup, 0)
 	case err != nil:
 		s.log.WarnContext(ctx, "cannot read the time of the last backup", "error", err)
 	default:
-		gauge(s.lastBackup, float64(at.UnixMicro())/1e6)
+		gauge(s.lastBackup, seconds(at))
+	}
+	switch last, err := s.db.LastVerification(ctx); {
+	case errors.Is(err, store.ErrNotFound):
+		gauge(s.lastVerification, 0)
+		gauge(s.evidenceFaults, 0)
+	case err != nil:
+		s.log.WarnContext(ctx, "cannot read the time of the last verification", "error", err)
+	default:
+		gauge(s.lastVerification, seconds(last.At))
+		gauge(s.evidenceFaults, float64(last.Faults))
 	}
 }

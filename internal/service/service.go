@@ -62,6 +62,7 @@ type Service struct {
 	// operators and operatorListener are nil unless operators have a listener.
 	operators        *operator.Pages
 	operatorListener net.Listener
+	outage           *outage
 	activity         *activity   // nil unless [Config].Now is set
 	stopping         atomic.Bool // set when the process begins to stop
 }
@@ -72,7 +73,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, &ConfigError{err}
 	}
 	config.warn(ctx)
-	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }}
+	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }, outage: newOutage(config.Log, time.Now)}
 	if config.Now != nil {
 		s.activity = newActivity()
 	}
@@ -404,7 +405,7 @@ const useDelay = time.Second
 // recordUses writes when API keys and sessions were used last, apart from the requests that use them.
 func (s *Service) recordUses(ctx context.Context) {
 	for range ticks(ctx, useDelay) {
-		if err := s.db.RecordUses(ctx); err != nil {
+		if err := s.db.RecordUses(ctx); !s.outage.saw(ctx, "uses", err) && err != nil {
 			s.config.Log.WarnContext(ctx, "cannot record the uses of API keys and sessions", "error", err)
 		}
 	}

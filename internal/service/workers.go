@@ -73,10 +73,10 @@ const resetDelay = time.Second
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
 // [account.Service.RequestPasswordReset].
 func (s *Service) answerResetRequests(ctx context.Context) {
-	failing := false // so that an outage is one line
+	failing := false // so that an error that stays is one line
 	for range ticks(ctx, resetDelay) {
 		err := s.accounts.AnswerResetRequests(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
+		if ctx.Err() == nil && !s.outage.saw(ctx, "password requests", err) && err != nil && !failing {
 			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords: it is tried again every second", "error", err)
 		}
 		failing = err != nil
@@ -108,6 +108,7 @@ func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup,
 		s.activity.record(source.Name, queue.Progress{})
 		o.OnProgress = func(p queue.Progress) { s.activity.record(source.Name, p) }
 	}
+	o.OnAnswer = func(ctx context.Context, err error) bool { return s.outage.saw(ctx, source.Name, err) }
 	o.OnEnd = s.metrics.onEnd(source.Name)
 	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }

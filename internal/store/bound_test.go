@@ -101,6 +101,9 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 0 {
 			t.Fatalf("%d deliveries go to %s", len(claimed), claimed[0].URL)
 		}
+		if f.ChangedRows() == 0 {
+			t.Error("the changed row was not counted")
+		}
 		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 10)
 		must(t, err)
 		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed || *page.Entries[0].Reason != "subscription_changed" {

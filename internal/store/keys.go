@@ -20,6 +20,8 @@ type sealer struct {
 	// bound is set when every credential and signing secret of the database is bound to its destination: from then on
 	// one that is not bound does not open. It is never reset.
 	bound atomic.Bool
+	// changed counts the secrets that did not open, because their rows were changed.
+	changed atomic.Int64
 
 	mu      sync.RWMutex
 	keys    *secret.Keyring
@@ -130,6 +132,10 @@ func (s *sealer) readAgain() error {
 // secret was sealed: somebody has changed it by other means than this program.
 var ErrChangedRow = errors.New("the row was changed outside of quittance")
 
+// ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail that does not open,
+// because its row was changed; see [ErrChangedRow].
+func (db *DB) ChangedRows() int64 { return db.keys.changed.Load() }
+
 // openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] if it was sealed for another binding or
 // other values of bound.
 func (s *sealer) openBound(sealed []byte, at secret.Binding, bound []string) (secret.Text, error) {
@@ -140,6 +146,7 @@ func (s *sealer) openBound(sealed []byte, at secret.Binding, bound []string) (se
 		text, err = s.OpenText(sealed, at)
 	}
 	if errors.Is(err, secret.ErrSealed) {
+		s.changed.Add(1)
 		err = fmt.Errorf("%w: %w", ErrChangedRow, err)
 	}
 	return text, err

@@ -139,6 +139,7 @@ func (l *MailLease) open(ctx context.Context, tx *tx) (end *MailResult, err erro
 	}
 	l.Secret, err = tx.db.keys.OpenText(l.sealed, mailBinding(l.Account, l.ID, l.To))
 	if errors.Is(err, secret.ErrSealed) {
+		tx.db.keys.changed.Add(1)
 		tx.db.log.ErrorContext(ctx, "a mail is not sent: its secret does not open", "account", l.Account, "mail", l.ID, "error", err)
 		return &MailResult{State: MailFailed, Reason: MailChanged}, nil
 	}

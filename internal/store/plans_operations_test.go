@@ -113,6 +113,16 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			}
 			return nil
 		}},
+		{name: "LastVerification", run: func(ctx context.Context) error {
+			if _, err := db.LastVerification(ctx); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
+		}},
+		{name: "OldestPurchaseSync", uses: "purchase_syncs_synced", run: func(ctx context.Context) error {
+			_, err := db.OldestPurchaseSync(ctx)
+			return err
+		}},
 		{name: "Backlogs", uses: "deliveries_due submissions_due", whole: []string{"deliveries_due", "submissions_due"}, run: func(ctx context.Context) error {
 			_, _, err := db.Backlogs(ctx)
 			return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -141,6 +142,25 @@ func (l PurchaseLease) move(ctx context.Context, tx *tx, step SyncStep) (after P
 		return after, nil
 	}
 	return after, tx.insertProviderEvent(ctx, &l, step.Event)
+}
+
+// OldestPurchaseSync returns when the active connection that has waited longest for a complete purchase sync has had its last one, or was
+// added if it has had none; [ErrNotFound] if no connection is active.
+func (db *DB) OldestPurchaseSync(ctx context.Context) (time.Time, error) {
+	var oldest sql.Null[int64]
+	// The columns are those of an index, whose ends answer the first part; few connections are in the second part.
+	err := db.reader.QueryRowContext(ctx, `select min(synced) from (
+			select (select min(synced_at) from purchase_syncs where due_at is not null and synced_at is not null) as synced
+			union all
+			select min(c.created_at) from purchase_syncs s join connections c on c.account_id = s.account_id and c.id = s.connection_id
+				where s.due_at is not null and s.synced_at is null) times`).Scan(&oldest)
+	switch {
+	case err != nil:
+		return time.Time{}, db.classify(err)
+	case !oldest.Valid:
+		return time.Time{}, ErrNotFound
+	}
+	return instant(oldest.V), nil
 }
 
 // Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces, if

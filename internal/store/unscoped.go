@@ -57,6 +57,7 @@ package store
 //
 //   - [DB.DueDeliveryQueues], [DB.DueSubmissionQueues], [DB.DuePurchaseQueues], [DB.DueMailQueues], [DB.ReleaseOrphanedLeases]
 //   - [Queue.ClaimDeliveries], [Queue.ClaimSubmissions], [Queue.ClaimPurchases], [Queue.ClaimMails]
+//   - [DB.OldestPurchaseSync] says how far behind the syncs are, without saying whose
 //
 // Mails (mail.go, mail_work.go, notice.go): whether the installation sends any, how many wait, and the notices of all companies that are due.
 //
@@ -91,11 +92,13 @@ package store
 //
 //   - [DB.CheckKeys], [DB.RefreshKeys], [DB.RecordKey], [DB.AddedKey], [DB.KeyRecorded], [DB.KeysInUse], [DB.RetireKey]
 //   - [DB.Reseal], [DB.BindSecrets]
+//   - [DB.ChangedRows] counts rows without saying whose
 //
 // Evidence of the whole database (seal_evidence.go, verify.go, anchor.go, evidence_record.go): it is verified, sealed and
 // anchored for all tenants together. [Tenant.VerifyEvidence] is the version for one tenant.
 //
 //   - [DB.VerifyEvidence], [DB.SealEvidence], [DB.EvidenceKey]
+//   - [DB.RecordVerification], [DB.LastVerification] (verification.go)
 //   - [DB.Anchor], [DB.ReadAnchors], [DB.VerifyAnchor]
 //
 // The audit log (audit.go): it has the entries of each account, and those that belong to no account.
