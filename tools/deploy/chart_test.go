@@ -164,7 +164,7 @@ func TestChart(t *testing.T) {
 			if err := accepted(objects); err != nil {
 				t.Error(err)
 			}
-			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 17 {
+			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 18 {
 				t.Errorf("%d objects", len(objects))
 			}
 		})

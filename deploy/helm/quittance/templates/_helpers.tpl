@@ -148,3 +148,14 @@ quantities that this understands. */}}
   value: {{ if kindIs "float64" $value }}{{ int64 $value | toString | quote }}{{ else }}{{ toString $value | quote }}{{ end }}
 {{- end }}
 {{- end -}}
+
+{{/* What a pod needs to reach the database: rules of a network policy. */}}
+{{- define "quittance.databaseEgress" -}}
+{{- $policy := .Values.networkPolicy -}}
+- to:
+    {{- toYaml $policy.dns.to | nindent 4 }}
+  ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+- to:
+    {{- toYaml $policy.database.to | nindent 4 }}
+  ports: [{port: {{ $policy.database.port }}}]
+{{- end -}}

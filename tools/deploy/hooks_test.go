@@ -1,0 +1,99 @@
+package deploy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// decoded returns the objects of a kind by their names.
+func decoded[T any](t *testing.T, objects []string, kind string) map[string]*T {
+	t.Helper()
+	found := map[string]*T{}
+	for _, text := range objects {
+		var of metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal([]byte(text), &of); err != nil {
+			t.Fatal(err)
+		}
+		if of.Kind != kind {
+			continue
+		}
+		found[of.Name] = new(T)
+		if err := yaml.Unmarshal([]byte(text), found[of.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// selects says whether a selector of labels selects a pod.
+func selects(t *testing.T, selector *metav1.LabelSelector, of map[string]string) bool {
+	t.Helper()
+	compiled, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled.Matches(labels.Set(of))
+}
+
+// TestMigrationReachesTheDatabase: in a namespace that forbids everything else, the job of a first installation, which runs before the other objects
+// exist, has a policy that is created before it and lets it reach name servers and the database. Helm removes the policy with the job.
+func TestMigrationReachesTheDatabase(t *testing.T) {
+	for name, values := range installations(t) {
+		objects, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, policies := decoded[batchv1.Job](t, objects, "Job"), decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
+		if want := map[bool]int{false: 1}[name == "nothing"]; len(jobs) != want || want == 0 && len(policies) > 0 {
+			t.Errorf("%s: %d jobs, %d policies", name, len(jobs), len(policies))
+		}
+		for _, job := range jobs {
+			if policy := policies[job.Name]; policy == nil {
+				t.Errorf("%s: %s has no policy", name, job.Name)
+			} else {
+				opensTheDatabase(t, policy, job)
+			}
+		}
+		for _, policy := range policies { // a hook is not part of the release, so the others are none
+			if hook := policy.Annotations["helm.sh/hook"] != ""; hook != strings.HasSuffix(policy.Name, "-migration") {
+				t.Errorf("%s: %s is a hook: %v", name, policy.Name, hook)
+			}
+		}
+	}
+}
+
+// opensTheDatabase fails the test unless a policy is there before a job and as long as it, and lets its pod reach name servers and the database.
+func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *batchv1.Job) {
+	t.Helper()
+	for _, annotation := range []string{"helm.sh/hook", "helm.sh/hook-delete-policy"} {
+		if policy.Annotations[annotation] != job.Annotations[annotation] {
+			t.Errorf("the policy has %s: %s", annotation, policy.Annotations[annotation])
+		}
+	}
+	before, err := strconv.Atoi(policy.Annotations["helm.sh/hook-weight"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if weight, err := strconv.Atoi(job.Annotations["helm.sh/hook-weight"]); err != nil || before >= weight {
+		t.Errorf("the policy has the weight %d, the job %d, %v", before, weight, err)
+	}
+	if !selects(t, &policy.Spec.PodSelector, job.Spec.Template.Labels) {
+		t.Error("the policy does not select the job's pod")
+	}
+	for _, port := range []int32{53, 5432} {
+		if !slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+			return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
+		}) {
+			t.Errorf("the policy does not allow port %d", port)
+		}
+	}
+}
