@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,38 @@ func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *bat
 			return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
 		}) {
 			t.Errorf("the policy does not allow port %d", port)
+		}
+	}
+}
+
+// TestStartup: without the job, a server that updates the schema is not killed before the deadline of a migration, and its rollout does not
+// fail before; a deadline below ten minutes does not shorten a start.
+func TestStartup(t *testing.T) {
+	for text, want := range map[string]int32{"migration: {deadline: 7200}": 600, "migration: {enabled: false}": 3600, "migration: {enabled: false, deadline: 7200}": 7200, "migration: {enabled: false, deadline: 60}": 600} {
+		objects, err := render(with(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := accepted(objects); err != nil {
+			t.Error(err)
+		}
+		checked := 0
+		for _, text := range objects {
+			if !strings.Contains(text, "kind: Deployment\n") {
+				continue
+			}
+			checked++
+			pod, err := podOf(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			probe := pod.Spec.Containers[0].StartupProbe
+			if got := probe.PeriodSeconds * probe.FailureThreshold; got != want || !strings.Contains(text, fmt.Sprintf("progressDeadlineSeconds: %d\n", want+300)) {
+				t.Errorf("a start may take %d s, want %d:\n%s", got, want, text)
+			}
+		}
+		if checked != 2 {
+			t.Errorf("%d deployments", checked)
 		}
 	}
 }

@@ -12,6 +12,8 @@ spec:
   replicas: {{ .values.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
+  # Not before the start of a pod has failed, and its image may take a while.
+  progressDeadlineSeconds: {{ add (include "quittance.startupSeconds" .root | int64) 300 }}
   # A new pod is ready before an old one stops.
   strategy:
     type: RollingUpdate
@@ -33,6 +35,11 @@ spec:
       {{- end }}
     spec:
       {{- include "quittance.pod" . | nindent 6 }}
+{{- end -}}
+
+{{/* How long a server may take to start, in seconds. Without the job, the first of them updates the schema and the others wait for it. */}}
+{{- define "quittance.startupSeconds" -}}
+{{- if .Values.migration.enabled }}600{{ else }}{{ max 600 (int64 .Values.migration.deadline) }}{{ end -}}
 {{- end -}}
 
 {{/* The pod of a role. */}}
@@ -104,12 +111,12 @@ ports:
   - name: operators
     containerPort: 8090
   {{- end }}
-# A start that has to update a large schema itself takes long: at most ten minutes.
+# /healthz does not answer before the schema is up to date.
 startupProbe:
   httpGet: {path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (not $secure)) }}}
   periodSeconds: 2
   timeoutSeconds: 2
-  failureThreshold: 300
+  failureThreshold: {{ div (include "quittance.startupSeconds" .root | int64) 2 }}
 livenessProbe:
   httpGet: {path: /healthz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (not (not $secure)) }}}
   periodSeconds: 10
