@@ -65,7 +65,7 @@ api:
   tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]
   affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists}]}]}}}
   priorityClassName: important
-worker: {autoscaling: {enabled: true}}
+worker: {replicas: 4}
 service: {type: LoadBalancer, externalTrafficPolicy: Local, annotations: {example.com/balancer: internal}}
 ingress: {enabled: true, className: nginx, host: invoices.example, existingSecret: invoices-tls, annotations: {example.com/a: b}}
 operators: {enabled: true}
@@ -164,7 +164,7 @@ func TestChart(t *testing.T) {
 			if err := accepted(objects); err != nil {
 				t.Error(err)
 			}
-			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 18 {
+			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 17 {
 				t.Errorf("%d objects", len(objects))
 			}
 		})
@@ -192,6 +192,7 @@ func TestRefusedValues(t *testing.T) {
 		"worker: {settings: {role: api}}":                            "role",
 		"api: {replicas: 0}":                                         "/api/replicas",
 		"apis: {replicas: 2}":                                        "apis",
+		"worker: {autoscaling: {enabled: true}}":                     "autoscaling", // CPU says nothing about a worker
 		"publicURL: http://invoices.example":                         "/publicURL",
 		"signOn: {issuer: 'https://login.example', clientID: q}":     "/signOn/existingSecret",
 		"ingress: {enabled: true, existingSecret: tls}":              "/ingress/host",

@@ -8,7 +8,7 @@ metadata:
     {{- include "quittance.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .role }}
 spec:
-  {{- if not .values.autoscaling.enabled }}
+  {{- if not (dig "autoscaling" "enabled" false .values) }}
   replicas: {{ .values.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
