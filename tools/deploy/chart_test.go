@@ -53,8 +53,8 @@ imagePullSecrets: [registry]
 database: {directKey: direct, ca: {existingConfigMap: authority}}
 signOn: {issuer: "https://login.example", clientID: quittance, existingSecret: sign-on}
 traces: {endpoint: "https://collector.example:4318", sample: 0.25, existingSecret: traces}
-settings: {max-body: 2097152, max-stored-bytes: 21474836480, poll-max: 30m, webhook-ca: /etc/quittance/files/webhooks/ca.pem,
-  smtp-url: "smtp://quittance@mail.example:587", smtp-from: invoices@example.com, smtp-password-file: /etc/quittance/files/more/password}
+mail: {url: "smtp://quittance@mail.example:587", from: "Invoices <invoices@example.com>", existingSecret: mail, ca: {existingConfigMap: authority}}
+settings: {max-body: 2097152, max-stored-bytes: 21474836480, poll-max: 30m, webhook-ca: /etc/quittance/files/webhooks/ca.pem}
 files: [{name: webhooks, existingConfigMap: authorities}, {name: more, existingSecret: more}]
 shutdown: {delay: 20, grace: 60}
 api:
@@ -174,33 +174,38 @@ func TestChart(t *testing.T) {
 // TestRefusedValues: the schema refuses values that would not work, and its error names them.
 func TestRefusedValues(t *testing.T) {
 	for text, reason := range map[string]string{
-		"image: {repository: ''}":                                    "/image/repository",
-		"database: {existingSecret: ''}":                             "/database/existingSecret",
-		"database: {url: 'postgres://quittance:secret@db/q'}":        "url", // a secret as a value
-		"keyFile: {content: secret}":                                 "content",
-		"signOn: {clientSecret: secret}":                             "clientSecret",
-		"keyFile: {existingSecret: ''}":                              "/keyFile/existingSecret",
-		"proxy: {trusted: []}":                                       "/proxy/trusted",
-		"proxy: {trusted: [ingress]}":                                "/proxy/trusted/0",
-		"environment: local":                                         "/environment",
-		"networkPolicy: {database: {to: []}}":                        "/networkPolicy/database/to",
-		"networkPolicy: {metrics: {from: []}}":                       "/networkPolicy/metrics/from", // would mean everybody
-		"networkPolicy: {dns: {to: [{}]}}":                           "/networkPolicy/dns/to/0",
-		"settings: {max-bodies: 1}":                                  "max-bodies",
-		"settings: {database: 'sqlite:x'}":                           "database",
-		"settings: {max-body: 1.5}":                                  "/settings/max-body",
-		"worker: {settings: {role: api}}":                            "role",
-		"api: {replicas: 0}":                                         "/api/replicas",
-		"apis: {replicas: 2}":                                        "apis",
-		"worker: {autoscaling: {enabled: true}}":                     "autoscaling", // CPU says nothing about a worker
-		"publicURL: http://invoices.example":                         "/publicURL",
-		"signOn: {issuer: 'https://login.example', clientID: q}":     "/signOn/existingSecret",
-		"ingress: {enabled: true, existingSecret: tls}":              "/ingress/host",
-		"metrics: {enabled: false, serviceMonitor: {enabled: true}}": "/metrics/serviceMonitor/enabled",
-		"files: [{name: a}]":                                         "/files/0",
-		"traces: {sample: 0}":                                        "/traces/sample",
-		"shutdown: {delay: 15s}":                                     "/shutdown/delay",
-		"service: {externalTrafficPolicy: Local}":                    "/service/externalTrafficPolicy",
+		"image: {repository: ''}":                                                 "/image/repository",
+		"database: {existingSecret: ''}":                                          "/database/existingSecret",
+		"database: {url: 'postgres://quittance:secret@db/q'}":                     "url", // a secret as a value
+		"keyFile: {content: secret}":                                              "content",
+		"signOn: {clientSecret: secret}":                                          "clientSecret",
+		"keyFile: {existingSecret: ''}":                                           "/keyFile/existingSecret",
+		"proxy: {trusted: []}":                                                    "/proxy/trusted",
+		"proxy: {trusted: [ingress]}":                                             "/proxy/trusted/0",
+		"environment: local":                                                      "/environment",
+		"networkPolicy: {database: {to: []}}":                                     "/networkPolicy/database/to",
+		"networkPolicy: {metrics: {from: []}}":                                    "/networkPolicy/metrics/from", // would mean everybody
+		"networkPolicy: {dns: {to: [{}]}}":                                        "/networkPolicy/dns/to/0",
+		"settings: {max-bodies: 1}":                                               "max-bodies",
+		"settings: {database: 'sqlite:x'}":                                        "database",
+		"settings: {max-body: 1.5}":                                               "/settings/max-body",
+		"worker: {settings: {role: api}}":                                         "role",
+		"api: {replicas: 0}":                                                      "/api/replicas",
+		"apis: {replicas: 2}":                                                     "apis",
+		"worker: {autoscaling: {enabled: true}}":                                  "autoscaling", // CPU says nothing about a worker
+		"publicURL: http://invoices.example":                                      "/publicURL",
+		"signOn: {issuer: 'https://login.example', clientID: q}":                  "/signOn/existingSecret",
+		"ingress: {enabled: true, existingSecret: tls}":                           "/ingress/host",
+		"metrics: {enabled: false, serviceMonitor: {enabled: true}}":              "/metrics/serviceMonitor/enabled",
+		"mail: {url: 'smtp://q:secret@mail.example:587', from: q@example.com}":    "/mail/url", // a secret as a value
+		"mail: {url: 'smtp://mail.example', from: q@example.com}":                 "/publicURL",
+		"publicURL: https://invoices.example\nmail: {url: 'smtp://mail.example'}": "/mail/from",
+		"mail: {password: secret}":                                                "password",
+		"settings: {smtp-url: 'smtp://mail.example'}":                             "smtp-url",
+		"files: [{name: a}]":                                                      "/files/0",
+		"traces: {sample: 0}":                                                     "/traces/sample",
+		"shutdown: {delay: 15s}":                                                  "/shutdown/delay",
+		"service: {externalTrafficPolicy: Local}":                                 "/service/externalTrafficPolicy",
 	} {
 		if objects, err := render(with(t, text)); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %d objects, %v; want an error about %s", text, len(objects), err, reason)

@@ -70,8 +70,8 @@ func newMachine(t *testing.T) machine {
 	for name, text := range map[string]string{
 		"run/quittance/tls/tls.crt": certificate, "run/quittance/tls/tls.key": key, "run/quittance/sign-on/client-secret": "secret\n",
 		"run/quittance/traces/headers": "Authorization: Bearer secret\n", "etc/quittance/files/webhooks/ca.pem": certificate,
-		"etc/quittance/files/more/password": "secret\n",
-		"run/secrets/tls-cert.pem":          certificate, "run/secrets/tls-key.pem": key, "run/secrets/pgpass": "database:5432:quittance:quittance:from-the-file\n",
+		"etc/quittance/files/more/password": "secret\n", "run/quittance/mail/password": "secret\n", "etc/quittance/mail/ca.pem": certificate,
+		"run/secrets/tls-cert.pem": certificate, "run/secrets/tls-key.pem": key, "run/secrets/pgpass": "database:5432:quittance:quittance:from-the-file\n",
 	} {
 		m.write(t, name, text, 0o440)
 	}

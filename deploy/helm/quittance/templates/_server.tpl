@@ -171,6 +171,7 @@ volumeMounts:
 - name: QUITTANCE_OTLP_HEADERS_FILE
   value: /run/quittance/traces/headers
 {{- end }}
+{{- include "quittance.mailEnvironment" $values.mail }}
 {{- include "quittance.settings" (merge (dict) .values.settings $values.settings) }}
 {{- end -}}
 
@@ -203,6 +204,57 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
+{{/* The settings of mail, which both roles need. */}}
+{{- define "quittance.mailEnvironment" -}}
+{{- if .url }}
+- name: QUITTANCE_SMTP_URL
+  value: {{ .url | quote }}
+- name: QUITTANCE_SMTP_FROM
+  value: {{ .from | quote }}
+{{- if .existingSecret }}
+- name: QUITTANCE_SMTP_PASSWORD_FILE
+  value: /run/quittance/mail/password
+{{- end }}
+{{- if .ca.existingConfigMap }}
+- name: QUITTANCE_SMTP_CA
+  value: /etc/quittance/mail/ca.pem
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "quittance.mailMounts" -}}
+{{- if and .url .existingSecret }}
+- name: mail
+  mountPath: /run/quittance/mail
+  readOnly: true
+{{- end }}
+{{- if and .url .ca.existingConfigMap }}
+- name: mail-ca
+  mountPath: /etc/quittance/mail
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "quittance.mailVolumes" -}}
+{{- if and .url .existingSecret }}
+- name: mail
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0400
+    items:
+      - key: {{ .key }}
+        path: password
+{{- end }}
+{{- if and .url .ca.existingConfigMap }}
+- name: mail-ca
+  configMap:
+    name: {{ .ca.existingConfigMap }}
+    items:
+      - key: {{ .ca.key }}
+        path: ca.pem
+{{- end }}
+{{- end -}}
+
 {{- define "quittance.mounts" -}}
 {{- $values := .root.Values -}}
 {{- include "quittance.commonMounts" .root }}
@@ -223,6 +275,7 @@ volumeMounts:
   mountPath: /run/quittance/traces
   readOnly: true
 {{- end }}
+{{- include "quittance.mailMounts" $values.mail }}
 {{- range $values.files }}
 - name: file-{{ .name }}
   mountPath: /etc/quittance/files/{{ .name }}
@@ -259,6 +312,7 @@ volumeMounts:
       - key: {{ $values.traces.key }}
         path: headers
 {{- end }}
+{{- include "quittance.mailVolumes" $values.mail }}
 {{- range $values.files }}
 - name: file-{{ .name }}
   {{- if .existingSecret }}
