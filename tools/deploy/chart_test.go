@@ -66,6 +66,7 @@ api:
   affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists}]}]}}}
   priorityClassName: important
 worker: {replicas: 4}
+backup: {enabled: true, s3: {url: "s3://backups/quittance", endpoint: "https://store.example:7070", region: eu-west-1, existingSecret: store, ca: {existingConfigMap: authority}}}
 service: {type: LoadBalancer, externalTrafficPolicy: Local, annotations: {example.com/balancer: internal}}
 ingress: {enabled: true, className: nginx, host: invoices.example, existingSecret: invoices-tls, annotations: {example.com/a: b}}
 operators: {enabled: true}
@@ -73,6 +74,7 @@ metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}, dashboard: {e
 networkPolicy:
   api: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}
   operators: {from: [{namespaceSelector: {matchLabels: {team: operations}}}]}
+  backup: {to: [{ipBlock: {cidr: 10.9.8.7/32}}], port: 7070}
   public: {except: [203.0.113.0/24, "2a00:1450::/32"]}
   egress: [{to: [{podSelector: {matchLabels: {app: collector}}}], ports: [{port: 4318}]}]
 serviceAccount: {annotations: {example.com/role: none}}
@@ -92,7 +94,8 @@ fullnameOverride: a-name-that-is-much-longer-than-all-that-people-would-think-of
 
 // installations are the values with which the chart is tested.
 func installations(t *testing.T) map[string]map[string]any {
-	return map[string]map[string]any{"sandbox": example(t, "sandbox"), "production": example(t, "production"), "everything": with(t, everything), "nothing": with(t, nothing)}
+	return map[string]map[string]any{"sandbox": example(t, "sandbox"), "production": example(t, "production"), "everything": with(t, everything), "nothing": with(t, nothing),
+		"claim": with(t, "backup: {enabled: true, existingClaim: backups, keep: 3}")}
 }
 
 // render returns the objects of the chart in the source tree for an installation, in the order of their files.
@@ -164,7 +167,7 @@ func TestChart(t *testing.T) {
 			if err := accepted(objects); err != nil {
 				t.Error(err)
 			}
-			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 17 {
+			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 19 {
 				t.Errorf("%d objects", len(objects))
 			}
 		})
@@ -174,38 +177,44 @@ func TestChart(t *testing.T) {
 // TestRefusedValues: the schema refuses values that would not work, and its error names them.
 func TestRefusedValues(t *testing.T) {
 	for text, reason := range map[string]string{
-		"image: {repository: ''}":                                                 "/image/repository",
-		"database: {existingSecret: ''}":                                          "/database/existingSecret",
-		"database: {url: 'postgres://quittance:secret@db/q'}":                     "url", // a secret as a value
-		"keyFile: {content: secret}":                                              "content",
-		"signOn: {clientSecret: secret}":                                          "clientSecret",
-		"keyFile: {existingSecret: ''}":                                           "/keyFile/existingSecret",
-		"proxy: {trusted: []}":                                                    "/proxy/trusted",
-		"proxy: {trusted: [ingress]}":                                             "/proxy/trusted/0",
-		"environment: local":                                                      "/environment",
-		"networkPolicy: {database: {to: []}}":                                     "/networkPolicy/database/to",
-		"networkPolicy: {metrics: {from: []}}":                                    "/networkPolicy/metrics/from", // would mean everybody
-		"networkPolicy: {dns: {to: [{}]}}":                                        "/networkPolicy/dns/to/0",
-		"settings: {max-bodies: 1}":                                               "max-bodies",
-		"settings: {database: 'sqlite:x'}":                                        "database",
-		"settings: {max-body: 1.5}":                                               "/settings/max-body",
-		"worker: {settings: {role: api}}":                                         "role",
-		"api: {replicas: 0}":                                                      "/api/replicas",
-		"apis: {replicas: 2}":                                                     "apis",
-		"worker: {autoscaling: {enabled: true}}":                                  "autoscaling", // CPU says nothing about a worker
-		"publicURL: http://invoices.example":                                      "/publicURL",
-		"signOn: {issuer: 'https://login.example', clientID: q}":                  "/signOn/existingSecret",
-		"ingress: {enabled: true, existingSecret: tls}":                           "/ingress/host",
-		"metrics: {enabled: false, serviceMonitor: {enabled: true}}":              "/metrics/serviceMonitor/enabled",
-		"mail: {url: 'smtp://q:secret@mail.example:587', from: q@example.com}":    "/mail/url", // a secret as a value
-		"mail: {url: 'smtp://mail.example', from: q@example.com}":                 "/publicURL",
-		"publicURL: https://invoices.example\nmail: {url: 'smtp://mail.example'}": "/mail/from",
-		"mail: {password: secret}":                                                "password",
-		"settings: {smtp-url: 'smtp://mail.example'}":                             "smtp-url",
-		"files: [{name: a}]":                                                      "/files/0",
-		"traces: {sample: 0}":                                                     "/traces/sample",
-		"shutdown: {delay: 15s}":                                                  "/shutdown/delay",
-		"service: {externalTrafficPolicy: Local}":                                 "/service/externalTrafficPolicy",
+		"image: {repository: ''}":                                                           "/image/repository",
+		"database: {existingSecret: ''}":                                                    "/database/existingSecret",
+		"database: {url: 'postgres://quittance:secret@db/q'}":                               "url", // a secret as a value
+		"keyFile: {content: secret}":                                                        "content",
+		"signOn: {clientSecret: secret}":                                                    "clientSecret",
+		"keyFile: {existingSecret: ''}":                                                     "/keyFile/existingSecret",
+		"proxy: {trusted: []}":                                                              "/proxy/trusted",
+		"proxy: {trusted: [ingress]}":                                                       "/proxy/trusted/0",
+		"environment: local":                                                                "/environment",
+		"networkPolicy: {database: {to: []}}":                                               "/networkPolicy/database/to",
+		"networkPolicy: {metrics: {from: []}}":                                              "/networkPolicy/metrics/from", // would mean everybody
+		"networkPolicy: {dns: {to: [{}]}}":                                                  "/networkPolicy/dns/to/0",
+		"settings: {max-bodies: 1}":                                                         "max-bodies",
+		"settings: {database: 'sqlite:x'}":                                                  "database",
+		"settings: {max-body: 1.5}":                                                         "/settings/max-body",
+		"worker: {settings: {role: api}}":                                                   "role",
+		"api: {replicas: 0}":                                                                "/api/replicas",
+		"apis: {replicas: 2}":                                                               "apis",
+		"worker: {autoscaling: {enabled: true}}":                                            "autoscaling", // CPU says nothing about a worker
+		"publicURL: http://invoices.example":                                                "/publicURL",
+		"signOn: {issuer: 'https://login.example', clientID: q}":                            "/signOn/existingSecret",
+		"ingress: {enabled: true, existingSecret: tls}":                                     "/ingress/host",
+		"metrics: {enabled: false, serviceMonitor: {enabled: true}}":                        "/metrics/serviceMonitor/enabled",
+		"mail: {url: 'smtp://q:secret@mail.example:587', from: q@example.com}":              "/mail/url", // a secret as a value
+		"mail: {url: 'smtp://mail.example', from: q@example.com}":                           "/publicURL",
+		"publicURL: https://invoices.example\nmail: {url: 'smtp://mail.example'}":           "/mail/from",
+		"backup: {enabled: true}":                                                           "/backup/existingClaim",
+		"backup: {enabled: true, s3: {url: 's3://backups/q'}}":                              "/backup/s3/existingSecret",
+		"backup: {enabled: true, existingClaim: b, s3: {url: 's3://b', existingSecret: s}}": "/backup/existingClaim", // two places
+		"backup: {enabled: true, existingClaim: b, keep: -1}":                               "/backup/keep",
+		"backup: {s3: {endpoint: 'http://store.example'}}":                                  "/backup/s3/endpoint",
+		"backup: {s3: {secretAccessKey: secret}}":                                           "secretAccessKey",
+		"mail: {password: secret}":                                                          "password",
+		"settings: {smtp-url: 'smtp://mail.example'}":                                       "smtp-url",
+		"files: [{name: a}]":                                                                "/files/0",
+		"traces: {sample: 0}":                                                               "/traces/sample",
+		"shutdown: {delay: 15s}":                                                            "/shutdown/delay",
+		"service: {externalTrafficPolicy: Local}":                                           "/service/externalTrafficPolicy",
 	} {
 		if objects, err := render(with(t, text)); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %d objects, %v; want an error about %s", text, len(objects), err, reason)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestContainers runs the containers of the chart with their arguments, variables and files. The migration succeeds; both roles serve,
-// and answer each probe at its path and port.
+// and answer each probe at its path and port; the backup comes to its place.
 func TestContainers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -35,7 +35,7 @@ func TestContainers(t *testing.T) {
 					t.Errorf("%s: %v", pod.Labels["app.kubernetes.io/component"], err)
 				}
 			}
-			if want := 3; ran != want && (name != "nothing" || ran != 2) {
+			if want := map[string]int{"sandbox": 3, "production": 4, "everything": 4, "claim": 4, "nothing": 2}[name]; ran != want {
 				t.Errorf("%d pods ran, want %d", ran, want)
 			}
 		})
@@ -56,9 +56,15 @@ func runs(t *testing.T, m machine, pod *corev1.PodTemplateSpec) error {
 		for _, variable := range container.Env {
 			environment = append(environment, variable.Name+"="+variable.Value)
 		}
-		if container.Args[0] == "migrate" {
+		switch container.Args[0] {
+		case "migrate":
 			if out, err := m.command(t.Context(), container.Args, environment).CombinedOutput(); err != nil {
 				return fmt.Errorf("%w\n%s", err, out)
+			}
+			continue
+		case "backup":
+			if err := backedUp(t, m, container.Args, environment); err != nil {
+				return err
 			}
 			continue
 		}
@@ -73,20 +79,24 @@ func runs(t *testing.T, m machine, pod *corev1.PodTemplateSpec) error {
 	return nil
 }
 
-// mountsFiles returns an error if a variable names a file outside of what is mounted.
+// mountsFiles returns an error if a variable or an argument names a file outside of what is mounted.
 func mountsFiles(pod *corev1.PodTemplateSpec, container corev1.Container) error {
 	volumes := map[string]bool{}
 	for _, volume := range pod.Spec.Volumes {
 		volumes[volume.Name] = true
 	}
+	named := map[string]string{}
 	for _, variable := range container.Env {
-		if !strings.HasPrefix(variable.Value, "/") {
-			continue
-		}
-		if !slices.ContainsFunc(container.VolumeMounts, func(mount corev1.VolumeMount) bool {
-			return volumes[mount.Name] && (variable.Value == mount.MountPath || strings.HasPrefix(variable.Value, mount.MountPath+"/"))
+		named[variable.Name] = variable.Value
+	}
+	for n := 1; n < len(container.Args); n++ {
+		named[container.Args[n-1]] = container.Args[n]
+	}
+	for name, file := range named {
+		if strings.HasPrefix(file, "/") && !slices.ContainsFunc(container.VolumeMounts, func(mount corev1.VolumeMount) bool {
+			return volumes[mount.Name] && (file == mount.MountPath || strings.HasPrefix(file, mount.MountPath+"/"))
 		}) {
-			return fmt.Errorf("%s names %s, which nothing mounts", variable.Name, variable.Value)
+			return fmt.Errorf("%s names %s, which nothing mounts", name, file)
 		}
 	}
 	return nil

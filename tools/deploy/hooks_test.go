@@ -99,6 +99,25 @@ func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *bat
 	}
 }
 
+// TestBackupReachesTheStore: a store at a private address is allowed to the pods of backups alone.
+func TestBackupReachesTheStore(t *testing.T) {
+	objects, err := render(with(t, everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")["invoices-quittance-backup"]
+	for _, pod := range podsOf(t, objects) {
+		backup := pod.Spec.Containers[0].Args[0] == "backup"
+		if selects(t, &policy.Spec.PodSelector, pod.Labels) != backup {
+			t.Errorf("the pod of %q can reach the store: %v", pod.Spec.Containers[0].Args, !backup)
+		}
+	}
+	rule := policy.Spec.Egress[0]
+	if rule.To[0].IPBlock.CIDR != "10.9.8.7/32" || *rule.Ports[0].Port != intstr.FromInt32(7070) {
+		t.Errorf("%+v", rule)
+	}
+}
+
 // TestStartup: without the job, a server that updates the schema is not killed before the deadline of a migration, and its rollout does not
 // fail before; a deadline below ten minutes does not shorten a start.
 func TestStartup(t *testing.T) {

@@ -107,6 +107,8 @@ func validate(object runtime.Object) field.ErrorList {
 		// The API server adds a selector of its own first.
 		o.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.Spec.Template.Labels}
 		return batchvalidation.ValidateJobSpec(&o.Spec, nil, field.NewPath("spec"), corevalidation.PodValidationOptions{})
+	case *batch.CronJob:
+		return batchvalidation.ValidateCronJobCreate(o, corevalidation.PodValidationOptions{})
 	case *core.Service:
 		allocate(&o.Spec)
 		return corevalidation.ValidateServiceCreate(o)
@@ -147,6 +149,8 @@ func podOf(text string) (*corev1.PodTemplateSpec, error) {
 		return &o.Spec.Template, nil
 	case *batchv1.Job:
 		return &o.Spec.Template, nil
+	case *batchv1.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template, nil
 	}
 	return nil, nil
 }
