@@ -83,7 +83,7 @@ func testChartArchive(t *testing.T, archive string) {
 		if got, want := strings.Join(packaged, "---\n"), change.Replace(strings.Join(original, "---\n")); got != want {
 			t.Errorf("%s: the archive renders other objects than the source tree:\n%s\nwant\n%s", name, got, want)
 		}
-		if name == "sandbox" && strings.Count(strings.Join(packaged, ""), `image: "registry.example/quittance:`+version+`"`) != 3 {
+		if name == "sandbox" && strings.Count(strings.Join(packaged, ""), `image: "registry.example/quittance:`+version+`"`) != 4 {
 			t.Errorf("not every pod runs the image of version %s by default", version)
 		}
 	}

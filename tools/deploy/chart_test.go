@@ -167,7 +167,7 @@ func TestChart(t *testing.T) {
 			if err := accepted(objects); err != nil {
 				t.Error(err)
 			}
-			if name == "nothing" && len(objects) != 3 || name == "everything" && len(objects) != 19 {
+			if name == "nothing" && len(objects) != 4 || name == "everything" && len(objects) != 21 {
 				t.Errorf("%d objects", len(objects))
 			}
 		})

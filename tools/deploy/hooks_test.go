@@ -2,12 +2,15 @@ package deploy
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -148,4 +151,74 @@ func TestStartup(t *testing.T) {
 			t.Errorf("%d deployments", checked)
 		}
 	}
+}
+
+// TestHelmTest: the pod of helm test asks the service of the API at its port, is allowed to, and succeeds when a server of the chart answers,
+// with and without TLS, and fails when none does.
+func TestHelmTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	for name, values := range map[string]map[string]any{"proxy": with(t, "networkPolicy: {api: {from: [{podSelector: {}}]}}"), "TLS": with(t, everything), "port": with(t, "service: {port: 8443}")} {
+		t.Run(name, func(t *testing.T) {
+			objects, err := render(values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asks := decoded[corev1.Pod](t, objects, "Pod")["invoices-quittance-test"]
+			if asks.Annotations["helm.sh/hook"] != "test" {
+				t.Error("the pod is installed")
+			}
+			mayAsk(t, objects, asks.Labels)
+			asking := asks.Spec.Containers[0]
+			service := decoded[corev1.Service](t, objects, "Service")["invoices-quittance"]
+			if at := asking.Env[0]; at.Name != "QUITTANCE_LISTEN" || at.Value != net.JoinHostPort(service.Name, strconv.Itoa(int(service.Spec.Ports[0].Port))) {
+				t.Errorf("it asks %+v", at)
+			}
+			m := newMachine(t)
+			container := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Spec.Containers[0]
+			server, err := m.serve(t, container.Args, variablesOf(container))
+			if err != nil {
+				t.Fatal(err)
+			}
+			scheme := "http://"
+			if name == "TLS" {
+				scheme = "https://"
+			}
+			if err := answers(t, scheme+local(server.listen)+"/readyz"); err != nil {
+				t.Fatal(err)
+			}
+			for address, ready := range map[string]bool{strings.Replace(local(server.listen), "127.0.0.1", "localhost", 1): true, "localhost:1": false} {
+				environment := append(variablesOf(asking), "QUITTANCE_LISTEN="+address)
+				if out, err := m.command(t.Context(), asking.Args, environment).CombinedOutput(); (err == nil) != ready {
+					t.Errorf("%s: %v\n%s", address, err, out)
+				}
+			}
+		})
+	}
+}
+
+// mayAsk fails the test unless the policies let a pod with these labels call the API, in both directions.
+func mayAsk(t *testing.T, objects []string, of map[string]string) {
+	t.Helper()
+	policies := decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
+	api := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Labels
+	if out := policies["invoices-quittance-test"]; !selects(t, &out.Spec.PodSelector, of) || !selects(t, out.Spec.Egress[0].To[0].PodSelector, api) {
+		t.Error("the pod may not call the API")
+	}
+	from := policies["invoices-quittance-api"].Spec.Ingress[0].From
+	if len(from) > 0 && !slices.ContainsFunc(from, func(peer networkingv1.NetworkPolicyPeer) bool {
+		return peer.PodSelector != nil && len(peer.PodSelector.MatchLabels) > 0 && selects(t, peer.PodSelector, of)
+	}) {
+		t.Error("the API may not be called by the pod")
+	}
+}
+
+// variablesOf returns the variables of a container.
+func variablesOf(container corev1.Container) []string {
+	var set []string
+	for _, variable := range container.Env {
+		set = append(set, variable.Name+"="+variable.Value)
+	}
+	return set
 }

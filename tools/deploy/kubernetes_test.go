@@ -109,6 +109,8 @@ func validate(object runtime.Object) field.ErrorList {
 		return batchvalidation.ValidateJobSpec(&o.Spec, nil, field.NewPath("spec"), corevalidation.PodValidationOptions{})
 	case *batch.CronJob:
 		return batchvalidation.ValidateCronJobCreate(o, corevalidation.PodValidationOptions{})
+	case *core.Pod:
+		return corevalidation.ValidatePodCreate(o, corevalidation.PodValidationOptions{})
 	case *core.Service:
 		allocate(&o.Spec)
 		return corevalidation.ValidateServiceCreate(o)
@@ -149,6 +151,8 @@ func podOf(text string) (*corev1.PodTemplateSpec, error) {
 		return &o.Spec.Template, nil
 	case *batchv1.Job:
 		return &o.Spec.Template, nil
+	case *corev1.Pod:
+		return &corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil
 	case *batchv1.CronJob:
 		return &o.Spec.JobTemplate.Spec.Template, nil
 	}

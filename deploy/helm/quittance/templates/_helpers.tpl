@@ -37,6 +37,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* The port of the service of the API. */}}
+{{- define "quittance.servicePort" -}}
+{{- default (ternary 443 80 (not (not .Values.tls.existingSecret))) .Values.service.port | int64 -}}
+{{- end -}}
+
 {{/* The service account of the servers. */}}
 {{- define "quittance.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
