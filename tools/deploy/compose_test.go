@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
@@ -18,13 +19,14 @@ import (
 // composeDir is the directory of the compose file.
 var composeDir = filepath.Join("..", "..", "deploy", "compose")
 
-// compose loads files of the directory as the command docker compose does, with an image and no other variables.
+// compose loads files of the directory as the command docker compose does, with an image and no other variables, and with the service that makes
+// a backup.
 func compose(t *testing.T, files ...string) (*types.Project, error) {
 	t.Helper()
 	for n, file := range files {
 		files[n] = filepath.Join(composeDir, file)
 	}
-	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(composeDir), cli.WithEnv([]string{"QUITTANCE_IMAGE=quittance:1.2.0"}))
+	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(composeDir), cli.WithEnv([]string{"QUITTANCE_IMAGE=quittance:1.2.0"}), cli.WithProfiles([]string{"backup"}))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func projects(t *testing.T) map[string]*types.Project {
 // exists or is made by prepare.
 func TestCompose(t *testing.T) {
 	for name, project := range projects(t) {
-		if len(project.Services) != 5 {
+		if len(project.Services) != 6 {
 			t.Errorf("%s: %d services", name, len(project.Services))
 		}
 		for _, service := range project.Services {
@@ -57,6 +59,9 @@ func TestCompose(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, service.Name, err)
 			}
 			for _, volume := range service.Volumes {
+				if volume.Target == "/backups" && service.Name == "backup" {
+					continue // TestComposeBackup
+				}
 				if _, err := os.Stat(volume.Source); volume.Type == types.VolumeTypeBind && (err != nil || !volume.ReadOnly) {
 					t.Errorf("%s: %s mounts %s, read-only: %v, %v", name, service.Name, volume.Source, volume.ReadOnly, err)
 				}
@@ -156,11 +161,50 @@ func TestComposeCommands(t *testing.T) {
 			if err := answers(t, "http://"+local(running.metrics)+"/metrics"); err != nil {
 				t.Error(err)
 			}
+			backup := project.Services["backup"] // while the server runs
+			if err := backedUp(t, m, backup.Command, variables(backup)); err != nil {
+				t.Error(err)
+			}
 			address := strings.ReplaceAll(*server.Environment["QUITTANCE_DATABASE"], "/run/", m.root+"/run/")
 			if config, err := pgconn.ParseConfig(address); err != nil || config.Password != "from-the-file" || config.Host != "database" || config.User != "quittance" {
 				t.Errorf("the connection to %s: %+v, %v", address, config, err)
 			}
 		})
+	}
+}
+
+// TestComposeBackup: a backup is made only when it is asked for, in a directory of the machine that prepare makes for the user of the container
+// and that the engine never makes itself, as root. It and the migration reach a database or a bucket that is elsewhere.
+func TestComposeBackup(t *testing.T) {
+	project := projects(t)["behind a proxy"]
+	backup := project.Services["backup"]
+	if !slices.Equal(backup.Profiles, []string{"backup"}) || backup.Restart != "no" || len(backup.Volumes) != 1 {
+		t.Fatalf("%+v", backup)
+	}
+	volume := backup.Volumes[0]
+	if dir, err := filepath.Abs(composeDir); err != nil || volume.Type != types.VolumeTypeBind || volume.Source != filepath.Join(dir, "backups") || volume.Bind == nil || bool(volume.Bind.CreateHostPath) {
+		t.Errorf("backups come to %+v, %v", volume, err)
+	}
+	for _, name := range []string{"migration", "backup", "server"} {
+		outside := false
+		for network := range project.Services[name].Networks {
+			outside = outside || !bool(project.Networks[network].Internal)
+		}
+		if !outside {
+			t.Errorf("the %s reaches no database elsewhere", name)
+		}
+	}
+	dir := copyOfPrepare(t)
+	for range 2 { // the second run changes nothing
+		prepare(t, dir)
+		info, err := os.Stat(filepath.Join(dir, "backups"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := info.Sys().(*syscall.Stat_t)
+		if fmt.Sprintf("%d:%d", owner.Uid, owner.Gid) != backup.User || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory of backups belongs to %d:%d with the mode %v", owner.Uid, owner.Gid, info.Mode())
+		}
 	}
 }
 

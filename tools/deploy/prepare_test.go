@@ -102,7 +102,7 @@ func TestPrepare(t *testing.T) {
 			}
 		}
 	}
-	if readers != 4 {
+	if readers != 5 {
 		t.Errorf("%d containers read the secrets", readers)
 	}
 	address := strings.ReplaceAll(*projects(t)["behind a proxy"].Services["server"].Environment["QUITTANCE_DATABASE"], "/run/secrets", filepath.Join(dir, "secrets"))

@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 3 {
 		return errors.New("usage: service FILE SERVICE environment|command|healthcheck")
 	}
-	options, err := cli.NewProjectOptions(args[:1], cli.WithWorkingDirectory(filepath.Dir(args[0])), cli.WithOsEnv)
+	options, err := cli.NewProjectOptions(args[:1], cli.WithWorkingDirectory(filepath.Dir(args[0])), cli.WithOsEnv, cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ func TestRun(t *testing.T) {
 		"server command":        "serve\x00",
 		"migration command":     "migrate\x00--create\x00",
 		"server healthcheck":    "/usr/bin/quittance\x00healthcheck\x00",
+		"backup command":        "backup\x00--to\x00/backups\x00--keep\x0014\x00",
 		"server environment":    "QUITTANCE_LISTEN=:8080\x00",
 		"database environment":  "POSTGRES_USER=quittance\x00",
 		"migration environment": "QUITTANCE_DATABASE=postgres://quittance@database:5432/quittance?sslmode=disable&passfile=/run/secrets/pgpass\x00",
