@@ -132,7 +132,7 @@ func TestAPIKeyInBrowser(t *testing.T) {
 		b.open("/api-keys")
 		b.inspect("keys-none")
 		b.open("/api-keys/new")
-		b.inspect("keys-new")
+		b.until(`document.querySelector("#name")`)
 		b.do(chromedp.SendKeys("#name", "ERP\r"))
 		b.until(`document.querySelector("#secret") && location.pathname === "/api-keys"`)
 		b.inspect("keys-made")

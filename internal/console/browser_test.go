@@ -397,7 +397,8 @@ func (b *browser) wantReachable(where string) {
 }
 
 // inspect checks the current page and takes screenshots. Three appearances stand for all of them: each width, colour scheme and
-// direction occurs in one. Links have to be reachable at every width at which the page is laid out in another way.
+// direction occurs in one. Links have to be reachable at every width at which the page is laid out in another way. axe does not see the page
+// from right to left, which is a layout without its language here: inspectArabic does that.
 func (b *browser) inspect(name string) {
 	b.t.Helper()
 	for _, width := range []int64{1100, 1000, 780} {
@@ -409,7 +410,9 @@ func (b *browser) inspect(name string) {
 		where := name + " " + a.String()
 		b.wantReachable(where)
 		b.wantLegible(where)
-		b.wantAccessible(where)
+		if !a.rightToLeft {
+			b.wantAccessible(where)
+		}
 		b.wantQuiet(where)
 	}
 	b.shoot(name, false, true)

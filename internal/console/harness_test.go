@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,10 +96,18 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 	return tenant
 }
 
+// hashed hashes a password. Each is hashed once, because that takes long on purpose.
+func hashed(password string) (string, error) {
+	once, _ := hashes.LoadOrStore(password, sync.OnceValues(func() (string, error) { return account.DefaultCost().Hash(password) }))
+	return once.(func() (string, error))()
+}
+
+var hashes sync.Map
+
 // company creates another account with a user.
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
-	hash, err := account.DefaultCost().Hash(password)
+	hash, err := hashed(password)
 	must(t, err)
 	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
 	must(t, err)

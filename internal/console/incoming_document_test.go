@@ -159,7 +159,7 @@ func TestReceivedDocumentRenders(t *testing.T) {
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
 		b.open(s.incomingPath(t, "SYN-IN-001"))
-		b.inspect("incoming-document")
+		b.show(appearance{width: 1280})
 		var saved map[string]string
 		b.do(chromedp.Evaluate(`(async () => { const r = await fetch(document.querySelector("#attachment-1").href);
 			return {text: await r.text(), type: r.headers.get("content-type")}; })()`, &saved, awaited))

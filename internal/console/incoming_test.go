@@ -95,7 +95,7 @@ func TestIncomingLive(t *testing.T) {
 		b.login(s.email, s.password)
 		b.click(`.side a[href="/incoming"]`)
 		b.until(`document.querySelectorAll("a.row").length === 5`)
-		b.inspect("incoming")
+		b.show(appearance{width: 1280})
 		same := b.markPage()
 		s.purchase(t, "live", func(d *store.NewIncoming) { d.SupplierName = new("Live & Söhne “GmbH”") })
 		b.until(`document.querySelectorAll("a.row").length === 6`)

@@ -42,7 +42,7 @@ func TestInvoiceList(t *testing.T) {
 		same := b.markPage()
 		b.until(`document.querySelector("#list-tabs").innerText.replace(/\s+/g, " ") === "All 4 Needs attention 1 In progress 0 Accepted 1 Drafts 2"`) // it counts by itself
 		same()
-		b.inspect("list")
+		b.show(appearance{width: 1280})
 
 		b.click(`#list-tabs a[href*="attention"]`)
 		b.until(`location.search === "?tab=attention" && document.querySelectorAll("a.row").length === 1`)
@@ -90,7 +90,6 @@ func TestInvoiceList(t *testing.T) {
 		b.inspect("list-selected")
 		b.click("#submit-selected")
 		b.until(`document.querySelector("#submit-all").innerText === "Submit 2 invoices"`)
-		b.inspect("bulk")
 		b.click("#submit-all")
 		b.until(`location.pathname === "/invoices/submitted" && document.querySelectorAll("#sent tbody tr").length === 2`)
 		same = b.markPage()

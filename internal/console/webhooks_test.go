@@ -344,7 +344,6 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.inspect("webhooks-none")
 		b.click("#new")
 		b.until(`document.activeElement.id === "url"`)
-		b.inspect("subscribe")
 		b.fill("#url", "https://localhost/hooks")
 		b.fill("#description", "Bookkeeping")
 		b.click("form.stack button")

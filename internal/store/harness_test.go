@@ -56,12 +56,7 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			f := &fixture{Store: storetest.Open(t, engine)}
-			f.raw = openRaw(t, f.Store)
-			f.decoy = f.newCompany(t, "decoy@example.com")
-			f.fillDecoy(t)
-			before := f.dump(t, f.decoy)
-			f.company = f.newCompany(t, "owner@example.com")
+			f, before := openTwins(t, engine)
 			test(t, f)
 			if after := f.dump(t, f.decoy); after != before {
 				t.Errorf("the decoy has changed.\nBefore:\n%s\nAfter:\n%s", before, after)

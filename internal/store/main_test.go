@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,4 +15,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
 // onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
 type onCluster struct{ m *testing.M }
 
-func (c onCluster) Run() int { return pgtest.Run(c.m) }
+// Run implements [goleak.TestingM].
+func (c onCluster) Run() int {
+	admin := os.Getenv(pgtest.EnvPostgres) // "" for a cluster that ends with the tests
+	code := pgtest.Run(c.m)
+	if err := dropKept(admin); err != nil {
+		fmt.Fprintln(os.Stderr, "remove the twins:", err)
+		return max(code, 1)
+	}
+	return code
+}

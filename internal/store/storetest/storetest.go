@@ -141,11 +141,16 @@ func Open(t testing.TB, engine string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return OpenDatabase(t, Database(t, engine), keys)
+}
+
+// OpenDatabase opens the store of a database that has the schema, with a clock of its own.
+func OpenDatabase(t testing.TB, address string, keys *secret.Keyring) *Store {
+	t.Helper()
 	clock := NewClock()
-	s := &Store{Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
-	s.Address = Database(t, engine)
-	if engine == SQLite {
-		s.Path = strings.TrimPrefix(s.Address, sqliteScheme)
+	s := &Store{Address: address, Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	if path, ok := strings.CutPrefix(address, sqliteScheme); ok {
+		s.Path = path
 	}
 	s.DB = s.Again(t)
 	return s
