@@ -9,23 +9,26 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 )
 
-// checkEvery is the interval of the balancer's readiness checks. drainFor is the --shutdown-delay that goes with it,
-// long enough for a busy machine.
+// checkEvery is the interval of the balancer's readiness checks, and checkFor limits one. drainFor is the --shutdown-delay that goes with
+// them, long enough for a busy machine.
 const (
 	checkEvery = 100 * time.Millisecond
-	drainFor   = 3 * time.Second
+	checkFor   = 30 * time.Second
+	drainFor   = 10 * time.Second
 )
 
 // balancer distributes calls over the ready servers like common load balancers: it polls /readyz, keeps its connections
 // open, and passes errors on.
 type balancer struct {
-	url string
+	url   string
+	watch func(base string) // begins the checks of a server
 
 	mu    sync.Mutex
 	known map[string]bool // by address; true when it was ready at the last check
@@ -41,9 +44,10 @@ func newBalancer(t *testing.T) *balancer {
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(t.Output(), nil), slog.LevelWarn)}
 	server := httptest.NewServer(proxy)
 	b.url = server.URL
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: checkFor}
 	ctx, stop := context.WithCancel(context.Background())
 	var checking sync.WaitGroup
-	checking.Go(func() { b.check(ctx) })
+	b.watch = func(base string) { checking.Go(func() { b.check(ctx, client, base) }) }
 	t.Cleanup(func() {
 		stop()
 		checking.Wait()
@@ -58,6 +62,7 @@ func (b *balancer) add(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known[base] = false
+	b.watch(base)
 }
 
 // remove removes a server.
@@ -93,25 +98,21 @@ func (b *balancer) choose() *url.URL {
 	return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 }
 
-// check polls every server concurrently until ctx ends.
-func (b *balancer) check(ctx context.Context) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
-	for ctx.Err() == nil {
+// check polls a server until it is removed or the balancer ends. No server waits for the check of another one, and one that responds late
+// stays what it was.
+func (b *balancer) check(ctx context.Context, client *http.Client, base string) {
+	for {
+		ready, err := isReady(ctx, client, base)
 		b.mu.Lock()
-		bases := slices.Collect(maps.Keys(b.known))
-		b.mu.Unlock()
-		var asking sync.WaitGroup
-		for _, base := range bases {
-			asking.Go(func() {
-				ready := isReady(ctx, client, base)
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				if _, still := b.known[base]; still {
-					b.known[base] = ready
-				}
-			})
+		_, known := b.known[base]
+		if !known || ctx.Err() != nil {
+			b.mu.Unlock()
+			return
 		}
-		asking.Wait()
+		if !os.IsTimeout(err) {
+			b.known[base] = ready
+		}
+		b.mu.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-time.After(checkEvery):
@@ -119,16 +120,18 @@ func (b *balancer) check(ctx context.Context) {
 	}
 }
 
-func isReady(ctx context.Context, client *http.Client, base string) bool {
+func isReady(ctx context.Context, client *http.Client, base string) (bool, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
 	if err != nil {
-		return false
+		return false, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, response.Body)
-	return err == nil && response.StatusCode == http.StatusOK
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return false, err
+	}
+	return response.StatusCode == http.StatusOK, nil
 }

@@ -20,12 +20,12 @@ func healthcheck(t *testing.T, environment []string, args ...string) (said strin
 }
 
 // TestHealthcheck: the command finds a server by the settings of that server, accepts over TLS only its certificate, and fails once the
-// server has stopped.
+// server has stopped. The one that stops has an address of its own, because another test may get its port on the usual ones.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	certificate, key, _ := serverCertificate(t)
 	other, _, _ := serverCertificate(t)
-	for name, flags := range map[string][]string{"worker": {"--role", "worker", "--listen", "0.0.0.0:0"}, "plain": {"--listen", "[::1]:0"}, "TLS": {"--listen", ":0", "--tls-cert", certificate, "--tls-key", key}} {
+	for name, flags := range map[string][]string{"worker": {"--role", "worker", "--listen", "0.0.0.0:0"}, "stopped": {"--listen", "127.77.0.1:0"}, "plain": {"--listen", "[::1]:0"}, "TLS": {"--listen", ":0", "--tls-cert", certificate, "--tls-key", key}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -42,12 +42,15 @@ func TestHealthcheck(t *testing.T) {
 			settings := []string{"QUITTANCE_LISTEN=" + address, "QUITTANCE_KEY_FILE=unused.json"}
 			if name == "TLS" {
 				settings = append(settings, "QUITTANCE_TLS_CERT="+certificate)
-				if said, healthy := healthcheck(t, nil, "--listen", address, "--tls-cert", other); healthy || !strings.Contains(said, errOtherCertificate.Error()) {
+				if said, healthy := healthcheck(t, nil, "--listen", address, "--tls-cert", other, "--timeout", "1m"); healthy || !strings.Contains(said, errOtherCertificate.Error()) {
 					t.Errorf("with another certificate: %v, %q", healthy, said)
 				}
 			}
-			if said, healthy := healthcheck(t, settings); !healthy || said != "ready\n" {
+			if said, healthy := healthcheck(t, settings, "--timeout", "1m"); !healthy || said != "ready\n" {
 				t.Errorf("healthy: %v, %q", healthy, said)
+			}
+			if name != "stopped" {
+				return
 			}
 			if err := server.stop(); err != nil {
 				t.Fatal(err)
@@ -77,7 +80,7 @@ func TestHealthcheckOfOthers(t *testing.T) {
 	}))
 	t.Cleanup(other.Close)
 	address := other.Listener.Addr().String()
-	if said, healthy := healthcheck(t, nil, "--listen", address); healthy || !strings.Contains(said, "answered 302") {
+	if said, healthy := healthcheck(t, nil, "--listen", address, "--timeout", "1m"); healthy || !strings.Contains(said, "answered 302") {
 		t.Errorf("a redirect: %v, %q", healthy, said)
 	}
 	close(hang)

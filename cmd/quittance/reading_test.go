@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,6 +178,7 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 		for range 3 { // another test may be in the way of one round
 			usual := f.median(t, base, other, 40)
 			stop, searching := make(chan struct{}), sync.WaitGroup{}
+			var answered atomic.Int64
 			for n := range 60 {
 				searching.Go(func() {
 					for {
@@ -189,10 +191,18 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 							t.Errorf("search: %v", err)
 							return
 						}
+						answered.Add(1)
 					}
 				})
 			}
-			time.Sleep(200 * time.Millisecond) // until all of them are at it
+			if err := eventually(patience, func() error { // until they are at it
+				if answered.Load() == 0 {
+					return errors.New("no search is answered")
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
 			beside := f.median(t, base, other, 40)
 			close(stop)
 			searching.Wait()

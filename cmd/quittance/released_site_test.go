@@ -85,8 +85,9 @@ type releasedSite struct {
 	authority           string
 }
 
-// releasedHosts are the hosts of the parties in the databases of releases. They are addresses of this machine, of which nobody else uses
-// the ports: whoever needs the same ones, because the same test runs twice, waits.
+// releasedHosts are the hosts of the parties in the databases of releases, and their ports are the exception from the rule that a test
+// listens on a free one: evidence and audit log are chains of digests, so the addresses in them cannot change. Nobody else listens there.
+// Whoever needs the same ones, because the same test runs twice, waits.
 var releasedHosts = map[string]string{storetest.SQLite: "127.30.1.1", storetest.Postgres: "127.30.1.2"}
 
 // newReleasedSite returns a site in a directory that has the key file and the provider's ledger, if there are any yet.
@@ -123,7 +124,7 @@ func newReleasedSite(t *testing.T, program, engine, dir, address string, now fun
 // listenWhenFree listens at an address as soon as nobody else does.
 func listenWhenFree(t *testing.T, address string) (listener net.Listener) {
 	t.Helper()
-	if err := eventually(patience, func() (err error) {
+	if err := eventually(10*patience, func() (err error) {
 		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		return err
 	}); err != nil {

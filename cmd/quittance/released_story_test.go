@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 // releasedStory has the released binary serve a database in which there is everything that a release stores, and returns what people and
@@ -230,7 +229,8 @@ func (s *releasedSite) rotate(t *testing.T) {
 	s.command(t, "", "key", "promote", fmt.Sprint(added.ID))
 }
 
-// waitForDeliveries waits until the receiver has refused deliveries that are to be repeated later.
+// waitForDeliveries waits until the receiver has refused deliveries that are to be repeated later. The server completes the other attempts
+// that it has begun when it is stopped.
 func (s *releasedSite) waitForDeliveries(t *testing.T, c *customer) {
 	t.Helper()
 	if err := eventually(patience, func() error {
@@ -242,5 +242,4 @@ func (s *releasedSite) waitForDeliveries(t *testing.T, c *customer) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // the others that were begun together
 }

@@ -139,3 +139,13 @@ func (l *Limiter[K]) InUse() int {
 	defer l.mu.Unlock()
 	return l.used
 }
+
+// Waiting returns how many callers of Acquire wait.
+func (l *Limiter[K]) Waiting() (callers int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, list := range l.waiting {
+		callers += len(list)
+	}
+	return callers
+}

@@ -6,17 +6,6 @@ import (
 	"testing"
 )
 
-// waitingNow returns how many callers wait.
-func (l *Limiter[K]) waitingNow() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := 0
-	for _, list := range l.waiting {
-		n += len(list)
-	}
-	return n
-}
-
 // TestAcquire: waiting holders acquire in turn, however many callers of one of them wait, each as the policy allows. A caller
 // whose context ends leaves nothing behind.
 func TestAcquire(t *testing.T) {
@@ -28,7 +17,7 @@ func TestAcquire(t *testing.T) {
 	}
 	got := make(chan string, 10)
 	wait := func(ctx context.Context, holder string) {
-		before := l.waitingNow()
+		before := l.Waiting()
 		go func() {
 			if l.Acquire(ctx, holder) {
 				got <- holder
@@ -36,7 +25,7 @@ func TestAcquire(t *testing.T) {
 				got <- holder + " gave up"
 			}
 		}()
-		for l.waitingNow() == before {
+		for l.Waiting() == before {
 			runtime.Gosched()
 		}
 	}
@@ -70,7 +59,7 @@ func TestAcquire(t *testing.T) {
 		}
 		l.Release("a", 1)
 	}
-	if l.InUse() != 0 || l.waitingNow() != 0 || len(l.turns) != 0 || len(l.held) != 0 {
-		t.Errorf("left over: %d in use, %d waiting, %v and %v", l.InUse(), l.waitingNow(), l.turns, l.held)
+	if l.InUse() != 0 || l.Waiting() != 0 || len(l.turns) != 0 || len(l.held) != 0 {
+		t.Errorf("left over: %d in use, %d waiting, %v and %v", l.InUse(), l.Waiting(), l.turns, l.held)
 	}
 }

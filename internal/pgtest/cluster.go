@@ -24,9 +24,9 @@ const (
 	socketName = ".s.PGSQL.5432"
 	// maxSocketPath is the longest path of a unix socket on Linux, in bytes, without the closing NUL.
 	maxSocketPath = 107
-	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill.
-	startTimeout = time.Minute
-	stopTimeout  = 30 * time.Second
+	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill. Many tests may run at the same time.
+	startTimeout = 5 * time.Minute
+	stopTimeout  = 2 * time.Minute
 	// startPoll is the pause between two attempts to reach a server that is starting.
 	startPoll = 10 * time.Millisecond
 )

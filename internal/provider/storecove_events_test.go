@@ -20,7 +20,7 @@ func openStorecoveQueue(t *testing.T, url string) provider.StorecoveQueue {
 	kind, _ := provider.Describe("storecove")
 	options := storecoveOptions()
 	options["webhook-queue"] = "consume"
-	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: 10 * time.Second, Clock: time.Now})
+	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: time.Minute, Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

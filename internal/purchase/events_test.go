@@ -29,6 +29,9 @@ type queueBench struct {
 	submissions *submission.Service
 }
 
+// ample is the time limit of a call to a provider that always responds.
+const ample = 30 * time.Second
+
 // newQueueBench returns a company of its own at a provider.
 func newQueueBench(t *testing.T, engine string) *queueBench {
 	t.Helper()
@@ -56,11 +59,11 @@ func (b *queueBench) addCompany(t *testing.T, legalEntity int) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	adapters := submission.NewAdapters(b.DB, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
-		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: 2 * time.Second, Clock: time.Now})
+		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: ample, Clock: time.Now})
 	})
-	b.submissions = submission.New(b.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: 2 * time.Second, Log: log,
+	b.submissions = submission.New(b.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: ample, Log: log,
 		Polling: submission.Polling{First: time.Second, Max: time.Hour}, Observe: func(string, string, time.Duration) {}})
-	b.service = purchase.New(b.DB, purchase.Config{Environment: "sandbox", CallTimeout: 2 * time.Second, Interval: interval, Adapter: adapters.For,
+	b.service = purchase.New(b.DB, purchase.Config{Environment: "sandbox", CallTimeout: ample, Interval: interval, Adapter: adapters.For,
 		DecideEvent: b.submissions.DecideEvent, Log: log, Observe: func(string, string, time.Duration) {}})
 }
 

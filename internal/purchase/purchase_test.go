@@ -104,17 +104,13 @@ func TestWork(t *testing.T) {
 	running.Go(func() {
 		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
 	})
-	for len(b.made()) == 0 { // the run that is due
-		wait(t)
-	}
+	eventually(t, "the run that is due", func() bool { return len(b.made()) > 0 })
 	add(t, p, "p-2", "<b/>")
 	_, err := b.DisableConnection(ctx, b.connection.ID)
 	must(t, err)
 	_, err = b.ActivateConnection(ctx, b.connection.ID)
 	must(t, err)
-	for len(b.retained(t)) != 2 {
-		wait(t)
-	}
+	eventually(t, "the run after the activation", func() bool { return len(b.retained(t)) == 2 })
 }
 
 // TestNotAllowed checks that a connection that may not be used in this environment is not called.

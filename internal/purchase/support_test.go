@@ -268,12 +268,12 @@ func entries(n int) (out []string) {
 	return out
 }
 
-// wait lets other goroutines run for a moment. The time-out of the test limits it.
-func wait(t *testing.T) {
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	select {
-	case <-t.Context().Done():
-		t.Fatal("it did not happen")
-	case <-time.After(2 * time.Millisecond):
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happens: %s", what)
+		}
 	}
 }

@@ -143,12 +143,13 @@ func TestStopWaits(t *testing.T) {
 	f.subscribe(t)
 	f.subscribe(t)
 	f.addDeliveries(t, 5)
-	begun, release := make(chan struct{}, 10), make(chan struct{})
-	var finished atomic.Int32
+	begun, release, done := make(chan struct{}, 10), make(chan struct{}), make(chan struct{}, 10)
+	var finished, atEnd atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer func() { atEnd.Store(finished.Load()) }()
 		source := f.source(store.WorkDeliveries, func() {}, nil)
 		source.Do = func(ctx context.Context, _ store.DeliveryLease) queue.Result {
 			begun <- struct{}{}
@@ -157,6 +158,7 @@ func TestStopWaits(t *testing.T) {
 				t.Error("the end of the run cancelled a running task")
 			}
 			finished.Add(1)
+			done <- struct{}{}
 			return responded
 		}
 		options := f.options(never)
@@ -166,15 +168,14 @@ func TestStopWaits(t *testing.T) {
 	await(t, begun, "the first task")
 	await(t, begun, "the second task")
 	cancel()
-	select {
-	case <-ended:
-		t.Fatal("Run returned before its tasks had ended")
-	case <-time.After(50 * time.Millisecond):
+	for range 2 { // a Run that does not wait has returned by the time of the first one
+		release <- struct{}{}
+		await(t, done, "the end of a task")
 	}
 	close(release)
 	await(t, ended, "the end of the run")
-	if finished.Load() != 2 || len(begun) != 0 {
-		t.Errorf("%d tasks have ended and %d more have begun, want 2 and none", finished.Load(), len(begun))
+	if atEnd.Load() != 2 || len(begun) != 0 {
+		t.Errorf("%d tasks had ended when Run returned, and %d more have begun, want 2 and none", atEnd.Load(), len(begun))
 	}
 }
 

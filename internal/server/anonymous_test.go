@@ -38,10 +38,11 @@ func (r request) from(source string) request {
 // those whose errors precede the limit. Requests with a credential from the same source are not affected, and neither are other
 // sources and health checks.
 func TestAnonymousRequestsAreLimited(t *testing.T) {
-	const most = 10 // few, so that a busy machine sends the most for one source within the minute that is counted
+	const most = 10
 	onFirst(t, func(c *service.Config) {
-		c.AnonymousRate, c.TrustedProxies = most, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		c.AnonymousRate, c.TrustedProxies, c.Now = most, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, time.Now
 	}, func(t *testing.T, s *system) {
+		s.clock.stop(t)
 		c := s.company(t)
 		token := c.token(t)
 		account := request{method: http.MethodGet, path: "/api/v1/client/account", token: token}

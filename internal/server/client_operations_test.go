@@ -66,6 +66,7 @@ var passwordRows = []row{
 	badPassword("the same character twenty times", passwords(password, "aaaaaaaaaaaaaaaaaaaa"), "new_password", "common"),
 	badPassword("the old one", passwords(password, password), "new_password", "unchanged"),
 	{name: "guessing the current password", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
+		c.clock.stop(t)
 		for range loginsAMinute {
 			guess := *r
 			guess.body, guess.token = passwords("wrong", newPassword), c.token(t)

@@ -75,7 +75,7 @@ func wantSentNumbers(t *testing.T, c *company) {
 // TestMinorUnits checks that total_amount has no more decimals than the minor unit of its currency, apart from trailing
 // zeros.
 func TestMinorUnits(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		for _, test := range []struct {
 			currency, total string

@@ -67,7 +67,7 @@ func (c *company) setProfile(t *testing.T, profile api.Profile) {
 // TestDocumentOfSubmittedInvoice checks that the document of a submitted invoice is written from what was submitted: a later change of
 // the company profile does not change one byte of it.
 func TestDocumentOfSubmittedInvoice(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		c.setProfile(t, emiratiProfile())
 		path := submitted(t, c, "")
@@ -91,7 +91,7 @@ func TestDocumentOfSubmittedInvoice(t *testing.T) {
 // TestPreflightForProfile checks that a preflight for a document format names what the format needs, with its rules, and shows the figures of
 // the document.
 func TestPreflightForProfile(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		const path = invoices + "/preflight"
 		body := c.numbered("")
@@ -126,7 +126,7 @@ func TestPreflightForProfile(t *testing.T) {
 // TestConnectionWithProfile checks that over a connection with a document format a draft needs what the format needs, in the invoice, in lists, in
 // preflight and on submission; and that the document that was sent is returned as it was sent, whatever changes afterwards.
 func TestConnectionWithProfile(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		connection := c.connectIn(t, "pint-ae")
 		wantRaw(t, c.get(t, "/api/v1/client/account"), "/data/connection/profile", `"pint-ae"`)

@@ -181,7 +181,7 @@ func wantRules(t *testing.T, a response, f fault) {
 // TestAllFaultsAreReportedAtOnce checks that one response reports every fault of a payload, including those of rules
 // across fields.
 func TestAllFaultsAreReportedAtOnce(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		body, want := complete, map[string][]string{}
 		for _, f := range []fault{

@@ -13,7 +13,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -49,9 +48,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, letGo := make(chan string), make(chan struct{})
-	var arrived atomic.Int32
 	certificate := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		arrived.Add(1)
 		from, _, err := net.SplitHostPort(hello.Conn.RemoteAddr().String())
 		return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: slowSigner{key, from, began, letGo}}, err
 	}
@@ -59,7 +56,8 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: newHandshakeLimiter(1).limit(certificate)}
+	limiter := newHandshakeLimiter(1)
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: limiter.limit(certificate)}
 	listener := tls.NewListener(plain, config)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -96,13 +94,13 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	}
 	<-began
 	shake(other)
-	for arrived.Load() < flood+1 {
-		time.Sleep(time.Millisecond)
+	for deadline := time.Now().Add(2 * time.Minute); limiter.pool.InUse()+limiter.pool.Waiting() < flood+1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d handshakes wait for their turn, want %d", limiter.pool.Waiting(), flood)
+		}
 	}
-	select {
-	case <-began:
-		t.Fatal("two handshakes sign at the same time")
-	case <-time.After(200 * time.Millisecond): // all of them have arrived and soon wait for their turn
+	if signing := limiter.pool.InUse(); signing != 1 {
+		t.Fatalf("%d handshakes sign at the same time", signing)
 	}
 	var order []string
 	for range flood {

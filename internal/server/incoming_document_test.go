@@ -41,7 +41,7 @@ func retained(body string) store.NewIncoming {
 // TestParsedDocument checks what is said about the document of the latest revision: its content, why it cannot be read, or
 // nothing if it is not retained or is withheld. Lists do not read documents.
 func TestParsedDocument(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		large := sha256.Sum256([]byte("large"))
 		for name, test := range map[string]struct {
 			document    store.NewIncoming
@@ -97,7 +97,7 @@ func TestMetadataDisagree(t *testing.T) {
 // TestAttachments checks that attachments are downloaded unchanged from any revision, with a media type and a name that are
 // safe whatever the document says, and that other companies get none.
 func TestAttachments(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		file := func(name, mediaType, text string) string {
 			return `<cac:AdditionalDocumentReference><cac:Attachment><cbc:EmbeddedDocumentBinaryObject filename="` + name + `" mimeCode="` + mediaType + `">` + text +
 				`</cbc:EmbeddedDocumentBinaryObject></cac:Attachment></cac:AdditionalDocumentReference>`

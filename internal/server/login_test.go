@@ -24,7 +24,7 @@ func (s *system) login(t *testing.T, email, password string, forwarded ...string
 // TestFailedLoginsAreIndistinguishable checks that the responses to an unknown e-mail address, to a wrong password and
 // to a wrong password of a suspended account are the same.
 func TestFailedLoginsAreIndistinguishable(t *testing.T) {
-	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+	onFirst(t, walkConfig, func(t *testing.T, s *system) {
 		c, suspended := s.company(t), s.company(t)
 		suspended.suspend(t)
 		var responses []response
@@ -91,6 +91,7 @@ func TestLoginIsLoggedWithItsUser(t *testing.T) {
 // passwords, and that the headers count down.
 func TestLoginLimit(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+		s.clock.stop(t)
 		c := s.company(t)
 		from := s.source()
 		for n := range loginsAMinute {
@@ -120,6 +121,7 @@ func wantLimit(t *testing.T, a response, remaining int) {
 func TestForwardedFor(t *testing.T) {
 	t.Run("from a trusted proxy", func(t *testing.T) {
 		onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate = 2 }, func(t *testing.T, s *system) {
+			s.clock.stop(t)
 			c := s.company(t)
 			for _, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
 				s.login(t, c.email, "wrong", from).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
@@ -130,7 +132,8 @@ func TestForwardedFor(t *testing.T) {
 		})
 	})
 	t.Run("from another peer", func(t *testing.T) {
-		onFirst(t, func(c *service.Config) { c.LoginRate = 2 }, func(t *testing.T, s *system) {
+		onFirst(t, func(c *service.Config) { c.LoginRate, c.Now = 2, time.Now }, func(t *testing.T, s *system) {
+			s.clock.stop(t)
 			c := s.company(t)
 			for n, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
 				wantLoginCounted(t, s.login(t, c.email, "wrong", from), n < 2)
@@ -150,7 +153,8 @@ func wantLoginCounted(t *testing.T, a response, withinLimit bool) {
 
 // TestCallLimit checks that each token has its own limit of calls a minute, and that the headers count down.
 func TestCallLimit(t *testing.T) {
-	onFirst(t, func(c *service.Config) { c.RateLimit = 3 }, func(t *testing.T, s *system) {
+	onFirst(t, func(c *service.Config) { c.RateLimit, c.Now = 3, time.Now }, func(t *testing.T, s *system) {
+		s.clock.stop(t)
 		c := s.company(t)
 		token := c.token(t)
 		call := func(token string) response {

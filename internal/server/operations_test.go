@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quittance/client/api"
 	"quittance/internal/service"
@@ -39,8 +40,9 @@ type row struct {
 	check func(t *testing.T, c *company, a response)
 }
 
-// walkConfig sets the limits that the rows exceed.
+// walkConfig sets the limits that the rows exceed, and a clock that they stop meanwhile.
 func walkConfig(c *service.Config) {
+	c.Now = time.Now
 	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
 	c.Quotas.StoredBytes = maxStoredBytes
 	c.ExportRows = exportedRows
@@ -157,6 +159,7 @@ var loginRows = []row{
 		r.body = credentials(c.email, "wrong")
 	}},
 	{name: "one login too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
+		c.clock.stop(t)
 		for range loginsAMinute {
 			wrong := *r
 			wrong.body = credentials(c.email, "wrong")

@@ -13,7 +13,7 @@ import (
 // provider gets them, decimals as numbers with their scale. A patch that does not name a field leaves it unchanged, and
 // null removes it.
 func TestOptionalFields(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		given := map[string]string{"external_id": `"ERP-0815"`, "note": `"two\nlines"`, "buyer_tax_id": `"100200300400003"`, "buyer_legal_id": `"CN-77"`, "buyer_legal_id_scheme": `"TL"`,
 			"buyer_reference": `"COST-7"`, "order_reference": `"PO-4711"`, "contract_reference": `"FRAME-1"`, "tax_exchange_rate": `"3.67250"`, "transaction_flags": `"00000001"`,

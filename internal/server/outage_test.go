@@ -178,15 +178,16 @@ func TestOutageOfOneProvider(t *testing.T) {
 	}
 	const open, burst = 500, 320
 	slow := func(c *service.Config) {
-		c.PollFirst, c.PollMax, c.ProviderTimeout = 4*time.Second, 4*time.Second, 2*time.Second
+		c.PollFirst, c.PollMax, c.ProviderTimeout = 4*time.Second, 4*time.Second, 10*time.Second
 	}
 	onEngines(t, slow, func(t *testing.T, s *system) {
 		provider := newHangingProvider(t)
 		hit, other := s.company(t), s.connected(t)
 		hit.connect(t, provider.url, service.Sandbox)
-		for range open / 50 {
-			if responses := hit.submitted(t, 50); len(responses[http.StatusOK]) != 50 {
-				t.Fatalf("%d of 50 were accepted", len(responses[http.StatusOK]))
+		for range open / 10 {
+			// A submission that the provider takes late is unknown, and open all the same.
+			if responses := hit.submitted(t, 10); len(responses[http.StatusOK])+len(responses[http.StatusAccepted]) != 10 {
+				t.Fatalf("%d of 10 were accepted", len(responses[http.StatusOK])+len(responses[http.StatusAccepted]))
 			}
 		}
 		provider.hang()

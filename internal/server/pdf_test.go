@@ -94,7 +94,7 @@ func wantPDF(t *testing.T, a response, attached string, texts ...string) {
 // TestPDFOfSubmittedInvoice checks that the pages of a submitted invoice show what was submitted, with the document that was sent
 // attached, and that they are the same bytes afterwards.
 func TestPDFOfSubmittedInvoice(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		c.setProfile(t, emiratiProfile())
 		c.connectWith(t, "pint-ae")
@@ -134,7 +134,7 @@ func (c *company) connectWith(t *testing.T, format string) {
 // TestPDFOfUnreadableDocument checks that a received document that cannot be read has an error that says why, for each revision.
 func TestPDFOfUnreadableDocument(t *testing.T) {
 	change := func(c *service.Config) { c.PurchaseInterval = 20 * time.Millisecond }
-	onEngines(t, change, func(t *testing.T, s *system) {
+	onFirst(t, change, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		s.controlPurchase(t, "P-9", "<Invoice>first</Invoice>")
 		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
@@ -151,7 +151,7 @@ func TestPDFOfUnreadableDocument(t *testing.T) {
 
 // TestLongDocuments checks that the memory that a document and its pages reserve is there for the longest invoice that the API takes.
 func TestLongDocuments(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		var d map[string]any
 		if err := json.Unmarshal([]byte(c.numbered("")), &d); err != nil {
@@ -181,7 +181,7 @@ func TestLongDocuments(t *testing.T) {
 func TestLargeReceivedDocument(t *testing.T) {
 	const most = 10 << 20
 	change := func(c *service.Config) { c.PurchaseInterval = 20 * time.Millisecond }
-	onEngines(t, change, func(t *testing.T, s *system) {
+	onFirst(t, change, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		line := `<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cbc:Description>` + strings.Repeat("word ", 20) + `</cbc:Description><cbc:Name>Hours</cbc:Name></cac:Item></cac:InvoiceLine>`
 		head := `<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2"
@@ -222,7 +222,7 @@ func TestTooManyPages(t *testing.T) {
 
 // TestPDFsAtATime checks that concurrent requests for files all get one, although few are made at a time.
 func TestPDFsAtATime(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		path := invoices + "/" + c.draft(t, c.numbered("")) + "/document.pdf"
 		token := c.token(t)

@@ -58,7 +58,7 @@ func recipientFaults(name, body string, faults map[string][]string) row {
 // TestLookUpOfATroubledProvider makes every misbehaviour happen to a look-up: the answer is that the provider cannot say, and nothing of
 // its text appears.
 func TestLookUpOfATroubledProvider(t *testing.T) {
-	onFirst(t, func(c *service.Config) { c.ProviderTimeout = 5 * time.Second }, lookUpInTrouble)
+	onFirst(t, func(c *service.Config) { c.ProviderTimeout = 10 * time.Second }, lookUpInTrouble)
 }
 
 func lookUpInTrouble(t *testing.T, s *system) {

@@ -263,7 +263,7 @@ func TestCodesAreLimited(t *testing.T) {
 
 // TestHeldSessionHasNoAPI: a session without a required second factor is good for nothing, with whatever secret it began.
 func TestHeldSessionHasNoAPI(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		c.requireFactor(t)
 		token, err := secret.NewToken(rand.Reader)

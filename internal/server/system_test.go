@@ -53,10 +53,52 @@ type system struct {
 	sandbox *sandbox.Sandbox
 	db      *store.DB
 	http    *http.Client
+	// clock is that of the service if the test's configuration has one; otherwise the service uses its own, and clock is nil.
+	clock *clock
 	// hash is the hash of the password that every user of these tests has.
 	hash    string
 	sources atomic.Uint32
 	names   atomic.Uint32
+}
+
+// clock is a clock that a test can stop, so that a minute of a limit does not end while a busy machine makes the calls.
+type clock struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	stopped time.Time     // zero while the clock runs
+	ahead   time.Duration // of now
+}
+
+// Now returns the time.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopped.IsZero() {
+		return c.stopped
+	}
+	return c.now().Add(c.ahead)
+}
+
+// advance puts a running clock forward.
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += by
+}
+
+// stop stops the clock until the test ends. Then it has the time that it would have had.
+func (c *clock) stop(t *testing.T) {
+	t.Helper()
+	at := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = at
+	t.Cleanup(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stopped = time.Time{}
+	})
 }
 
 const password = "correct horse battery staple"
@@ -75,8 +117,13 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	if change != nil {
 		change(&config)
 	}
+	s := &system{}
+	if config.Now != nil {
+		s.clock = &clock{now: config.Now}
+		config.Now = s.clock.Now
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Now: config.Now, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
@@ -88,7 +135,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 			return nil
 		})
 	}()
-	s := &system{base: started.Info.BaseURL, sandbox: started, db: started.DB(), http: newClient()}
+	s.base, s.sandbox, s.db, s.http = started.Info.BaseURL, started, started.DB(), newClient()
 	t.Cleanup(func() {
 		s.http.CloseIdleConnections()
 		cancel()

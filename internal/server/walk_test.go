@@ -292,6 +292,7 @@ var foreignKeyRow = row{name: "an API key from elsewhere", status: http.StatusFo
 // exhaust makes all calls that a token may make in a minute.
 func (c *company) exhaust(t *testing.T, token string) {
 	t.Helper()
+	c.clock.stop(t)
 	for range callsAMinute {
 		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
 	}

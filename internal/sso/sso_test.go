@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 func run(t *testing.T, client *sso.Client) {
 	t.Helper()
 	begin(t, client)
-	for deadline := time.Now().Add(time.Minute); !client.Available(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !client.Available(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the provider was not found")
 		}
@@ -220,8 +220,10 @@ func TestDiscovery(t *testing.T) {
 			client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true, Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
 			must(t, err)
 			begin(t, client)
-			for !strings.Contains(h.logged(), "cannot read") {
-				time.Sleep(5 * time.Millisecond)
+			for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(h.logged(), "cannot read"); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("the log never says that the document cannot be read: %s", h.logged())
+				}
 			}
 			if client.Available() {
 				t.Error("the document is accepted")

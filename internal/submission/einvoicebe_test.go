@@ -26,8 +26,8 @@ type belgian struct {
 	standIn *providertest.EInvoiceBE
 }
 
-// newBelgian returns the company with its connection. A call takes at most a second.
-func newBelgian(t *testing.T, engine string) *belgian {
+// newBelgian returns the company with its connection, and a time limit of its calls.
+func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	t.Helper()
 	keys, err := secret.Generate()
 	must(t, err)
@@ -35,16 +35,15 @@ func newBelgian(t *testing.T, engine string) *belgian {
 	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	const callTimeout = time.Second
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
-		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout, Clock: time.Now})
+		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: limit, Clock: time.Now})
 	})
 	b := &belgian{standIn: providertest.NewEInvoiceBE(credential, time.Now())}
 	server := httptest.NewServer(b.standIn)
 	t.Cleanup(server.Close)
 	b.DB = db
-	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: callTimeout, Log: log,
+	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: limit, Log: log,
 		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
 	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	must(t, err)
@@ -149,7 +148,13 @@ func TestEInvoiceBEJourney(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEngines(t, func(t *testing.T, engine string) {
-				b := newBelgian(t, engine)
+				limit := ample
+				for _, fault := range c.faults {
+					if fault.Hang > 0 {
+						limit = brief
+					}
+				}
+				b := newBelgian(t, engine, limit)
 				for _, fault := range c.faults {
 					b.standIn.Add(fault)
 				}
@@ -185,7 +190,7 @@ func (b *belgian) wantEvidence(t *testing.T) {
 // administrator orders it, and that a document that was already sent is not sent by such an order either.
 func TestEInvoiceBELosesTheDocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine)
+		b := newBelgian(t, engine, brief)
 		b.standIn.Add(providertest.Fault{Operation: "create", Times: 1})
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeUnknown)
@@ -202,7 +207,7 @@ func TestEInvoiceBELosesTheDocument(t *testing.T) {
 // again although an administrator orders it.
 func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine)
+		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true})
 		b.standIn.Add(providertest.Fault{Operation: "get", Times: 2, Status: 422})
 		id := b.draft(t, "INV-1", nil)
@@ -219,7 +224,7 @@ func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 // TestEInvoiceBERejection checks that the provider's word FAILED rejects a document, and that the corrected one is another document.
 func TestEInvoiceBERejection(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine)
+		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeAcknowledged)
 		b.standIn.Move("TRANSIT", "FAILED")
@@ -242,7 +247,7 @@ func TestEInvoiceBERejection(t *testing.T) {
 // document continues with the provider's draft, and a corrected one is another document.
 func TestEInvoiceBERefusal(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine)
+		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.RecipientName = new("Invalid") })
 		b.submit(t, id, store.OutcomeNotSent)
 		b.submit(t, id, store.OutcomeNotSent)
@@ -257,7 +262,7 @@ func TestEInvoiceBERefusal(t *testing.T) {
 // TestEInvoiceBECurrency checks that an invoice in a currency that the provider does not carry is incomplete, and nothing is sent.
 func TestEInvoiceBECurrency(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine)
+		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.Currency = new("PLN") })
 		_, err := b.service.Submit(t.Context(), b.tenant, id)
 		var incomplete *store.IncompleteError

@@ -28,6 +28,16 @@ func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 	}
 }
 
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happens: %s", what)
+		}
+	}
+}
+
 // TestCallsAreShared checks that a company alone has enough calls for a thousand submissions a second. If the providers
 // of forty companies hang, another company still gets calls. A released call goes to a waiter.
 func TestCallsAreShared(t *testing.T) {
@@ -50,18 +60,14 @@ func TestCallsAreShared(t *testing.T) {
 		}
 		acquired <- err
 	}()
-	for l.waitingSlots.InUse() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the caller waits", func() bool { return l.waitingSlots.InUse() > 0 })
 	for _, release := range first {
 		release()
 	}
 	if err := <-acquired; err != nil {
 		t.Errorf("no call for the waiter: %v", err)
 	}
-	for l.waitingSlots.InUse() != 0 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "nobody waits", func() bool { return l.waitingSlots.InUse() == 0 })
 }
 
 // TestWaitingEnds checks that a waiter is refused when its time is over or its context is cancelled, and leaves nothing
@@ -80,9 +86,7 @@ func TestWaitingEnds(t *testing.T) {
 			_, err := l.acquire(cancelled, company(1), time.Hour)
 			ended <- err
 		}()
-		for l.waitingSlots.InUse() != waiting+1 {
-			time.Sleep(time.Millisecond)
-		}
+		eventually(t, "one more waits", func() bool { return l.waitingSlots.InUse() == waiting+1 })
 	}
 	if _, err := l.acquire(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v for one waiter too many, want ErrBusy", err)

@@ -113,7 +113,7 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 	db, err := store.Open(t.Context(), address, options)
 	must(t, err)
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: 10 * time.Second, Clock: time.Now})
+		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
 	})
 	return &testService{DB: db, provider: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
 		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond}, Log: log,

@@ -21,15 +21,15 @@ type storecove struct {
 	*providertest.Storecove
 }
 
-// newStorecove returns the company with its connection and the provider's names of further schemes.
-func newStorecove(t *testing.T, engine, schemes string) *storecove {
+// newStorecove returns the company with its connection, the provider's names of further schemes, and a time limit of its calls.
+func newStorecove(t *testing.T, engine, schemes string, limit time.Duration) *storecove {
 	t.Helper()
 	s := &storecove{Storecove: providertest.StartStorecove(t, credential)}
 	options := s.Options()
 	if schemes != "" {
 		options["schemes"] = schemes
 	}
-	s.testService = newCompany(t, engine, store.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(), Format: string(document.BIS3), Options: options})
+	s.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(), Format: string(document.BIS3), Options: options})
 	return s
 }
 
@@ -91,7 +91,7 @@ func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
 // because nothing more can be said about it. Another response to the same question, which always has other bytes, is not retained.
 func TestStorecoveJourney(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		s := newStorecove(t, engine, "")
+		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeAcknowledged)
 		s.poll(t, "three status queries", func() bool { return count(s.Received(), "GET ") >= 3 })
@@ -121,7 +121,11 @@ func TestStorecoveLostResponse(t *testing.T) {
 	for name, script := range map[string]providertest.StorecoveScript{"a broken connection": providertest.StorecoveLosesResponse, "a time-out": providertest.StorecoveStalls} {
 		t.Run(name, func(t *testing.T) {
 			onEngines(t, func(t *testing.T, engine string) {
-				s := newStorecove(t, engine, "")
+				limit := ample
+				if script == providertest.StorecoveStalls {
+					limit = brief
+				}
+				s := newStorecove(t, engine, "", limit)
 				s.Play(script)
 				id := s.draft(t)
 				s.submit(t, id, api.OutcomeUnknown)
@@ -149,7 +153,7 @@ func TestStorecoveLostResponse(t *testing.T) {
 // TestStorecoveLostRequest checks that an administrator's order sends an invoice that the provider did not get, under its reference.
 func TestStorecoveLostRequest(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		s := newStorecove(t, engine, "")
+		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeUnknown)
@@ -169,7 +173,7 @@ func TestStorecoveLostRequest(t *testing.T) {
 // corrected invoice is a document of its own: the provider might remember the idempotencyGuid of the refused one.
 func TestStorecoveInvalid(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		s := newStorecove(t, engine, "")
+		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveInvalid)
 		id := s.draft(t)
 		s.submit(t, id, store.OutcomeNotSent)
@@ -192,7 +196,7 @@ func TestStorecoveInvalid(t *testing.T) {
 // document: the first transmission may have arrived.
 func TestStorecoveRepeatedRefusal(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		s := newStorecove(t, engine, "")
+		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeUnknown)
@@ -211,7 +215,7 @@ func TestStorecoveRepeatedRefusal(t *testing.T) {
 func TestStorecoveSchemes(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		for schemes, sent := range map[string]bool{"": false, "0235=AE:TIN": true} {
-			s := newStorecove(t, engine, schemes)
+			s := newStorecove(t, engine, schemes, ample)
 			created, err := s.tenant.CreateInvoice(t.Context(), providertest.Draft("INV-1"))
 			must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
@@ -227,7 +231,7 @@ func TestStorecoveSchemes(t *testing.T) {
 // the provider cannot say whether it has it under this reference or a later one.
 func TestStorecoveAfterARestore(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		s := newStorecove(t, engine, "")
+		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		_, err := s.MarkRestored(t.Context())
 		must(t, err)

@@ -74,19 +74,22 @@ func TestSendEndsInTimeWhenTheRequestIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := make(chan struct{})
+	var ready atomic.Bool
 	serveRaw(t, listener, func(conn net.Conn) {
 		server := tls.Server(conn, &tls.Config{Certificates: model.TLS.Certificates})
-		if err := server.Handshake(); err != nil {
-			t.Errorf("handshake: %v", err)
+		if server.Handshake() == nil {
+			ready.Store(true)
 		}
 		<-release
 	})
 	t.Cleanup(func() { close(release) })
 	d := targetOf(model, listener)
-	sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
 	request := requestTo(d.url("/"))
 	request.Body = make([]byte, 32<<20) // more than the buffers of the two sockets hold
-	check(t, sender.Send(t.Context(), request), unreachable(webhook.ClassTimeout))
+	check(t, sendUntil(t, d, request, func(webhook.Result) bool { return ready.Load() }), unreachable(webhook.ClassTimeout))
+	if !ready.Load() {
+		t.Error("no attempt has sent a request")
+	}
 }
 
 func TestSendEndsInTimeInsideTheHandshake(t *testing.T) {
@@ -111,16 +114,15 @@ func TestSendUsesTheStatusOfAnEndlessResponse(t *testing.T) {
 			fmt.Fprint(conn, "HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc")
 			untilClosed(conn)
 		})
-		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
-		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Retry, HTTPStatus: 500, ResponseBody: []byte("abc")})
+		got := sendUntil(t, d, requestTo(d.url("/")), func(r webhook.Result) bool { return len(r.ResponseBody) == len("abc") })
+		check(t, got, webhook.Result{Verdict: webhook.Retry, HTTPStatus: 500, ResponseBody: []byte("abc")})
 	})
 	t.Run("trickling body", func(t *testing.T) {
 		t.Parallel()
 		_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 			drip(w, http.NewResponseController(w).Flush, "a")
 		})
-		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
-		got := sender.Send(t.Context(), requestTo(d.url("/")))
+		got := sendUntil(t, d, requestTo(d.url("/")), hasStatus)
 		if strings.Trim(string(got.ResponseBody), "a") != "" || len(got.ResponseBody) > webhook.MaxResponseBody {
 			t.Errorf("answer %q", got.ResponseBody)
 		}
@@ -343,33 +345,44 @@ func TestSendChecksTheURLAgain(t *testing.T) {
 	}
 }
 
-func TestSendClassifiesConnectionErrors(t *testing.T) {
-	t.Parallel()
+// refusing returns an address at which nobody listens until the end of the test. It is the client's end of a connection, so no other
+// test gets its port.
+func refusing(t *testing.T) netip.AddrPort {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := listener.Addr().(*net.TCPAddr).AddrPort()
-	if err := listener.Close(); err != nil {
+	serveRaw(t, listener, untilClosed)
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close() })
+	return conn.LocalAddr().(*net.TCPAddr).AddrPort()
+}
+
+func TestSendClassifiesConnectionErrors(t *testing.T) {
+	t.Parallel()
+	addr := refusing(t)
 	policy := webhook.Policy{AllowAddrs: []netip.AddrPort{addr}}
 	url := "https://hooks.example.com:" + portOf(addr) + "/"
 	for name, c := range map[string]struct {
 		resolver resolverFunc
+		timeout  time.Duration
 		class    string
 	}{
 		"unknown name": {func(context.Context, string) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
-		}, webhook.ClassDNS},
-		"no address":     {func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, webhook.ClassDNS},
-		"broken":         {func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("broken") }, webhook.ClassDNS},
-		"silent":         {func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() }, webhook.ClassDNS},
-		"nobody listens": {func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{addr.Addr()}, nil }, webhook.ClassConnect},
+		}, ample, webhook.ClassDNS},
+		"no address":     {func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, ample, webhook.ClassDNS},
+		"broken":         {func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("broken") }, ample, webhook.ClassDNS},
+		"silent":         {func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() }, short, webhook.ClassDNS},
+		"nobody listens": {func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{addr.Addr()}, nil }, ample, webhook.ClassConnect},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sender := newSender(t, webhook.Config{Policy: policy, Resolver: c.resolver, Timeout: short})
+			sender := newSender(t, webhook.Config{Policy: policy, Resolver: c.resolver, Timeout: c.timeout})
 			check(t, sender.Send(t.Context(), requestTo(url)), unreachable(c.class))
 		})
 	}

@@ -26,8 +26,23 @@ import (
 // short is the time-out for destinations that do not respond, and ample is longer than any attempt that ends takes.
 const (
 	short = 250 * time.Millisecond
-	ample = time.Minute
+	ample = 5 * time.Minute
 )
+
+// sendUntil makes an attempt with a short time-out, and then with twice as long ones until the attempt was not over before the destination
+// had done its part: a busy machine needs time for that.
+func sendUntil(t *testing.T, d target, request webhook.Request, done func(webhook.Result) bool) (got webhook.Result) {
+	t.Helper()
+	for limit := short; limit < ample; limit *= 2 {
+		if got = newSender(t, webhook.Config{Policy: d.policy, Timeout: limit}).Send(t.Context(), request); done(got) {
+			break
+		}
+	}
+	return got
+}
+
+// hasStatus reports whether a response has begun in an attempt.
+func hasStatus(r webhook.Result) bool { return r.HTTPStatus != 0 }
 
 // target is a destination on loopback: its address, and the policy that allows exactly it.
 type target struct {

@@ -29,7 +29,7 @@ const (
 )
 
 // stopGrace is how long the command may take to end after an interrupt.
-const stopGrace = 30 * time.Second
+const stopGrace = 2 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
