@@ -143,6 +143,9 @@ func TestScheduledBackup(t *testing.T) {
 
 // TestPlantedBackups: a scheduled backup whose command or mounts do not fit the product is found.
 func TestPlantedBackups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, mistake := range []struct{ installation, old, new, reason string }{
 		{"claim", "- --keep", "- --keeps", "unknown flag --keeps"},
 		{"claim", "mountPath: /backups", "mountPath: /backup", "nothing mounts"},

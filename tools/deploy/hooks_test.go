@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -56,47 +57,47 @@ func TestMigrationReachesTheDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		jobs, policies := decoded[batchv1.Job](t, objects, "Job"), decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
-		if name == "nothing" {
-			if len(jobs)+len(policies) > 0 {
-				t.Errorf("%s: %d jobs, %d policies", name, len(jobs), len(policies))
-			}
-			continue
+		if want := map[bool]int{false: 1}[name == "nothing"]; len(jobs) != want || want == 0 && len(policies) > 0 {
+			t.Errorf("%s: %d jobs, %d policies", name, len(jobs), len(policies))
 		}
 		for _, job := range jobs {
-			policy := policies[job.Name]
-			if policy == nil {
-				t.Fatalf("%s: %s has no policy", name, job.Name)
+			if policy := policies[job.Name]; policy == nil {
+				t.Errorf("%s: %s has no policy", name, job.Name)
+			} else {
+				opensTheDatabase(t, policy, job)
 			}
-			for _, annotation := range []string{"helm.sh/hook", "helm.sh/hook-delete-policy"} {
-				if policy.Annotations[annotation] != job.Annotations[annotation] {
-					t.Errorf("%s: the policy has %s: %s", name, annotation, policy.Annotations[annotation])
-				}
-			}
-			before, err := strconv.Atoi(policy.Annotations["helm.sh/hook-weight"])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if weight, err := strconv.Atoi(job.Annotations["helm.sh/hook-weight"]); err != nil || before >= weight {
-				t.Errorf("%s: the policy has the weight %d, the job %d, %v", name, before, weight, err)
-			}
-			if !selects(t, &policy.Spec.PodSelector, job.Spec.Template.Labels) {
-				t.Errorf("%s: the policy does not select the job's pod", name)
-			}
-			for _, port := range []int32{53, 5432} {
-				if !slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
-					return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
-				}) {
-					t.Errorf("%s: the policy does not allow port %d", name, port)
-				}
-			}
-		}
-		if len(jobs) != 1 {
-			t.Errorf("%s: %d jobs", name, len(jobs))
 		}
 		for _, policy := range policies { // a hook is not part of the release, so the others are none
 			if hook := policy.Annotations["helm.sh/hook"] != ""; hook != strings.HasSuffix(policy.Name, "-migration") {
 				t.Errorf("%s: %s is a hook: %v", name, policy.Name, hook)
 			}
+		}
+	}
+}
+
+// opensTheDatabase fails the test unless a policy is there before a job and as long as it, and lets its pod reach name servers and the database.
+func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *batchv1.Job) {
+	t.Helper()
+	for _, annotation := range []string{"helm.sh/hook", "helm.sh/hook-delete-policy"} {
+		if policy.Annotations[annotation] != job.Annotations[annotation] {
+			t.Errorf("the policy has %s: %s", annotation, policy.Annotations[annotation])
+		}
+	}
+	before, err := strconv.Atoi(policy.Annotations["helm.sh/hook-weight"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if weight, err := strconv.Atoi(job.Annotations["helm.sh/hook-weight"]); err != nil || before >= weight {
+		t.Errorf("the policy has the weight %d, the job %d, %v", before, weight, err)
+	}
+	if !selects(t, &policy.Spec.PodSelector, job.Spec.Template.Labels) {
+		t.Error("the policy does not select the job's pod")
+	}
+	for _, port := range []int32{53, 5432} {
+		if !slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+			return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
+		}) {
+			t.Errorf("the policy does not allow port %d", port)
 		}
 	}
 }
@@ -155,44 +156,30 @@ func TestStartup(t *testing.T) {
 // TestHelmTest: the pod of helm test asks the service of the API at its port, is allowed to, and succeeds when a server of the chart answers,
 // with and without TLS, and fails when none does.
 func TestHelmTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for name, values := range map[string]map[string]any{"proxy": with(t, "networkPolicy: {api: {from: [{podSelector: {}}]}}"), "TLS": with(t, everything), "port": with(t, "service: {port: 8443}")} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := render(values)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var asks *corev1.Pod
-			for _, asks = range decoded[corev1.Pod](t, objects, "Pod") {
-				if asks.Annotations["helm.sh/hook"] != "test" {
-					t.Errorf("%s is installed", asks.Name)
-				}
+			asks := decoded[corev1.Pod](t, objects, "Pod")["invoices-quittance-test"]
+			if asks.Annotations["helm.sh/hook"] != "test" {
+				t.Error("the pod is installed")
 			}
+			mayAsk(t, objects, asks.Labels)
 			asking := asks.Spec.Containers[0]
-			at := asking.Env[0].Value
 			service := decoded[corev1.Service](t, objects, "Service")["invoices-quittance"]
-			if asking.Env[0].Name != "QUITTANCE_LISTEN" || at != net.JoinHostPort(service.Name, strconv.Itoa(int(service.Spec.Ports[0].Port))) {
-				t.Errorf("it asks %s", at)
+			if at := asking.Env[0]; at.Name != "QUITTANCE_LISTEN" || at.Value != net.JoinHostPort(service.Name, strconv.Itoa(int(service.Spec.Ports[0].Port))) {
+				t.Errorf("it asks %+v", at)
 			}
-			policies := decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
-			var api map[string]string
-			var server started
 			m := newMachine(t)
-			for _, pod := range podsOf(t, objects) {
-				if container := pod.Spec.Containers[0]; slices.Contains(container.Args, "api") {
-					api = pod.Labels
-					if server, err = m.serve(t, container.Args, variablesOf(container)); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if out := policies["invoices-quittance-test"]; !selects(t, &out.Spec.PodSelector, asks.Labels) || !selects(t, out.Spec.Egress[0].To[0].PodSelector, api) {
-				t.Error("the pod may not call the API")
-			}
-			from := policies["invoices-quittance-api"].Spec.Ingress[0].From
-			if len(from) > 0 && !slices.ContainsFunc(from, func(peer networkingv1.NetworkPolicyPeer) bool {
-				return peer.PodSelector != nil && len(peer.PodSelector.MatchLabels) > 0 && selects(t, peer.PodSelector, asks.Labels)
-			}) {
-				t.Error("the API may not be called by the pod")
+			container := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Spec.Containers[0]
+			server, err := m.serve(t, container.Args, variablesOf(container))
+			if err != nil {
+				t.Fatal(err)
 			}
 			scheme := "http://"
 			if name == "TLS" {
@@ -201,7 +188,7 @@ func TestHelmTest(t *testing.T) {
 			if err := answers(t, scheme+local(server.listen)+"/readyz"); err != nil {
 				t.Fatal(err)
 			}
-			for address, ready := range map[string]bool{net.JoinHostPort("localhost", port(t, server.listen)): true, "localhost:1": false} {
+			for address, ready := range map[string]bool{strings.Replace(local(server.listen), "127.0.0.1", "localhost", 1): true, "localhost:1": false} {
 				environment := append(variablesOf(asking), "QUITTANCE_LISTEN="+address)
 				if out, err := m.command(t.Context(), asking.Args, environment).CombinedOutput(); (err == nil) != ready {
 					t.Errorf("%s: %v\n%s", address, err, out)
@@ -211,14 +198,20 @@ func TestHelmTest(t *testing.T) {
 	}
 }
 
-// port returns the port of an address.
-func port(t *testing.T, address string) string {
+// mayAsk fails the test unless the policies let a pod with these labels call the API, in both directions.
+func mayAsk(t *testing.T, objects []string, of map[string]string) {
 	t.Helper()
-	_, found, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
+	policies := decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
+	api := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Labels
+	if out := policies["invoices-quittance-test"]; !selects(t, &out.Spec.PodSelector, of) || !selects(t, out.Spec.Egress[0].To[0].PodSelector, api) {
+		t.Error("the pod may not call the API")
 	}
-	return found
+	from := policies["invoices-quittance-api"].Spec.Ingress[0].From
+	if len(from) > 0 && !slices.ContainsFunc(from, func(peer networkingv1.NetworkPolicyPeer) bool {
+		return peer.PodSelector != nil && len(peer.PodSelector.MatchLabels) > 0 && selects(t, peer.PodSelector, of)
+	}) {
+		t.Error("the API may not be called by the pod")
+	}
 }
 
 // variablesOf returns the variables of a container.
