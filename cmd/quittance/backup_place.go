@@ -10,12 +10,13 @@ import (
 	"quittance/internal/backup"
 )
 
-// place holds the flags that say how an S3-compatible store is reached. The credentials are not among them.
+// place holds the flags that say how an S3-compatible store is reached. The credentials are not among them. The names of the variables are
+// given, because kong would make S_3 of s3.
 type place struct {
-	S3Endpoint string        `name:"s3-endpoint" placeholder:"URL" help:"Address of the S3-compatible store; that of Amazon S3 for the region if not set."`
-	S3Region   string        `name:"s3-region" placeholder:"NAME" default:"us-east-1" help:"Region of the bucket."`
-	S3CA       string        `name:"s3-ca" placeholder:"FILE" help:"PEM file with the authorities that may have signed the certificate of the store; those of the system if not set."`
-	S3Timeout  time.Duration `name:"s3-timeout" placeholder:"DURATION" default:"2m" help:"Longest time for one attempt to write or read one object of up to 9 MiB; each gets four attempts."`
+	S3Endpoint string        `name:"s3-endpoint" env:"QUITTANCE_S3_ENDPOINT" placeholder:"URL" help:"Address of the S3-compatible store; that of Amazon S3 for the region if not set."`
+	S3Region   string        `name:"s3-region" env:"QUITTANCE_S3_REGION" placeholder:"NAME" default:"us-east-1" help:"Region of the bucket."`
+	S3CA       string        `name:"s3-ca" env:"QUITTANCE_S3_CA" placeholder:"FILE" help:"PEM file with the authorities that may have signed the certificate of the store; those of the system if not set."`
+	S3Timeout  time.Duration `name:"s3-timeout" env:"QUITTANCE_S3_TIMEOUT" placeholder:"DURATION" default:"2m" help:"Longest time for one attempt to write or read one object of up to 9 MiB; each gets four attempts."`
 }
 
 // errPlace reports an address of a place that is none. flag is its name.

@@ -10,7 +10,8 @@ import (
 )
 
 // TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by
-// environment variables, and that QUITTANCE_ENVIRONMENT applies only to serve and not to connections.
+// environment variables, that QUITTANCE_ENVIRONMENT applies only to serve and not to connections, and that every variable has the name of its
+// flag.
 func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	var root cli
 	parser, err := root.parser()
@@ -27,6 +28,9 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 			}
 			if command.Path() == "serve" && flag.Name == "environment" && !slices.Equal(flag.Envs, []string{"QUITTANCE_ENVIRONMENT"}) {
 				t.Errorf("quittance serve --environment can be set by %v", flag.Envs)
+			}
+			if want := "QUITTANCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")); len(flag.Envs) > 0 && !slices.Equal(flag.Envs, []string{want}) {
+				t.Errorf("quittance %s --%s can be set by %v, want %s", command.Path(), flag.Name, flag.Envs, want)
 			}
 			seen[flag.Name] = true
 		}
