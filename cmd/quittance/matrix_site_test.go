@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -62,9 +63,10 @@ type site struct {
 	hooks       string
 	flags       []string
 
-	victim victim
-	fired  bool
-	trace  string // directory of the traces, a file a command; "" for none
+	victims []victim // those that no process has reached yet; of each command in turn
+	fired   bool     // a process was killed
+	trace   string   // directory of the traces, a file a command; "" for none
+	gap     string   // as QUITTANCE_MISSING_GAP; "" for a second
 
 	server *process
 	base   string
@@ -100,9 +102,10 @@ func newOriginal(t *testing.T, program, engine string) original {
 }
 
 // newSite copies an original and adds a provider and a receiver. The database of the copy does not know the provider's
-// address yet.
-func newSite(t *testing.T, o original, flags []string, v victim) *site {
-	s := &site{original: o, victim: v}
+// address yet. A process is killed at each of the victims, those of one command in turn.
+func newSite(t *testing.T, o original, flags []string, victims ...victim) *site {
+	ordered := slices.DeleteFunc(slices.Clone(victims), func(v victim) bool { return v.at == "" })
+	s := &site{original: o, victims: ordered}
 	s.dir = t.TempDir()
 	copyFiles(t, s.dir, o.dir)
 	s.keyFile = filepath.Join(s.dir, "key.json")
@@ -265,14 +268,19 @@ func (s *site) exec(t *testing.T, query string, args ...any) {
 
 // environment returns the environment variables with which a command is traced and killed as ordered.
 func (s *site) environment(command string) []string {
-	out := []string{"QUITTANCE_MISSING_GAP=1s"}
+	out := []string{"QUITTANCE_MISSING_GAP=" + cmp.Or(s.gap, "1s")}
 	if s.trace != "" {
 		out = append(out, "QUITTANCE_TRACE_CHECKPOINTS="+filepath.Join(s.trace, command))
 	}
-	if s.victim.at != "" && s.victim.command == command && !s.fired {
-		out = append(out, "QUITTANCE_KILL_AT="+s.victim.at)
+	if n := s.next(command); n >= 0 {
+		out = append(out, "QUITTANCE_KILL_AT="+s.victims[n].at)
 	}
 	return out
+}
+
+// next returns the index of the victim for the next process of a command, or -1. Only one process of a command runs at a time.
+func (s *site) next(command string) int {
+	return slices.IndexFunc(s.victims, func(v victim) bool { return v.command == command })
 }
 
 var listenPattern = regexp.MustCompile(`msg=serving .*listen=(\S+)`)
@@ -296,17 +304,19 @@ func (s *site) serve(t *testing.T) {
 		if !s.server.killed() {
 			t.Fatal(err)
 		}
-		s.die(t)
+		s.die(t, "serve")
 	}
 }
 
-// die records the death of a process and checks that it was ordered.
-func (s *site) die(t *testing.T) {
+// die records the death of a process of a command and checks that it was ordered.
+func (s *site) die(t *testing.T, command string) {
 	t.Helper()
-	if s.victim.at == "" || s.fired {
+	n := s.next(command)
+	if n < 0 {
 		t.Fatal("a process was killed without an order")
 	}
 	s.fired = true
+	s.victims = slices.Delete(s.victims, n, n+1)
 	if s.engine != storetest.Postgres {
 		return // the next server is the only one: it frees what this one held
 	}
@@ -333,7 +343,7 @@ func (s *site) running(t *testing.T) {
 	if sound := s.server.sound(); sound != nil {
 		t.Fatal(sound)
 	}
-	s.die(t)
+	s.die(t, "serve")
 	s.serve(t)
 }
 
@@ -347,7 +357,7 @@ func (s *site) stop(t *testing.T) {
 	s.server = nil
 	err := ending.stop()
 	if ending.killed() {
-		s.die(t)
+		s.die(t, "serve")
 		err = ending.sound()
 	}
 	if err != nil {
@@ -402,7 +412,7 @@ func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, 
 			}
 			return out, again, err
 		}
-		s.die(t)
+		s.die(t, name)
 		again = true
 	}
 }
@@ -454,24 +464,28 @@ func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
 	return tenant
 }
 
-// traced returns the checkpoints that were reached, as a map from command to checkpoint to count.
-func traced(dir string) (map[string]map[string]int, error) {
+// traced returns the checkpoints that were reached, as a map from command to checkpoint to count, and when each was first reached.
+func traced(dir string) (reached map[string]map[string]int, first map[victim]int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := map[string]map[string]int{}
+	reached, first = map[string]map[string]int{}, map[victim]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(dir, file.Name()))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out[file.Name()] = map[string]int{}
+		counts := map[string]int{}
 		for line := range strings.Lines(string(text)) {
-			out[file.Name()][strings.TrimSuffix(line, "\n")]++
+			at := strings.TrimSuffix(line, "\n")
+			if counts[at]++; counts[at] == 1 {
+				first[victim{command: file.Name(), at: at}] = len(first)
+			}
 		}
+		reached[file.Name()] = counts
 	}
-	return out, nil
+	return reached, first, nil
 }
 
 // addTraced adds the checkpoints that one story has reached.

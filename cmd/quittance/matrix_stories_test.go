@@ -248,6 +248,7 @@ func (c *customer) retireKeys(t *testing.T) {
 
 // office covers an administrator who works beside the server. A command that is killed is run again.
 func office(t *testing.T, c *customer) {
+	c.gap = "1h" // the administrator comes first, however busy the machine
 	c.login(t)
 	c.subscribe(t)
 	unknown := c.create(t, "INV-1", "sandbox-drop-before-accept", "invoice-1")
