@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds waits that end early unless there is a bug; never is longer than any test.
 const (
-	patience = time.Minute
+	patience = 3 * time.Minute
 	never    = time.Hour
 )
 

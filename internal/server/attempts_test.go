@@ -39,6 +39,20 @@ func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]in
 	return got
 }
 
+// burstsUntilLimited sends bursts of n requests until one of them was refused because of a limit, and counts the responses of all of them
+// by status. A request that finds no place to hash its password gets 503 and is not counted, so on a busy machine one burst may not be enough.
+func (s *system) burstsUntilLimited(t *testing.T, n int, make func(n int) request) (got map[int]int, sent int) {
+	t.Helper()
+	got = map[int]int{}
+	for sent < 5*n && got[http.StatusTooManyRequests] == 0 {
+		for status, times := range s.burst(t, n, func(k int) request { return make(sent + k) }) {
+			got[status] += times
+		}
+		sent += n
+	}
+	return got, sent
+}
+
 // TestBurstOfLogins checks that concurrent guesses of one password, each from a different source, do not exceed the
 // limit of failures for its e-mail address.
 func TestBurstOfLogins(t *testing.T) {
@@ -48,10 +62,10 @@ func TestBurstOfLogins(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.clock.stop(t)
 		c := s.company(t)
-		got := s.burst(t, 200, func(int) request {
+		got, sent := s.burstsUntilLimited(t, 200, func(int) request {
 			return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: http.Header{"X-Forwarded-For": {s.source()}}}
 		})
-		if guessed := got[http.StatusUnauthorized]; guessed > 100 || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 200 {
+		if guessed := got[http.StatusUnauthorized]; guessed > 100 || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
 			t.Errorf("answers %v: want at most 100 of 401", got)
 		}
 	})
@@ -67,10 +81,13 @@ func TestBurstOfPasswordChanges(t *testing.T) {
 		s.clock.stop(t)
 		c := s.company(t)
 		token, from := c.token(t), s.source()
-		got := s.burst(t, 400, func(int) request {
-			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: http.Header{"X-Forwarded-For": {from}}}
-		})
-		if guessed := got[http.StatusUnprocessableEntity]; guessed > loginsAMinute || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 400 {
+		wrong := request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: http.Header{"X-Forwarded-For": {from}}}
+		got, sent := s.burstsUntilLimited(t, 400, func(int) request { return wrong })
+		for range loginsAMinute { // uses up what those have given back that were not counted
+			got[s.send(t, wrong).status]++
+			sent++
+		}
+		if guessed := got[http.StatusUnprocessableEntity]; guessed > loginsAMinute || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
 			t.Errorf("answers %v: want at most %d of 422", got, loginsAMinute)
 		}
 		// The response to a limited caller does not depend on the password.
@@ -89,7 +106,7 @@ func TestFailuresCountForTheUser(t *testing.T) {
 		s.clock.stop(t)
 		c := s.company(t)
 		token := c.token(t)
-		got := s.burst(t, 110, func(n int) request {
+		got, _ := s.burstsUntilLimited(t, 110, func(n int) request {
 			header := http.Header{"X-Forwarded-For": {fmt.Sprintf("2001:db8:%x::1", n)}}
 			if n%2 == 0 {
 				return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: header}

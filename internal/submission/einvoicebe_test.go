@@ -43,7 +43,7 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	server := httptest.NewServer(b.standIn)
 	t.Cleanup(server.Close)
 	b.DB = db
-	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: limit, Log: log,
+	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed, Log: log,
 		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
 	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	must(t, err)
@@ -190,7 +190,7 @@ func (b *belgian) wantEvidence(t *testing.T) {
 // administrator orders it, and that a document that was already sent is not sent by such an order either.
 func TestEInvoiceBELosesTheDocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
-		b := newBelgian(t, engine, brief)
+		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "create", Times: 1})
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeUnknown)

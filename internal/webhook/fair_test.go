@@ -15,7 +15,7 @@ import (
 
 const (
 	// patience bounds the waits, which end earlier unless there is a bug. The time-out of an attempt is longer than any test.
-	patience = time.Minute
+	patience = 3 * time.Minute
 	forever  = time.Hour
 )
 
