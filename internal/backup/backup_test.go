@@ -340,6 +340,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 					return
 				}
 				writes.Add(1)
+				time.Sleep(time.Millisecond) // or the copy gets no turn
 			}
 			wrote <- nil
 		}()
