@@ -58,6 +58,9 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 		_, err := f.raw.ExecContext(t.Context(), statement, f.Clock.Now().AddDate(0, 0, -1).UnixMicro())
 		must(t, err)
 	}
+	// Nearly every connection has been synced before.
+	_, err = f.raw.ExecContext(t.Context(), `update purchase_syncs set synced_at = due_at where connection_id <> $1`, f.connection.ID)
+	must(t, err)
 	if f.Engine() == storetest.Postgres {
 		f.vacuum(t)
 	}

@@ -7,7 +7,7 @@ package store
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
-//   - [Restore], [DB.CopyOut], [DB.RecordBackup], [DB.LastBackup] (backup.go): a backup has the rows of all tenants
+//   - [Restore], [DB.CopyOut], [DB.BackupIdentity], [DB.RecordBackup], [DB.LastBackup] (backup.go): a backup has the rows of all tenants
 //   - [DB.Migrate], [DB.Summarize], [DB.CountInvoices], [DB.RecountInvoices] complete the rows of a database that an older version wrote
 //   - [DB.Pools] counts connections
 //   - [DB.Subscribe] notifies workers of a kind of work, without saying whose; [DB.ClockMoved] notifies those of every kind
