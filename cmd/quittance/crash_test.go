@@ -125,17 +125,12 @@ func crashSandbox(t *testing.T, _ *rand.Rand) *crashing {
 	c := newCrashing(t)
 	dir := t.TempDir()
 	receiver, server, authority := unwellReceiver(t, dir)
-	w := &world{running: map[string]*process{}}
+	w := newWorld(t)
 	flags := append(slices.Clone(crashFlags), "--webhook-ca", authority)
 	info, err := w.runSandbox(dir, flags)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
-	})
 	layout := sandbox.Layout(filepath.Join(dir, "data"))
 	c.address, c.keyFile, c.account = layout.DefaultDatabase(), layout.KeyFile(), info.AccountID
 	c.email, c.password, c.providerURL, c.credential = info.Email, info.Password, info.ProviderURL, info.ProviderCredential

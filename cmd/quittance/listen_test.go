@@ -63,12 +63,7 @@ func TestListen(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	w := &world{running: map[string]*process{}}
-	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := newWorld(t)
 	program := &customerProgram{}
 	local := httptest.NewServer(program)
 	t.Cleanup(local.Close)
@@ -187,12 +182,7 @@ func TestListenBesideOthers(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	w := &world{running: map[string]*process{}}
-	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := newWorld(t)
 	program := &customerProgram{}
 	local := httptest.NewServer(program)
 	t.Cleanup(local.Close)

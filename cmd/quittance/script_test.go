@@ -179,6 +179,18 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return all
 }
 
+// newWorld returns a world without a script. What it has started ends with the test.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{running: map[string]*process{}}
+	t.Cleanup(func() {
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
 func (w *world) close() error {
 	var errs []error
 	for name, p := range w.running {

@@ -24,12 +24,7 @@ func TestTrigger(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	w := &world{running: map[string]*process{}}
-	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := newWorld(t)
 	// Short intervals, so that the service sees every state of the simulated provider and soon fetches what suppliers have sent.
 	flags := []string{"--rate-limit", "0", "--poll-first", "50ms", "--poll-max", "200ms", "--purchase-interval", "200ms"}
 	if _, err := w.runSandbox(dir, flags); err != nil {
