@@ -30,7 +30,7 @@ func loadEnvFile(args []string) error {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path) //nolint:gosec // the file that the operator names
 	if err != nil {
 		return fmt.Errorf("%s: %w", envFileFlag, err)
 	}
@@ -128,7 +128,7 @@ func envValue(text string) (value string, length int, closed bool) {
 			quote = c
 		case quote == 0 && c == '\n':
 			return out.String()[:kept], n + 1, true
-		case quote == 0 && (c == ' ' || c == '\t' || c == '\r'):
+		case quote == 0 && strings.IndexByte(" \t\r", c) >= 0:
 			if out.Len() > 0 {
 				out.WriteByte(c)
 			}

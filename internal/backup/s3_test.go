@@ -178,7 +178,8 @@ func TestEndlessAnswers(t *testing.T) {
 		server.Misbehave(func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			_, err := io.Copy(io.Discard, r.Body)
 			w.WriteHeader(test.status)
-			for text, n := test.begin, 0; err == nil && sent.Load() < far; text = test.more {
+			for text := test.begin; err == nil && sent.Load() < far; text = test.more {
+				var n int
 				n, err = io.WriteString(w, text)
 				sent.Add(int64(n))
 			}

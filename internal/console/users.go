@@ -72,6 +72,7 @@ func mailKey(mail store.InvitationMail) string {
 			return mail.Reason
 		}
 		return "failed"
+	case store.MailSent:
 	case "":
 		return "none"
 	}

@@ -24,7 +24,7 @@ func parseLocal(address string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--forward-to: it is not an address: %w", errNotLocal) // the error of the parser repeats a password
 	}
-	rule := ""
+	var rule string
 	switch ip, notIP := netip.ParseAddr(to.Hostname()); {
 	case to.Scheme != "http":
 		rule = "the scheme must be http"

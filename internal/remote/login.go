@@ -51,7 +51,7 @@ func (c loginCmd) Validate() error {
 func serverURL(given string) (string, error) {
 	address := strings.TrimSuffix(strings.TrimRight(given, "/"), "/api/v1")
 	parsed, err := url.Parse(address)
-	rule := ""
+	var rule string
 	switch {
 	case err != nil: // its text repeats the address, which may have a password
 		rule = "it is not an address"

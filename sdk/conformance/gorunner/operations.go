@@ -203,7 +203,7 @@ func preflight(ctx context.Context, c *client.Client, text json.RawMessage) (any
 
 // withID returns a method that adds the identifier of what exists to its error.
 func withID[B, T any](f func(*client.Client, context.Context, B, ...client.CallOption) (T, error), id func(T) string) func(*client.Client, context.Context, B, ...client.CallOption) (T, error) {
-	return func(c *client.Client, ctx context.Context, body B, options ...client.CallOption) (T, error) { //nolint:revive // the order of a method expression
+	return func(c *client.Client, ctx context.Context, body B, options ...client.CallOption) (T, error) {
 		created, err := f(c, ctx, body, options...)
 		if errors.Is(err, client.ErrSecretLost) || errors.Is(err, client.ErrLinkLost) {
 			err = subjectError{err, id(created)}
