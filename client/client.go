@@ -132,20 +132,8 @@ type Client struct {
 // New returns a client. It sends nothing: without an API key, the first call logs in. It returns an error if a required field is missing or the base
 // URL does not have the form that [Config] describes.
 func New(config Config) (*Client, error) {
-	base, err := url.Parse(config.BaseURL)
-	// The error omits the URL, because an invalid URL may contain a password.
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || strings.ContainsAny(config.BaseURL, "?#") {
-		return nil, errors.New("client: the base URL must be http or https with a host and without user info, query and fragment")
-	}
-	if user := config.Email != "" && config.Password != ""; user == (config.APIKey != "") || config.APIKey != "" && config.Email+config.Password != "" {
-		return nil, errors.New("client: either an API key, or e-mail address and password are required")
-	}
-	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r < '!' || r > '~' }) {
-		// The error of net/http, with the first call, would not say which header it refuses.
-		return nil, errors.New("client: the API key must have visible ASCII characters only")
-	}
-	if config.MaxAttempts < 0 {
-		return nil, errors.New("client: MaxAttempts is negative")
+	if err := config.check(); err != nil {
+		return nil, err
 	}
 	c := &Client{otp: config.OTP, base: strings.TrimRight(config.BaseURL, "/"), email: config.Email, password: hide(config.Password),
 		userAgent: config.UserAgent, maxAttempts: config.MaxAttempts, now: config.Now, sleep: config.Sleep,
@@ -179,6 +167,26 @@ func New(config Config) (*Client, error) {
 		c.reader = rand.Reader
 	}
 	return c, nil
+}
+
+// check returns an error for what [New] refuses.
+func (c Config) check() error {
+	base, err := url.Parse(c.BaseURL)
+	// The error omits the URL, because an invalid URL may contain a password.
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || strings.ContainsAny(c.BaseURL, "?#") {
+		return errors.New("client: the base URL must be http or https with a host and without user info, query and fragment")
+	}
+	if user := c.Email != "" && c.Password != ""; user == (c.APIKey != "") || c.APIKey != "" && c.Email+c.Password != "" {
+		return errors.New("client: either an API key, or e-mail address and password are required")
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r < '!' || r > '~' }) {
+		// The error of net/http, with the first call, would not say which header it refuses.
+		return errors.New("client: the API key must have visible ASCII characters only")
+	}
+	if c.MaxAttempts < 0 {
+		return errors.New("client: MaxAttempts is negative")
+	}
+	return nil
 }
 
 // sleepTimer waits for d, or until ctx ends.

@@ -283,7 +283,7 @@ func whole(file io.ReadCloser, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // was read
+	defer file.Close()
 	return io.ReadAll(file)
 }
 

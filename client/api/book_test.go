@@ -26,11 +26,10 @@ func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 		{reflect.TypeFor[api.CatalogueItemFields](), reflect.TypeFor[api.Item](), map[string]bool{"net_unit_price": true}, map[string]bool{"quantity": true, "order_line_reference": true}},
 	} {
 		known := map[string]reflect.StructField{}
-		for n := range test.filled.NumField() {
-			known[test.filled.Field(n).Tag.Get("json")] = test.filled.Field(n)
+		for field := range test.filled.Fields() {
+			known[field.Tag.Get("json")] = field
 		}
-		for n := range test.book.NumField() {
-			field := test.book.Field(n)
+		for field := range test.book.Fields() {
 			name := field.Tag.Get("json")
 			of, found := known[name]
 			delete(known, name)
@@ -58,8 +57,7 @@ func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 // randomFields sets each field of a struct to a random value, or leaves it out.
 func randomFields(random *rand.Rand, into any) {
 	value := reflect.ValueOf(into).Elem()
-	for n := range value.NumField() {
-		field := value.Field(n)
+	for _, field := range value.Fields() {
 		if random.IntN(4) == 0 || field.Kind() != reflect.Pointer {
 			continue
 		}

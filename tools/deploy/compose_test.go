@@ -188,7 +188,7 @@ func TestComposeBackup(t *testing.T) {
 	for _, name := range []string{"migration", "backup", "server"} {
 		outside := false
 		for network := range project.Services[name].Networks {
-			outside = outside || !bool(project.Networks[network].Internal)
+			outside = outside || !project.Networks[network].Internal
 		}
 		if !outside {
 			t.Errorf("the %s reaches no database elsewhere", name)
