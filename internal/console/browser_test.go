@@ -143,13 +143,13 @@ func (b *browser) text(selector string) string {
 	return text
 }
 
-// until waits until a JavaScript expression is true.
+// until waits until a JavaScript expression is true of a whole page. A page that still comes has its first elements and not yet its last.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
 		var holds bool
-		err := chromedp.Run(b.ctx, chromedp.Evaluate(`Boolean(`+expression+`)`, &holds))
+		err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState !== "loading" && Boolean(`+expression+`)`, &holds))
 		if err == nil && holds {
 			return
 		}
