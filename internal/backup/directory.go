@@ -84,7 +84,10 @@ func (d Directory) Put(ctx context.Context, backup, file string, content []byte)
 		return err
 	}
 	path := filepath.Join(dir, file)
-	to, err := os.OpenFile(path+unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an interrupted call
+		return err
+	}
+	to, err := files.Create(path + unfinished)
 	if err != nil {
 		return err
 	}
@@ -103,12 +106,12 @@ func (d Directory) Put(ctx context.Context, backup, file string, content []byte)
 
 // create creates a directory with its parents unless it exists, and makes each that it creates durable.
 func (d Directory) create(dir string) error {
-	err := os.Mkdir(dir, 0o700)
+	err := files.CreateDirectory(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := d.create(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		err = os.Mkdir(dir, 0o700)
+		err = files.CreateDirectory(dir)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist): // by an earlier part, or by one that is written now: the manifest waits for all

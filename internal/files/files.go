@@ -45,15 +45,35 @@ func OpenOrCreate(path string) (*os.File, error) {
 
 // Create creates a file that must not exist, for reading and writing, with mode 0600. If root does, the file belongs to the owner and the
 // group of its directory, so that a service can use what an administrator has made for it.
-func Create(path string) (*os.File, error) {
+func Create(path string) (*os.File, error) { return CreateFor(path, filepath.Dir(path)) }
+
+// CreateFor creates a file as [Create] does, but if root does, it belongs to the owner and the group of the file or directory at like.
+func CreateFor(path, like string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil || os.Geteuid() != root {
 		return file, err
 	}
-	if err := giveToOwner(file, filepath.Dir(path)); err != nil {
-		return nil, errors.Join(fmt.Errorf("give %s the owner of its directory: %w", path, err), file.Close(), os.Remove(path))
+	if err := giveToOwner(file, like); err != nil {
+		return nil, errors.Join(fmt.Errorf("give %s the owner of %s: %w", path, like, err), file.Close(), os.Remove(path))
 	}
 	return file, nil
+}
+
+// CreateDirectory creates a directory that must not exist, with mode 0700. If root does, it belongs to the owner and the group of the
+// directory that it is in.
+func CreateDirectory(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil || os.Geteuid() != root {
+		return err
+	}
+	parent := filepath.Dir(path)
+	directory, err := os.Open(path)
+	if err == nil {
+		err = errors.Join(giveToOwner(directory, parent), directory.Close())
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("give %s the owner of %s: %w", path, parent, err), os.Remove(path))
+	}
+	return nil
 }
 
 // root is the user who may create files in the directories of others, and give them away.

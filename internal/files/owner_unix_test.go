@@ -44,6 +44,39 @@ func TestOwner(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	owned := func(path string, mode fs.FileMode) {
+		t.Helper()
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != uid || owner.Gid != gid || info.Mode() != mode {
+			t.Errorf("%s: %d:%d with mode %v, want %d:%d with %v", path, owner.Uid, owner.Gid, info.Mode(), uid, gid, mode)
+		}
+	}
+	inner := filepath.Join(dir, "inner")
+	if err := files.CreateDirectory(inner); err != nil {
+		t.Fatal(err)
+	}
+	owned(inner, fs.ModeDir|0o700)
+	if err := files.CreateDirectory(inner); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a directory that exists: %v", err)
+	}
+	beside := filepath.Join(t.TempDir(), "beside")
+	file, err := files.CreateFor(beside, filepath.Join(dir, "new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned(beside, 0o600)
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := files.CreateFor(beside+"2", filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the owner of nothing: %v", err)
+	}
+	if _, err := os.Lstat(beside + "2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file without its owner is left: %v", err)
+	}
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(elsewhere, link); err != nil {

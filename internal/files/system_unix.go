@@ -30,9 +30,9 @@ func SyncDirectory(path string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// giveToOwner gives a file the owner and the group of a directory.
-func giveToOwner(file *os.File, directory string) error {
-	info, err := os.Stat(directory)
+// giveToOwner gives a file or directory the owner and the group of the one at like.
+func giveToOwner(file *os.File, like string) error {
+	info, err := os.Stat(like)
 	if err != nil {
 		return err
 	}

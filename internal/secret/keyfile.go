@@ -23,11 +23,8 @@ var (
 	ErrKeyFileBehind = errors.New("secret: key file holds a key that the new keyring lacks")
 )
 
-const (
-	keyFileMode = 0o600
-	// maxKeyFile bounds a key file, in bytes; one key takes less than 400.
-	maxKeyFile = 1 << 20
-)
+// maxKeyFile bounds a key file, in bytes; one key takes less than 400.
+const maxKeyFile = 1 << 20
 
 // ReadKeyFile reads a keyring from a key file. It returns [ErrKeyFileMode] if the group or others can read or
 // write the file, unless it is a credential of a systemd service, which its group can read, and [ErrKeys] if the file holds anything but a keyset of this package. No error shows content of the file.
@@ -81,9 +78,10 @@ func checkMode(path string, stat func() (fs.FileInfo, error)) error {
 }
 
 // WriteKeyFile creates a key file: a Tink JSON keyset in clear text with mode 0600. The file is complete and durable when
-// WriteKeyFile returns. It never overwrites a file: the error for an existing file wraps [fs.ErrExist].
+// WriteKeyFile returns. It never overwrites a file: the error for an existing file wraps [fs.ErrExist]. If root
+// writes it, it belongs to the owner of its directory.
 func (k *Keyring) WriteKeyFile(path string) error {
-	err := k.install(path, func(staged string) error { return os.Link(staged, path) })
+	err := k.install(path, filepath.Dir(path), func(staged string) error { return os.Link(staged, path) })
 	if err != nil {
 		return fmt.Errorf("write key file: %w", err)
 	}
@@ -91,10 +89,10 @@ func (k *Keyring) WriteKeyFile(path string) error {
 }
 
 // ReplaceKeyFile atomically replaces an existing key file after a rotation. It returns [ErrKeyFileBehind] if the file holds a
-// key that k lacks, so that neither of two concurrent rotations is lost. The new file belongs to the user who runs this
-// process, who must be the user who reads the file.
+// key that k lacks, so that neither of two concurrent rotations is lost. If root replaces it, the new file belongs to the
+// owner of the old one; otherwise to the user who runs this process, who must be the user who reads the file.
 func (k *Keyring) ReplaceKeyFile(path string) error {
-	err := k.install(path, func(staged string) error {
+	err := k.install(path, path, func(staged string) error {
 		old, err := ReadKeyFile(path)
 		if err != nil {
 			return err
@@ -131,10 +129,10 @@ func (k *Keyring) contains(old *Keyring) bool {
 
 // install writes the keyring to a staged file beside path and calls put to move it to path. The name of the staged file is
 // fixed, so it also serves as the lock between two writers. An operator must remove a staged file that a crash has left
-// behind; the error names it.
-func (k *Keyring) install(path string, put func(staged string) error) error {
+// behind; the error names it. If root writes it, it gets the owner of like.
+func (k *Keyring) install(path, like string, put func(staged string) error) error {
 	staged := path + ".new"
-	if err := k.create(staged); err != nil {
+	if err := k.create(staged, like); err != nil {
 		return err
 	}
 	err := put(staged)
@@ -148,8 +146,8 @@ func (k *Keyring) install(path string, put func(staged string) error) error {
 }
 
 // create writes the keyring to a file that must not exist, and makes it durable.
-func (k *Keyring) create(path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, keyFileMode)
+func (k *Keyring) create(path, like string) (err error) {
+	file, err := files.CreateFor(path, like)
 	if err != nil {
 		return err
 	}

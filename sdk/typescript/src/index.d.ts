@@ -186,6 +186,12 @@ export interface VerifyOptions {
 export type WebhookHeaders = { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
 
 /**
+ * Returns the value of X-Webhook-Signature, for the tests of your handler: "v1=" and the lowercase hex HMAC SHA-256 of the timestamp, a dot
+ * and the raw body. The key is all of the secret, whsec_ included. timestamp is the value of X-Webhook-Timestamp.
+ */
+export function signWebhook(secret: string, timestamp: string, body: string | Uint8Array | ArrayBuffer): Promise<string>;
+
+/**
  * Verifies a callback and returns its event. body is the raw body as it came: JSON that was parsed and written again has another
  * signature. It fails with a {@link WebhookVerificationError}; answer 401, or 500 if its reason is no_secret.
  */

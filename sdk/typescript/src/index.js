@@ -24,4 +24,4 @@ export {
   ValidationError,
   WebhookVerificationError,
 } from "./errors.js";
-export { once, verifyWebhook } from "./webhooks.js";
+export { once, signWebhook, verifyWebhook } from "./webhooks.js";

@@ -1,4 +1,4 @@
-/** The verification of callbacks in your own service. index.d.ts documents it. */
+/** The verification of callbacks in your own service, and their signing in its tests. index.d.ts documents it. */
 
 import { WebhookVerificationError } from "./errors.js";
 import { parse } from "./json.js";
@@ -8,12 +8,18 @@ const defaultToleranceMs = 7 * 24 * 3600 * 1000;
 const maxAheadMs = 5 * 60 * 1000;
 const schemaVersion = "service-webhook-v2";
 
+export async function signWebhook(secret, timestamp, body) {
+  const { subtle } = await webCrypto();
+  const digest = new Uint8Array(await subtle.sign("HMAC", await hmacKey(subtle, secret, "sign"), signedPart(timestamp, bytesOf(body))));
+  return `v1=${Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
 export async function verifyWebhook(body, headers, { secrets, toleranceMs = defaultToleranceMs, now = Date.now } = {}) {
   const keys = typeof secrets === "string" ? [secrets] : [...(secrets ?? [])];
   if (keys.length === 0 || keys.some((secret) => typeof secret !== "string" || secret === "")) {
     throw failure("no_secret", "no signing secret, or an empty one"); // anybody could sign with an empty one
   }
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(bytesOf(body));
+  const bytes = bytesOf(body);
   const timestamp = header(headers, "X-Webhook-Timestamp");
   if (!(await isSigned(bytes, timestamp, header(headers, "X-Webhook-Signature"), keys))) {
     throw failure("signature", "the signature does not match");
@@ -33,9 +39,25 @@ function failure(reason, message, options) {
   return new WebhookVerificationError(reason, message, options);
 }
 
-/** Returns the bytes of a typed array as its own view, because a Buffer of Node.js is a part of a larger one. */
+/** Returns a body as bytes. Those of a typed array are its own view, because a Buffer of Node.js is a part of a larger one. */
 function bytesOf(body) {
-  return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : body;
+  if (typeof body === "string") {
+    return new TextEncoder().encode(body);
+  }
+  return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : new Uint8Array(body);
+}
+
+/** Returns what is signed: the timestamp, a dot and the body. */
+function signedPart(timestamp, body) {
+  const prefix = new TextEncoder().encode(`${timestamp}.`);
+  const signed = new Uint8Array(prefix.length + body.length);
+  signed.set(prefix);
+  signed.set(body, prefix.length);
+  return signed;
+}
+
+function hmacKey(subtle, secret, usage) {
+  return subtle.importKey("raw", new TextEncoder().encode(secret), { name: "HMAC", hash: "SHA-256" }, false, [usage]);
 }
 
 /** Returns the header of a Headers object or of a plain one, whatever the case of its name, or "". A repeated header is none. */
@@ -51,15 +73,11 @@ function header(headers, name) {
 async function isSigned(body, timestamp, signature, secrets) {
   const digest = /^v1=([0-9a-f]{64})$/.exec(signature)?.[1];
   const presented = Uint8Array.from((digest ?? "").match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-  const prefix = new TextEncoder().encode(`${timestamp}.`);
-  const signed = new Uint8Array(prefix.length + body.length);
-  signed.set(prefix);
-  signed.set(body, prefix.length);
+  const signed = signedPart(timestamp, body);
   const { subtle } = await webCrypto();
   let good = false;
   for (const secret of secrets) {
-    const key = await subtle.importKey("raw", new TextEncoder().encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
-    good = (await subtle.verify("HMAC", key, presented, signed)) || good;
+    good = (await subtle.verify("HMAC", await hmacKey(subtle, secret, "verify"), presented, signed)) || good;
   }
   return good;
 }

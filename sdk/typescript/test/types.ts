@@ -5,6 +5,7 @@ import {
   isFinal,
   once,
   Quittance,
+  signWebhook,
   verifyWebhook,
   WebhookVerificationError,
   KeyLostError,
@@ -110,6 +111,8 @@ export async function hooks(request: Request): Promise<void> {
       console.log(error.code, error.requestId, error.details["items[0].vat_rate"]);
     }
   }
+  const signature: string = await signWebhook("whsec_new", "2026-03-01T09:30:00.000000Z", new Uint8Array());
+  console.log(signature);
   // @ts-expect-error secrets are required
   await verifyWebhook("", {}, {});
   for await (const page of quittance.events.list({ after: "x" }).pages()) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 
-import { once, verifyWebhook, WebhookVerificationError } from "../src/index.js";
+import { once, signWebhook, verifyWebhook, WebhookVerificationError } from "../src/index.js";
 
 const secret = "whsec_this-is-an-example-and-signs-nothing-at-all";
 const timestamp = "2026-03-01T09:30:00.000000Z";
@@ -35,6 +35,7 @@ test("the example of the guide", async () => {
   const example = '{"schema_version":"service-webhook-v2","id":"0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"}';
   const signature = "v1=bfa4070535a39003625f2b391408588ef11b7c72e6173dce9067717a5212454b";
   assert.equal(sign(example), signature);
+  assert.equal(await signWebhook(secret, timestamp, example), signature);
   // It is signed correctly, but it is not a whole event.
   await fails("body", verifyWebhook(example, { ...headersOf(example), "X-Webhook-Signature": signature }, { secrets: secret, now }));
 });
@@ -43,6 +44,7 @@ test("a callback in every form of body and headers", async () => {
   const bytes = new TextEncoder().encode(body);
   const part = Buffer.from(`before${body}after`).subarray(6, 6 + bytes.length);
   for (const form of [body, bytes, bytes.buffer, Buffer.from(body), part]) {
+    assert.equal(await signWebhook(secret, timestamp, form), sign(body));
     for (const headers of [headersOf(body), new Headers(headersOf(body))]) {
       assert.deepEqual(await verifyWebhook(form, headers, { secrets: secret, now }), event);
     }
