@@ -57,14 +57,17 @@ func (c *databaseClock) sync(ctx context.Context) error {
 func (c *databaseClock) syncPeriodically(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(clockSyncInterval)
 	defer ticker.Stop()
+	failing := false // so that an outage is one line
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := c.sync(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			err := c.sync(ctx)
+			if err != nil && !failing && !errors.Is(err, context.Canceled) {
 				log.WarnContext(ctx, "could not read the clock of the database, using the local clock since the last reading", "error", err)
 			}
+			failing = err != nil
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -64,6 +67,27 @@ func TestDatabaseClock(t *testing.T) {
 	if !strings.Contains(machine.last.Load().local.String(), " m=") {
 		t.Errorf("the reading has no monotonic part: %v", machine.last.Load().local)
 	}
+}
+
+// TestOutageOfTheClock checks that a database whose clock cannot be read for a while is one line of the log, each time.
+func TestOutageOfTheClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		readings := 0
+		clock := databaseClock{local: time.Now, query: func(context.Context) (time.Time, error) {
+			if readings++; readings%5 == 0 {
+				return time.Now(), nil
+			}
+			return time.Time{}, io.ErrUnexpectedEOF
+		}}
+		ctx, stop := context.WithTimeout(t.Context(), 9*clockSyncInterval+clockSyncInterval/2)
+		defer stop()
+		clock.syncPeriodically(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+		if lines := strings.Count(log.String(), "\n"); lines != 2 || readings != 9 {
+			t.Errorf("%d readings, %d lines:\n%s", readings, lines, &log)
+		}
+	})
 }
 
 // TestSteadyClock checks that the clock stands still while its source is a little behind, and follows a large step back.

@@ -33,9 +33,6 @@ const (
 	lastRetry  = time.Hour
 )
 
-// noticeInterval is the time between two searches for notices to owners.
-const noticeInterval = time.Second
-
 // The reasons of failed attempts, which people read in the list of invitations and logs show. They say nothing of the recipient.
 const (
 	reasonUnreachable       = "unreachable"        // no connection, a time-out, or a dialogue that ended early
@@ -70,27 +67,6 @@ func (m *Mailer) Work() queue.Source[store.MailLease] {
 			return q.ClaimMails(ctx, limit, sendTimeout+leaseMargin)
 		},
 		Do: m.send,
-	}
-}
-
-// TellOwners turns notices that are due into mails, until ctx ends.
-func (m *Mailer) TellOwners(ctx context.Context) {
-	ticker := time.NewTicker(noticeInterval)
-	defer ticker.Stop()
-	failing := false // so that an outage is one line
-	for ctx.Err() == nil {
-		handled, err := m.DB.TellOwners(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			m.Log.WarnContext(ctx, "cannot prepare the notices to owners: it is tried again every second", "error", err)
-		}
-		failing = err != nil
-		if err == nil && handled > 0 {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
 	}
 }
 

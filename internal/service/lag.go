@@ -16,6 +16,7 @@ import (
 type lagCollector struct {
 	db                        *store.DB
 	log                       *slog.Logger
+	outage                    *outage
 	overdue, oldest, troubled *prometheus.Desc
 
 	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted, mails, mailOldest *prometheus.Desc
@@ -26,8 +27,8 @@ type lagCollector struct {
 // collectTimeout bounds one collection.
 const collectTimeout = 5 * time.Second
 
-func newLagCollector(db *store.DB, log *slog.Logger) *lagCollector {
-	return &lagCollector{db: db, log: log,
+func newLagCollector(db *store.DB, log *slog.Logger, outage *outage) *lagCollector {
+	return &lagCollector{db: db, log: log, outage: outage,
 		overdue:           prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.", nil, nil),
 		oldest:            prometheus.NewDesc("quittance_lookup_overdue_seconds", "How long the status query that is overdue longest has been overdue.", nil, nil),
 		troubled:          prometheus.NewDesc("quittance_connections_in_trouble", "Active provider connections whose circuit breaker is open, by kind of connection: only one status query at a time is made.", []string{"kind"}, nil),
@@ -66,7 +67,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	now, err := s.db.PollLag(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot read the lag of polling", "error", err)
+		s.warn(ctx, "cannot read the lag of polling", err)
 		return
 	}
 	gauge(s.overdue, float64(now.Overdue))
@@ -77,7 +78,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	deliveries, submissions, err := s.db.Backlogs(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot read the backlog of work", "error", err)
+		s.warn(ctx, "cannot read the backlog of work", err)
 		return
 	}
 	gauge(s.deliveries, float64(deliveries.Pending))
@@ -86,7 +87,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.submissions, float64(submissions.Pending))
 	mails, oldest, err := s.db.MailBacklog(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot count the e-mails that wait", "error", err)
+		s.warn(ctx, "cannot count the e-mails that wait", err)
 		return
 	}
 	gauge(s.mails, float64(mails))
@@ -97,7 +98,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.mailOldest, waited)
 	unknown, err := s.db.UnknownAges(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot count the submissions of unknown outcome", "error", err)
+		s.warn(ctx, "cannot count the submissions of unknown outcome", err)
 		return
 	}
 	gauge(s.unknown, float64(unknown.Minutes), "hour")
@@ -106,11 +107,19 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.unknownOldest, unknown.Oldest.Seconds())
 	contradicted, err := s.db.Contradicted(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot count contradicted submissions", "error", err)
+		s.warn(ctx, "cannot count contradicted submissions", err)
 		return
 	}
 	gauge(s.contradicted, float64(contradicted))
+	s.outage.saw(ctx, "metrics", nil)
 	s.collectTimes(ctx, gauge)
+}
+
+// warn logs that numbers are missing from a scrape, unless the line about the outage of the database says so.
+func (s *lagCollector) warn(ctx context.Context, message string, err error) {
+	if !s.outage.saw(ctx, "metrics", err) {
+		s.log.WarnContext(ctx, message, "error", err)
+	}
 }
 
 // collectTimes collects when something was done last.
@@ -120,7 +129,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 	case errors.Is(err, store.ErrNotFound):
 		gauge(s.oldestSync, 0)
 	case err != nil:
-		s.log.WarnContext(ctx, "cannot read the time of the oldest purchase sync", "error", err)
+		s.warn(ctx, "cannot read the time of the oldest purchase sync", err)
 	default:
 		gauge(s.oldestSync, seconds(at))
 	}
@@ -128,7 +137,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 	case errors.Is(err, store.ErrNotFound):
 		gauge(s.lastBackup, 0)
 	case err != nil:
-		s.log.WarnContext(ctx, "cannot read the time of the last backup", "error", err)
+		s.warn(ctx, "cannot read the time of the last backup", err)
 	default:
 		gauge(s.lastBackup, seconds(at))
 	}
@@ -137,7 +146,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 		gauge(s.lastVerification, 0)
 		gauge(s.evidenceFaults, 0)
 	case err != nil:
-		s.log.WarnContext(ctx, "cannot read the time of the last verification", "error", err)
+		s.warn(ctx, "cannot read the time of the last verification", err)
 	default:
 		gauge(s.lastVerification, seconds(last.At))
 		gauge(s.evidenceFaults, float64(last.Faults))

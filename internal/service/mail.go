@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -27,7 +28,21 @@ func (s *Service) startMails(ctx context.Context, running *sync.WaitGroup) {
 	mailer := &mail.Mailer{DB: s.db, Relay: s.config.Mail, PublicURL: string(s.config.PublicURL), Now: s.db.Now, Log: s.config.Log, Observe: s.metrics.mail}
 	startQueue(ctx, s, running, mailer.Work(), queue.Options{Workers: mailWorkers, SlowWorkers: slowMailWorkers,
 		MaxPerCompany: mailsPerCompany, MaxPerQueue: mailsPerCompany, MaxPerSlowQueue: mailsPerCompany, SlowAfter: slowMail})
-	running.Go(func() { mailer.TellOwners(ctx) })
+	running.Go(func() {
+		s.repeat(ctx, "notices", noticeInterval, "cannot prepare the notices to owners: it is tried again every second", s.tellOwners)
+	})
+}
+
+// noticeInterval is the time between two searches for notices to owners.
+const noticeInterval = time.Second
+
+// tellOwners turns the notices to owners that are due into mails.
+func (s *Service) tellOwners(ctx context.Context) error {
+	for {
+		if handled, err := s.db.TellOwners(ctx); err != nil || handled == 0 {
+			return err
+		}
+	}
 }
 
 // newMailCounter returns the counter of attempts to send e-mails. It has each result from the start, so that a rate has a beginning.

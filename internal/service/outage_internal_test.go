@@ -2,11 +2,13 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quittance/internal/store"
@@ -74,4 +76,31 @@ func TestOutage(t *testing.T) {
 	}
 	lines(`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
 		`level=INFO msg="the database responds again" failures=3 duration_ms=1000`)
+}
+
+// TestRepeat: a task that is repeated runs until its context ends. An error that stays is one line of the log, and an outage of the database
+// is left to the line about it.
+func TestRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := &Service{config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+		s.outage = newOutage(slog.New(slog.DiscardHandler), time.Now)
+		down, broken := fmt.Errorf("scan: %w", store.ErrUnavailable), errors.New("a broken statement")
+		results := []error{nil, broken, broken, nil, down, down, nil, broken, broken}
+		ctx, stop := context.WithCancel(t.Context())
+		runs := 0
+		s.repeat(ctx, "task", time.Second, "cannot do it", func(context.Context) error {
+			if runs++; runs > len(results) {
+				stop()
+				return ctx.Err() // the end of the process is no error
+			}
+			return results[runs-1]
+		})
+		if lines := strings.Count(log.String(), `level=WARN msg="cannot do it" error="a broken statement"`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
+			t.Errorf("%d lines:\n%s", lines, &log)
+		}
+		if runs != len(results)+1 {
+			t.Errorf("%d runs", runs)
+		}
+	})
 }

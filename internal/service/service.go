@@ -185,7 +185,7 @@ func (s *Service) warnUnapproved(ctx context.Context) error {
 // createServices creates the services that the API and the workers use.
 func (s *Service) createServices() {
 	c := s.config
-	s.metrics.registry.MustRegister(newLagCollector(s.db, c.Log))
+	s.metrics.registry.MustRegister(newLagCollector(s.db, c.Log, s.outage))
 	adapters := submission.NewAdapters(s.db, s.adapter)
 	s.submissions = submission.New(s.db, submission.Config{
 		Environment: c.Environment,
@@ -404,11 +404,7 @@ const useDelay = time.Second
 
 // recordUses writes when API keys and sessions were used last, apart from the requests that use them.
 func (s *Service) recordUses(ctx context.Context) {
-	for range ticks(ctx, useDelay) {
-		if err := s.db.RecordUses(ctx); !s.outage.saw(ctx, "uses", err) && err != nil {
-			s.config.Log.WarnContext(ctx, "cannot record the uses of API keys and sessions", "error", err)
-		}
-	}
+	s.repeat(ctx, "uses", useDelay, "cannot record the uses of API keys and sessions: it is tried again every second", s.db.RecordUses)
 }
 
 // drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed. Meanwhile

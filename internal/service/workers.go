@@ -73,11 +73,19 @@ const resetDelay = time.Second
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
 // [account.Service.RequestPasswordReset].
 func (s *Service) answerResetRequests(ctx context.Context) {
-	failing := false // so that an error that stays is one line
-	for range ticks(ctx, resetDelay) {
-		err := s.accounts.AnswerResetRequests(ctx)
-		if ctx.Err() == nil && !s.outage.saw(ctx, "password requests", err) && err != nil && !failing {
-			s.config.Log.WarnContext(ctx, "cannot answer requests for new passwords: it is tried again every second", "error", err)
+	s.repeat(ctx, "password requests", resetDelay, "cannot answer requests for new passwords: it is tried again every second", s.accounts.AnswerResetRequests)
+}
+
+// repeat runs a task of the database after each interval until ctx ends. An error that stays is one line of the log.
+func (s *Service) repeat(ctx context.Context, task string, interval time.Duration, warning string, run func(context.Context) error) {
+	failing := false
+	for range ticks(ctx, interval) {
+		err := run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !s.outage.saw(ctx, task, err) && err != nil && !failing {
+			s.config.Log.WarnContext(ctx, warning, "error", err)
 		}
 		failing = err != nil
 	}
