@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -83,16 +82,7 @@ func (c backupRunCmd) Run(env environment) error {
 		return err
 	}
 	err = c.writeTo(env, db, database, keys, to)
-	return interrupted(errors.Join(err, db.Close()))
-}
-
-// interrupted returns err so that its command ends with status 1 even after SIGTERM: a schedule must not take half a backup for a whole one, nor
-// a script half a restore. Other commands that are interrupted end with 0.
-func interrupted(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted: " + err.Error())
-	}
-	return err
+	return errors.Join(err, db.Close())
 }
 
 // inputs returns the database, which exists, and the keys that the flags name.

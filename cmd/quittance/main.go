@@ -105,7 +105,10 @@ func run() int {
 	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), logTo: root.logger}
 	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			return 0 // interrupted before the work began
+			if runsUntilStopped(command.Command()) {
+				return 0
+			}
+			err = fmt.Errorf("interrupted: %w", err)
 		}
 		if errors.As(err, new(*unservableError)) {
 			return failed(err, exitConfig)
@@ -113,6 +116,18 @@ func run() int {
 		return failed(err, exitFailure)
 	}
 	return 0
+}
+
+// runsUntilStopped reports whether a command runs until a signal stops it, which is its success, even if it has only begun to start. Every
+// other one has not done its work then: a schedule must not take half a backup for a whole one, nor a script a verification without a result
+// for a good one.
+func runsUntilStopped(command string) bool {
+	switch command {
+	case "serve", "sandbox run", "provider-sandbox", "listen", "events tail":
+		return true
+	default:
+		return false
+	}
 }
 
 // failed reports why the program ends and returns the exit status.

@@ -82,10 +82,10 @@ func (c backupVerifyCmd) Run(env environment) error {
 	}
 	source, err := backup.Find(env.ctx, from, c.Backup, open)
 	if err != nil {
-		return interrupted(err)
+		return err
 	}
 	if err := source.Verify(env.ctx); err != nil {
-		return interrupted(err)
+		return err
 	}
 	checked := "size and digest of every part"
 	if open.Keys != nil {
@@ -140,14 +140,14 @@ func (c restoreCmd) Run(env environment) error {
 	}
 	source, err := backup.Find(env.ctx, from, c.Backup, backup.Opener{Keys: keys})
 	if err != nil {
-		return interrupted(err)
+		return err
 	}
 	open, err := source.Restore(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
 	if errors.Is(err, store.ErrCopy) {
 		return fmt.Errorf("%w: %w", backup.ErrDamaged, err)
 	}
 	if err != nil {
-		return interrupted(err)
+		return err
 	}
 	return c.print(env, append(described(from, source.Manifest()), field{"open_submissions", open},
 		field{"next", "run quittance evidence verify; the next server to start asks the provider about the open submissions"}))
