@@ -35,7 +35,7 @@ check: lint vulncheck
 # packages that only parse and format what they are given. They would take most of the time of the tests. The race detector still
 # follows the locks that guard their data. A package that has a sync.Map, an atomic value or a sync.Once for a map must not be here: the
 # race detector would miss the synchronization and report races that are none.
-UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8
+UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8 regexp github.com/alecthomas/kong github.com/pressly/goose/v3/internal/sqlparser
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.

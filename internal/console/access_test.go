@@ -77,6 +77,7 @@ func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 	incomplete.DueDate = nil
 	var made api.Invoice
 	s.api(t, s.token(t, s.email, s.password), http.MethodPost, "/api/v1/client/invoices", incomplete, &made)
+	routeOf := console.RouteFinder()
 	for _, role := range access.Roles {
 		v := s.colleague(t, role)
 		queue, seen := []string{"/", "/webhooks/lost", "/invoices/" + made.ID}, map[string]bool{}
@@ -90,7 +91,7 @@ func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 				for name, method := range map[string]string{"href": http.MethodGet, "hx-get": http.MethodGet, "hx-post": http.MethodPost, "action": strings.ToUpper(attribute(node, "method"))} {
 					target, _, _ := strings.Cut(attribute(node, name), "?")
 					target, _, _ = strings.Cut(target, "#")
-					route, needs, found := console.RouteOf(cmp.Or(method, http.MethodGet), target)
+					route, needs, found := routeOf(cmp.Or(method, http.MethodGet), target)
 					if !strings.HasPrefix(target, "/") || !found {
 						continue
 					}

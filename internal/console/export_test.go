@@ -14,11 +14,14 @@ func Routes() []accesstest.Route {
 	return out
 }
 
-// RouteOf returns the path of the route that serves a request, and the permission that it needs.
-func RouteOf(method, path string) (route string, needs access.Permission, found bool) {
-	rt, _, _ := newRouter(routes()).Find(method, path)
-	if rt == nil {
-		return "", 0, false
+// RouteFinder returns a function that returns the path of the route that serves a request, and the permission that it needs.
+func RouteFinder() func(method, path string) (route string, needs access.Permission, found bool) {
+	router := newRouter(routes())
+	return func(method, path string) (string, access.Permission, bool) {
+		rt, _, _ := router.Find(method, path)
+		if rt == nil {
+			return "", 0, false
+		}
+		return rt.path, rt.needs, true
 	}
-	return rt.path, rt.needs, true
 }
