@@ -39,11 +39,11 @@ UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
-# Tests spend much of their time waiting, so more of them run at a time than there are processors.
+# Tests spend much of their time waiting, so more of them run at a time than there are processors, and one package more.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 60m $(PACKAGES)
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 4 -timeout 60m $(PACKAGES)
 	cd tools/dist && go test ./...
 	cd tools/deploy && go test ./...
 

@@ -67,7 +67,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	now, err := s.db.PollLag(ctx)
 	if err != nil {
-		s.warn(ctx, "cannot read the lag of polling", err)
+		s.warn(ctx, "lag of polling", err)
 		return
 	}
 	gauge(s.overdue, float64(now.Overdue))
@@ -78,7 +78,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	deliveries, submissions, err := s.db.Backlogs(ctx)
 	if err != nil {
-		s.warn(ctx, "cannot read the backlog of work", err)
+		s.warn(ctx, "backlog of work", err)
 		return
 	}
 	gauge(s.deliveries, float64(deliveries.Pending))
@@ -87,7 +87,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.submissions, float64(submissions.Pending))
 	mails, oldest, err := s.db.MailBacklog(ctx)
 	if err != nil {
-		s.warn(ctx, "cannot count the e-mails that wait", err)
+		s.warn(ctx, "e-mails that wait", err)
 		return
 	}
 	gauge(s.mails, float64(mails))
@@ -98,7 +98,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.mailOldest, waited)
 	unknown, err := s.db.UnknownAges(ctx)
 	if err != nil {
-		s.warn(ctx, "cannot count the submissions of unknown outcome", err)
+		s.warn(ctx, "submissions of unknown outcome", err)
 		return
 	}
 	gauge(s.unknown, float64(unknown.Minutes), "hour")
@@ -107,7 +107,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.unknownOldest, unknown.Oldest.Seconds())
 	contradicted, err := s.db.Contradicted(ctx)
 	if err != nil {
-		s.warn(ctx, "cannot count contradicted submissions", err)
+		s.warn(ctx, "contradicted submissions", err)
 		return
 	}
 	gauge(s.contradicted, float64(contradicted))
@@ -116,9 +116,9 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 }
 
 // warn logs that numbers are missing from a scrape, unless the line about the outage of the database says so.
-func (s *lagCollector) warn(ctx context.Context, message string, err error) {
+func (s *lagCollector) warn(ctx context.Context, numbers string, err error) {
 	if !s.outage.saw(ctx, "metrics", err) {
-		s.log.WarnContext(ctx, message, "error", err)
+		s.log.WarnContext(ctx, "cannot read numbers of the database for the metrics", "numbers", numbers, "error", err)
 	}
 }
 
@@ -129,7 +129,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 	case errors.Is(err, store.ErrNotFound):
 		gauge(s.oldestSync, 0)
 	case err != nil:
-		s.warn(ctx, "cannot read the time of the oldest purchase sync", err)
+		s.warn(ctx, "oldest purchase sync", err)
 	default:
 		gauge(s.oldestSync, seconds(at))
 	}
@@ -137,7 +137,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 	case errors.Is(err, store.ErrNotFound):
 		gauge(s.lastBackup, 0)
 	case err != nil:
-		s.warn(ctx, "cannot read the time of the last backup", err)
+		s.warn(ctx, "last backup", err)
 	default:
 		gauge(s.lastBackup, seconds(at))
 	}
@@ -146,7 +146,7 @@ func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description 
 		gauge(s.lastVerification, 0)
 		gauge(s.evidenceFaults, 0)
 	case err != nil:
-		s.warn(ctx, "cannot read the time of the last verification", err)
+		s.warn(ctx, "last verification", err)
 	default:
 		gauge(s.lastVerification, seconds(last.At))
 		gauge(s.evidenceFaults, float64(last.Faults))

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -28,13 +27,8 @@ func (s *Service) startMails(ctx context.Context, running *sync.WaitGroup) {
 	mailer := &mail.Mailer{DB: s.db, Relay: s.config.Mail, PublicURL: string(s.config.PublicURL), Now: s.db.Now, Log: s.config.Log, Observe: s.metrics.mail}
 	startQueue(ctx, s, running, mailer.Work(), queue.Options{Workers: mailWorkers, SlowWorkers: slowMailWorkers,
 		MaxPerCompany: mailsPerCompany, MaxPerQueue: mailsPerCompany, MaxPerSlowQueue: mailsPerCompany, SlowAfter: slowMail})
-	running.Go(func() {
-		s.repeat(ctx, "notices", noticeInterval, "cannot prepare the notices to owners: it is tried again every second", s.tellOwners)
-	})
+	running.Go(func() { s.repeat(ctx, "notices", s.tellOwners) })
 }
-
-// noticeInterval is the time between two searches for notices to owners.
-const noticeInterval = time.Second
 
 // tellOwners turns the notices to owners that are due into mails.
 func (s *Service) tellOwners(ctx context.Context) error {

@@ -89,14 +89,14 @@ func TestRepeat(t *testing.T) {
 		results := []error{nil, broken, broken, nil, down, down, nil, broken, broken}
 		ctx, stop := context.WithCancel(t.Context())
 		runs := 0
-		s.repeat(ctx, "task", time.Second, "cannot do it", func(context.Context) error {
+		s.repeat(ctx, "uses", func(context.Context) error {
 			if runs++; runs > len(results) {
 				stop()
 				return ctx.Err() // the end of the process is no error
 			}
 			return results[runs-1]
 		})
-		if lines := strings.Count(log.String(), `level=WARN msg="cannot do it" error="a broken statement"`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
+		if lines := strings.Count(log.String(), `level=WARN msg="background work failed: it is tried again every second" task=uses error="a broken statement"`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
 			t.Errorf("%d lines:\n%s", lines, &log)
 		}
 		if runs != len(results)+1 {

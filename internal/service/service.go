@@ -399,12 +399,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return errors.Join(failed, s.Close())
 }
 
-// useDelay is how long after its use an API key or a session is shown as used, at most.
-const useDelay = time.Second
-
 // recordUses writes when API keys and sessions were used last, apart from the requests that use them.
 func (s *Service) recordUses(ctx context.Context) {
-	s.repeat(ctx, "uses", useDelay, "cannot record the uses of API keys and sessions: it is tried again every second", s.db.RecordUses)
+	s.repeat(ctx, "uses", s.db.RecordUses)
 }
 
 // drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed. Meanwhile

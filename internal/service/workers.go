@@ -67,25 +67,26 @@ func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { s.answerResetRequests(ctx) })
 }
 
-// resetDelay is the longest time between a request for a new password and its answer, if there is little other work.
-const resetDelay = time.Second
+// repeatInterval is the time between two runs of a task that is repeated: how long a request for a new password waits for its answer, a
+// notice for its mail, and the use of an API key or a session until it is shown, if there is little other work.
+const repeatInterval = time.Second
 
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
 // [account.Service.RequestPasswordReset].
 func (s *Service) answerResetRequests(ctx context.Context) {
-	s.repeat(ctx, "password requests", resetDelay, "cannot answer requests for new passwords: it is tried again every second", s.accounts.AnswerResetRequests)
+	s.repeat(ctx, "password requests", s.accounts.AnswerResetRequests)
 }
 
-// repeat runs a task of the database after each interval until ctx ends. An error that stays is one line of the log.
-func (s *Service) repeat(ctx context.Context, task string, interval time.Duration, warning string, run func(context.Context) error) {
+// repeat runs a task of the database after each [repeatInterval] until ctx ends. An error that stays is one line of the log.
+func (s *Service) repeat(ctx context.Context, task string, run func(context.Context) error) {
 	failing := false
-	for range ticks(ctx, interval) {
+	for range ticks(ctx, repeatInterval) {
 		err := run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if !s.outage.saw(ctx, task, err) && err != nil && !failing {
-			s.config.Log.WarnContext(ctx, warning, "error", err)
+			s.config.Log.WarnContext(ctx, "background work failed: it is tried again every second", "task", task, "error", err)
 		}
 		failing = err != nil
 	}
