@@ -113,22 +113,26 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onFirst(t, change, func(t *testing.T, s *system) {
 				s.http.CloseIdleConnections()
-				var open []net.Conn
-				for range 3 * 16 {
-					open = append(open, s.dial(t))
-					if !respondsOn(open[len(open)-1]) {
-						t.Fatal("a new connection is not answered")
+				// The server keeps a connection that its last client has closed for a moment, which counts meanwhile.
+				eventually(t, "as many connections as the bound", func() bool {
+					var open []net.Conn
+					for range 3 * 16 {
+						open = append(open, s.dial(t))
+						if !respondsOn(open[len(open)-1]) {
+							t.Fatal("a new connection is not answered")
+						}
 					}
-				}
-				kept := 0
-				for _, conn := range open {
-					if respondsOn(conn) {
-						kept++
+					kept := 0
+					for _, conn := range open {
+						if respondsOn(conn) {
+							kept++
+						}
 					}
-				}
-				if kept != 16 {
-					t.Errorf("%d of %d connections are open, want 16", kept, len(open))
-				}
+					if kept > 16 || kept < 15 {
+						t.Fatalf("%d of %d connections are open, want 16", kept, len(open))
+					}
+					return kept == 16
+				})
 			})
 		})
 	}
