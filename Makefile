@@ -15,6 +15,9 @@ GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 SEEDS ?= 2000
 KILLS ?= 300
 
+# Tests spend much of their time waiting, so more packages are tested at a time than there are processors, and four tests of each.
+PACKAGES_AT_A_TIME = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 # Without the directory in their paths, all clones share the compiled packages in the build cache.
 export GOFLAGS += -trimpath
 
@@ -29,7 +32,7 @@ check: lint vulncheck
 	cd tools/dist && go mod tidy -diff && go vet ./... && go test -short ./...
 	cd tools/deploy && go mod tidy -diff && go vet ./... && go test -short ./...
 	go vet $(PACKAGES)
-	QUITTANCE_TEST_ENGINES=sqlite go test -short -parallel 4 $(PACKAGES)
+	QUITTANCE_TEST_ENGINES=sqlite go test -short -p $(PACKAGES_AT_A_TIME) -parallel 4 $(PACKAGES)
 
 # The race detector, but not for the hashing of passwords, compression, the shaping of text, the parts of SQLite that are C translated to Go, and
 # packages that only parse and format what they are given. They would take most of the time of the tests. The race detector still
@@ -39,11 +42,10 @@ UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
-# Tests spend much of their time waiting, so more of them run at a time than there are processors, and one package more.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 4 -timeout 60m $(PACKAGES)
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $(PACKAGES)
 	cd tools/dist && go test ./...
 	cd tools/deploy && go test ./...
 

@@ -19,6 +19,9 @@ import (
 // before it has recorded this, that the next server sends it again with the same Message-ID, and that no log has the address, the secret
 // of the link or the password of the relay. It tries the settings out with the command first.
 func TestMailSurvivesKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	program := built(t, checkpointProduct)
 	for _, engine := range storetest.Engines() {

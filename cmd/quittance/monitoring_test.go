@@ -105,6 +105,9 @@ func wantDocumented(t *testing.T, place, text string) {
 // TestAlertRules runs the unit tests of the alert rules, and checks that each alert has one, and a section in the guide, which it names. An
 // alert that is about a whole installation also has one with two of them on one Prometheus.
 func TestAlertRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	command := exec.CommandContext(t.Context(), "promtool", "test", "rules", filepath.Base(alertTests), filepath.Base(longAlertTests))
 	command.Dir = filepath.Dir(alertTests)

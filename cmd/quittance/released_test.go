@@ -28,6 +28,9 @@ var (
 // every response has the fields and values that it had, evidence and audit log are intact, and everybody can log in as before. The work
 // that was under way goes on, and nothing is sent twice.
 func TestReleasedDatabases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	if *recordRelease != "" {
 		for _, engine := range storetest.Engines() {
 			recordDatabase(t, engine)

@@ -193,6 +193,9 @@ func (s *canaryStory) logLine(message, traceID string) map[string]any {
 // TestAReceiverOfTracesThatHangsHoldsUpNothing submits while the receiver of traces responds to nothing, and stops the server, which must
 // end without an error.
 func TestAReceiverOfTracesThatHangsHoldsUpNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := newCanaryStory(t, storetest.Engines()[0])
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -429,6 +429,9 @@ func TestHostileQueue(t *testing.T) {
 		}, 1, true, 30 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "slow" && testing.Short() {
+				t.Skip("waits for a time-out")
+			}
 			t.Parallel()
 			b := newQueueBench(t, storetest.SQLite)
 			s := b.submit(t, "INV-1", api.OutcomeAcknowledged)

@@ -88,6 +88,9 @@ func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
 // TestHandlersHaveNoMinimumRate checks that the minimum rate applies to bodies and responses only: a handler may take
 // longer, and its context is not canceled.
 func TestHandlersHaveNoMinimumRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	const grace = 2 * time.Second
 	address, _ := newPacedServer(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", needs: access.Public, operation: operation{

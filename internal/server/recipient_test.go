@@ -58,6 +58,9 @@ func recipientFaults(name, body string, faults map[string][]string) row {
 // TestLookUpOfATroubledProvider makes every misbehaviour happen to a look-up: the answer is that the provider cannot say, and nothing of
 // its text appears.
 func TestLookUpOfATroubledProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onFirst(t, func(c *service.Config) { c.ProviderTimeout = 10 * time.Second }, lookUpInTrouble)
 }
 

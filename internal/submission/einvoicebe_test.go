@@ -150,6 +150,9 @@ func TestEInvoiceBEJourney(t *testing.T) {
 			onEngines(t, func(t *testing.T, engine string) {
 				limit := ample
 				for _, fault := range c.faults {
+					if fault.Hang > 0 && testing.Short() {
+						t.Skip("waits for a time-out")
+					}
 					if fault.Hang > 0 {
 						limit = brief
 					}
