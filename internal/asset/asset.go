@@ -1,11 +1,11 @@
 // Package asset serves static files that are part of the program or are made when it starts, such as style sheets, scripts
 // and pages.
 //
-// Its invariants: a path with a tag always has the same bytes, so that browsers can cache it indefinitely; files are
-// compressed once and served compressed to clients that accept gzip; files made by [Pack] also keep their plain text, so
-// that other clients cost no decompression; an answer contains nothing that the client sent.
+// Its invariants: a path with a tag always has the same bytes, so that browsers can cache it indefinitely; a file is compressed once, when
+// a client that accepts gzip first asks for it, and keeps its plain text, so that other clients cost no decompression; an answer
+// contains nothing that the client sent.
 //
-// Start reading at [Pack] and [File.Serve].
+// Start reading at [New] and [File.Serve].
 package asset
 
 import (
@@ -13,11 +13,11 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Immutable is the Cache-Control header for the paths of [File.Path], and Revalidate that for files that may change.
@@ -26,32 +26,28 @@ const (
 	Revalidate = "no-cache"
 )
 
-// File is a static file. The zero File is empty.
+// File is a static file. [New] makes one.
 type File struct {
-	packed         []byte
-	text           []byte // nil if only the compressed bytes are kept
+	text           []byte
+	packed         func() []byte // the text, compressed with gzip
 	mediaType, tag string
 }
 
-// Pack returns a file with the given text and a media type such as text/css; charset=utf-8.
-func Pack(text []byte, mediaType string) (File, error) {
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write(text); err != nil {
-		return File{}, fmt.Errorf("asset: compress: %w", err)
-	}
-	if err := writer.Close(); err != nil {
-		return File{}, fmt.Errorf("asset: compress: %w", err)
-	}
-	file := Packed(packed.Bytes(), mediaType)
-	file.text = text
-	return file, nil
+// New returns a file with the given text and a media type such as text/css; charset=utf-8.
+func New(text []byte, mediaType string) File {
+	sum := sha256.Sum256(text)
+	return File{text: text, packed: sync.OnceValue(func() []byte { return compress(text) }), mediaType: mediaType, tag: hex.EncodeToString(sum[:8])}
 }
 
-// Packed returns a file whose bytes are already compressed with gzip.
-func Packed(packed []byte, mediaType string) File {
-	sum := sha256.Sum256(packed)
-	return File{packed: packed, mediaType: mediaType, tag: hex.EncodeToString(sum[:8])}
+// compress returns a text compressed with gzip, or nil if that fails.
+func compress(text []byte) []byte {
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	_, err := writer.Write(text)
+	if errors.Join(err, writer.Close()) != nil {
+		return nil
+	}
+	return packed.Bytes()
 }
 
 // Path returns the path of the file below a prefix that ends with a slash. It contains the tag, which changes with the
@@ -70,26 +66,16 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 		return
 	}
 	header.Set("Content-Type", f.mediaType)
+	body := f.text
 	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
-		header.Set("Content-Encoding", "gzip")
-		header.Set("Content-Length", strconv.Itoa(len(f.packed)))
-		w.WriteHeader(status)
-		_, _ = w.Write(f.packed)
-		return
+		if packed := f.packed(); packed != nil {
+			header.Set("Content-Encoding", "gzip")
+			body = packed
+		}
 	}
-	if f.text != nil {
-		header.Set("Content-Length", strconv.Itoa(len(f.text)))
-		w.WriteHeader(status)
-		_, _ = w.Write(f.text)
-		return
-	}
-	text, err := gzip.NewReader(bytes.NewReader(f.packed))
-	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = io.Copy(w, text) //nolint:gosec // the bytes are part of the program, or were made by Pack
+	_, _ = w.Write(body)
 }
 
 // matches reports whether If-None-Match contains the tag (RFC 9110, section 13.1.2).

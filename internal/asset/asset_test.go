@@ -26,10 +26,7 @@ func get(t *testing.T, f File, status int, name, value string) *http.Response {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("p { color: red }\n", 100)
-	f, err := Pack([]byte(text), "text/css; charset=utf-8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := New([]byte(text), "text/css; charset=utf-8")
 	for _, accept := range []string{"gzip", "br, GZIP;q=0.5", "", "identity", "gzip;q=0"} {
 		response := get(t, f, http.StatusOK, "Accept-Encoding", accept)
 		body, err := io.ReadAll(response.Body)
@@ -67,15 +64,8 @@ func TestServe(t *testing.T) {
 // TestPath: other bytes have another path.
 func TestPath(t *testing.T) {
 	t.Parallel()
-	one, err := Pack([]byte("one"), "text/plain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := Pack([]byte("two"), "text/plain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again := Packed(one.packed, "text/css"); again.Path("/a/", "x.css") != one.Path("/a/", "x.css") {
+	one, two := New([]byte("one"), "text/plain"), New([]byte("two"), "text/plain")
+	if again := New([]byte("one"), "text/css"); again.Path("/a/", "x.css") != one.Path("/a/", "x.css") {
 		t.Errorf("the same bytes at %s and %s", again.Path("/a/", "x.css"), one.Path("/a/", "x.css"))
 	}
 	if at := one.Path("/a/", "x.css"); at == two.Path("/a/", "x.css") || !strings.HasPrefix(at, "/a/") || !strings.HasSuffix(at, "/x.css") {

@@ -43,7 +43,8 @@ func newAssets() (*assetFiles, error) {
 			style = append(style, text...)
 			return nil
 		}
-		return a.add(path.Base(name), text)
+		a.add(path.Base(name), text)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
@@ -51,19 +52,16 @@ func newAssets() (*assetFiles, error) {
 	if style, err = a.addressed(style); err != nil {
 		return nil, err
 	}
-	return a, a.add(styleSheet, style)
+	a.add(styleSheet, style)
+	return a, nil
 }
 
-// add packs an asset of the given name.
-func (a *assetFiles) add(name string, text []byte) error {
+// add adds an asset of the given name.
+func (a *assetFiles) add(name string, text []byte) {
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
-	file, err := asset.Pack(text, types[path.Ext(name)])
-	if err != nil {
-		return fmt.Errorf("console: %s: %w", name, err)
-	}
+	file := asset.New(text, types[path.Ext(name)])
 	a.paths[name] = file.Path(assetsPath, name)
 	a.byPath[a.paths[name]] = file
-	return nil
 }
 
 // addressed replaces every asset(NAME) of the style sheet with the address of that asset.

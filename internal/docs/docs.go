@@ -107,8 +107,7 @@ func (b *builder) show(p page, chapters []page) (resource, error) {
 	if err := b.layout.Execute(&html, view{page: p, All: b.guides, Chapters: chapters}); err != nil {
 		return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
 	}
-	file, err := asset.Pack(html.Bytes(), "text/html; charset=utf-8")
-	return resource{file, asset.Revalidate}, err
+	return resource{asset.New(html.Bytes(), "text/html; charset=utf-8"), asset.Revalidate}, nil
 }
 
 // reference returns the pages of the reference and the search index by path.
@@ -137,10 +136,9 @@ func (b *builder) reference(openapi []byte) (map[string]resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docs: search index: %w", err)
 	}
-	file, err := asset.Pack(index, "application/json")
-	out[searchPath] = resource{file, asset.Revalidate}
+	out[searchPath] = resource{asset.New(index, "application/json"), asset.Revalidate}
 	b.api, b.index = nil, nil // the site keeps its pages alone
-	return out, err
+	return out, nil
 }
 
 // addAssets adds the style sheets and scripts and returns their paths by name.
@@ -155,10 +153,7 @@ func (s *Site) addAssets() (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("docs: %w", err)
 		}
-		file, err := asset.Pack(text, mediaType)
-		if err != nil {
-			return nil, err
-		}
+		file := asset.New(text, mediaType)
 		links[name] = file.Path(assetsPath, name)
 		s.guides[links[name]] = resource{file, asset.Immutable}
 	}
