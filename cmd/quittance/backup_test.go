@@ -267,19 +267,7 @@ func TestInterruptedCommandsFail(t *testing.T) {
 		})
 		command := exec.CommandContext(t.Context(), f.program, append(args, place...)...)
 		command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), s3test.Environment()...)
-		var problem strings.Builder
-		command.Stderr = &problem
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		<-reached
-		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		err := command.Wait()
-		if status, failed := errors.AsType[*exec.ExitError](err); !failed || status.ExitCode() != 1 || !strings.Contains(problem.String(), "interrupted") {
-			t.Errorf("%s: %v: %s", args[0], err, &problem)
-		}
+		wantInterrupted(t, command, reached)
 		store.Misbehave(nil)
 	}
 }

@@ -51,6 +51,12 @@ func TestInterruptedLogin(t *testing.T) {
 	defer server.Close()
 	command := exec.CommandContext(t.Context(), "quittance", "login", "--url", server.URL)
 	command.Dir, command.Env, command.Stdin = t.TempDir(), bareEnvironment(t.TempDir()), strings.NewReader("qk_sandbox_"+strings.Repeat("x", 43))
+	wantInterrupted(t, command, reached)
+}
+
+// wantInterrupted starts a command, sends it SIGTERM once it has reached what hangs, and checks that it says so and ends with status 1.
+func wantInterrupted(t *testing.T, command *exec.Cmd, reached <-chan struct{}) {
+	t.Helper()
 	var problem strings.Builder
 	command.Stderr = &problem
 	if err := command.Start(); err != nil {
@@ -62,6 +68,6 @@ func TestInterruptedLogin(t *testing.T) {
 	}
 	err := command.Wait()
 	if status, failed := errors.AsType[*exec.ExitError](err); !failed || status.ExitCode() != 1 || !strings.Contains(problem.String(), "quittance: interrupted: ") {
-		t.Errorf("%v: %s", err, &problem)
+		t.Errorf("%q: %v: %s", command.Args, err, &problem)
 	}
 }

@@ -111,13 +111,12 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	gauge(s.contradicted, float64(contradicted))
-	s.outage.saw(ctx, "metrics", nil)
 	s.collectTimes(ctx, gauge)
 }
 
 // warn logs that numbers are missing from a scrape, unless the line about the outage of the database says so.
 func (s *lagCollector) warn(ctx context.Context, numbers string, err error) {
-	if !s.outage.saw(ctx, "metrics", err) {
+	if !s.outage.covers(err) {
 		s.log.WarnContext(ctx, "cannot read numbers of the database for the metrics", "numbers", numbers, "error", err)
 	}
 }

@@ -57,6 +57,14 @@ func (o *outage) saw(ctx context.Context, task string, err error) (logged bool) 
 	return true
 }
 
+// covers reports whether an error is one of an outage that the log tells of. It is for what is not repeated by the process itself: an outage
+// ends when its tasks succeed again, and nobody knows when such work comes again.
+func (o *outage) covers(err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return errors.Is(err, store.ErrUnavailable) && len(o.failing) > 0
+}
+
 // answered notes that the database has answered a task.
 func (o *outage) answered(ctx context.Context, task string) {
 	if !o.failing[task] {

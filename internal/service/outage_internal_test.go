@@ -54,7 +54,13 @@ func TestOutage(t *testing.T) {
 		saw(task, errors.New("a broken statement"), false)
 	}
 	lines()
+	if o.covers(down) {
+		t.Error("an error before the outage is not told of")
+	}
 	fail(61)
+	if !o.covers(down) || o.covers(errors.New("a broken statement")) {
+		t.Error("the outage covers its own errors, and no others")
+	}
 	const again = `level=ERROR msg="the database does not respond: background work waits" tasks="deliver, keys, reconcile" failures=%d duration_ms=%d error="scan: database unavailable"`
 	lines(`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
 		fmt.Sprintf(again, 181, 60000))
