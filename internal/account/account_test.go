@@ -12,6 +12,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,17 +29,10 @@ func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
 	s := storetest.Open(t, storetest.SQLite)
 	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10, Hasher: NewHasher(2, DefaultCost())}
 	hash, err := DefaultCost().Hash(password)
-	must(t, err)
+	kit.Must(t, err)
 	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: hash})
-	must(t, err)
+	kit.Must(t, err)
 	return service, s, account
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wantErr(t *testing.T, err, want error) {
@@ -57,7 +51,7 @@ func limited(err error) bool {
 func TestLogin(t *testing.T) {
 	s, db, account := newService(t)
 	login, limit, err := s.Login(t.Context(), home, Credentials{Email: "  OWNER@example.com ", Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	if login.User.Email != email || login.Account.ID != account.ID || login.Account.Company != account.Company || !login.Expires.Equal(db.Clock.Now().Add(12*time.Hour)) {
 		t.Errorf("login %+v", login)
 	}
@@ -68,7 +62,7 @@ func TestLogin(t *testing.T) {
 		t.Error("the token has the wrong form")
 	}
 	session, err := db.Authenticate(t.Context(), secret.Digest(login.Token))
-	must(t, err)
+	kit.Must(t, err)
 	if session.Account.ID != account.ID || session.User != login.User.ID {
 		t.Errorf("session %+v", session)
 	}
@@ -76,7 +70,7 @@ func TestLogin(t *testing.T) {
 	_, err = db.Authenticate(t.Context(), secret.Digest(login.Token))
 	wantErr(t, err, store.ErrNotFound)
 	second, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	if second.Token.Equal(login.Token) {
 		t.Error("two logins got the same token")
 	}
@@ -105,7 +99,7 @@ func TestEqualResponses(t *testing.T) {
 // TestSuspended checks that only a caller with the correct password learns that the account is suspended.
 func TestSuspended(t *testing.T) {
 	s, db, account := newService(t)
-	must(t, db.SuspendAccount(t.Context(), account.ID))
+	kit.Must(t, db.SuspendAccount(t.Context(), account.ID))
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrInvalidCredentials)
 	if errors.Is(err, store.ErrSuspended) {
@@ -152,7 +146,7 @@ func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts 
 	t.Helper()
 	for range n {
 		_, err := db.AcquireLimits(t.Context(), store.LimitUse{Key: limitKey(parts...), Max: 1 << 30, Window: window})
-		must(t, err)
+		kit.Must(t, err)
 	}
 }
 
@@ -160,7 +154,7 @@ func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts 
 func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 	t.Helper()
 	used, _, err := db.LimitUsage(t.Context(), limitKey(parts...))
-	must(t, err)
+	kit.Must(t, err)
 	if used != want {
 		t.Errorf("%v: %d uses are counted, want %d", parts, used, want)
 	}
@@ -175,7 +169,7 @@ func TestSourceLimit(t *testing.T) {
 		t.Errorf("error %v with limit %+v", err, limit)
 	}
 	_, _, err = s.Login(t.Context(), "192.0.2.2", Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestFailureLimit checks that after too many failures for an e-mail address, unknown sources wait an hour. A source
@@ -184,10 +178,10 @@ func TestFailureLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
 	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour) // within thirty days of the last success, not of the first
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	_, limit, err := s.Login(ctx, "198.51.100.9", Credentials{Email: email, Password: password})
@@ -195,10 +189,10 @@ func TestFailureLimit(t *testing.T) {
 		t.Errorf("an unknown source gets error %v with limit %+v", err, limit)
 	}
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	db.Clock.Advance(failureWindow)
 	_, _, err = s.Login(ctx, "198.51.100.9", Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestLimitKeys checks that the parts of a key are separated, so that no address uses up the limit of another.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // counted makes the hasher count the passwords that it gets, and makes them cheap: every comparison fails.
@@ -129,7 +130,7 @@ func TestSources(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
 	_, _, err := s.Login(ctx, "2001:db8:1:2::1", Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	wantUsed(t, db, 1, "trusted", "2001:db8:1:2::/64", email)
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	hashes := counted(s.Hasher)
@@ -178,7 +179,7 @@ func TestGivenBack(t *testing.T) {
 	_, err = s.ChangePassword(ctx, session, "192.0.2.9", password, strings.Repeat("a", 20))
 	wantErr(t, err, ErrCommonPassword)
 	limit, err = s.ChangePassword(ctx, session, "192.0.2.9", password, chosen)
-	must(t, err)
+	kit.Must(t, err)
 	if limit.Remaining != s.LoginRate {
 		t.Errorf("%d remain after the change, want %d", limit.Remaining, s.LoginRate)
 	}
@@ -202,7 +203,7 @@ func TestGivenBack(t *testing.T) {
 // TestSuspendedIsNoFailure checks that the correct password of a suspended account is not a failed login.
 func TestSuspendedIsNoFailure(t *testing.T) {
 	s, db, account := newService(t)
-	must(t, db.SuspendAccount(t.Context(), account.ID))
+	kit.Must(t, db.SuspendAccount(t.Context(), account.ID))
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, store.ErrSuspended)
 	wantUsed(t, db, 1, "login", home, email)
@@ -217,9 +218,9 @@ func TestOneCompanysBurst(t *testing.T) {
 	s.LoginRate = 0 // only the turns limit logins
 	session := newSession(t, s, db)
 	hash, err := DefaultCost().Hash(password)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash})
-	must(t, err)
+	kit.Must(t, err)
 	const burst = 400
 	var hashes, compared atomic.Int64
 	queued, hashed := make(chan struct{}), make(chan struct{})

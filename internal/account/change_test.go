@@ -6,6 +6,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 const chosen = "three mild walruses sing"
@@ -14,9 +15,9 @@ const chosen = "three mild walruses sing"
 func newSession(t *testing.T, s *Service, db *storetest.Store) store.Session {
 	t.Helper()
 	login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	session, err := db.Authenticate(t.Context(), secret.Digest(login.Token))
-	must(t, err)
+	kit.Must(t, err)
 	return session
 }
 
@@ -34,7 +35,7 @@ func at(h *Hasher, n int, do func()) {
 func hashOf(t *testing.T, password string) string {
 	t.Helper()
 	hash, err := Cost{Memory: 47104, Passes: 1, Lanes: 1}.Hash(password)
-	must(t, err)
+	kit.Must(t, err)
 	return hash
 }
 
@@ -46,7 +47,7 @@ func TestResetDuringChange(t *testing.T) {
 		session := newSession(t, s, db)
 		const reset = "given by the operator"
 		at(s.Hasher, moment, func() {
-			must(t, db.ResetPassword(t.Context(), session.Account.ID, session.User, hashOf(t, reset)))
+			kit.Must(t, db.ResetPassword(t.Context(), session.Account.ID, session.User, hashOf(t, reset)))
 		})
 		_, err := s.ChangePassword(t.Context(), session, home, password, chosen)
 		wantErr(t, err, store.ErrSessionEnded)
@@ -55,7 +56,7 @@ func TestResetDuringChange(t *testing.T) {
 			wantErr(t, err, want)
 		}
 		login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: reset})
-		must(t, err)
+		kit.Must(t, err)
 		if !login.User.PasswordChangeRequired {
 			t.Error("the operator's password need not be changed")
 		}
@@ -67,12 +68,12 @@ func TestRehashDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
 	user, err := db.User(t.Context(), session)
-	must(t, err)
-	at(s.Hasher, 2, func() { must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
+	kit.Must(t, err)
+	at(s.Hasher, 2, func() { kit.Must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
-	must(t, err)
+	kit.Must(t, err)
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: chosen})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestChangeDuringChange checks that of two concurrent changes, the second one fails because its current password is no
@@ -81,14 +82,14 @@ func TestChangeDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
 	user, err := db.User(t.Context(), session)
-	must(t, err)
+	kit.Must(t, err)
 	at(s.Hasher, 2, func() {
-		must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, hashOf(t, "changed by the first")))
+		kit.Must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, hashOf(t, "changed by the first")))
 	})
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
 	wantErr(t, err, ErrWrongPassword)
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: "changed by the first"})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestChangeDuringLogin checks that a login that compared the old password during its change gets no token, and that a
@@ -97,12 +98,12 @@ func TestChangeDuringLogin(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
 	user, err := db.User(t.Context(), session)
-	must(t, err)
-	at(s.Hasher, 1, func() { must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
+	kit.Must(t, err)
+	at(s.Hasher, 1, func() { kit.Must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	at(s.Hasher, 1, func() {
-		must(t, db.ResetPassword(t.Context(), user.Account, user.ID, hashOf(t, chosen)))
+		kit.Must(t, db.ResetPassword(t.Context(), user.Account, user.ID, hashOf(t, chosen)))
 	})
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, ErrInvalidCredentials)
@@ -116,7 +117,7 @@ func TestRehashAtLogin(t *testing.T) {
 	hash := func() string {
 		t.Helper()
 		user, err := db.User(t.Context(), session)
-		must(t, err)
+		kit.Must(t, err)
 		return user.PasswordHash
 	}
 	before := hash()
@@ -133,12 +134,12 @@ func TestRehashAtLogin(t *testing.T) {
 	}
 	newSession(t, s, db)
 	read, err := parseHash(hash())
-	must(t, err)
+	kit.Must(t, err)
 	if read.Cost != risen {
 		t.Errorf("after the login the hash costs %v, want %v", read.Cost, risen)
 	}
 	_, err = db.Authenticate(t.Context(), session.Digest)
-	must(t, err)
+	kit.Must(t, err)
 	before = hash()
 	s.Hasher = NewHasher(2, DefaultCost()) // lowered again
 	newSession(t, s, db)
@@ -149,10 +150,10 @@ func TestRehashAtLogin(t *testing.T) {
 	s.Hasher = NewHasher(2, Cost{Memory: 21 * 1024, Passes: 2, Lanes: 1})
 	other := hashOf(t, chosen)
 	user, err := db.User(t.Context(), session)
-	must(t, err)
-	at(s.Hasher, 2, func() { must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, other)) })
+	kit.Must(t, err)
+	at(s.Hasher, 2, func() { kit.Must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, other)) })
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	if hash() != other {
 		t.Error("a rehash undid a change of the password")
 	}
@@ -166,9 +167,9 @@ func TestRehashWaits(t *testing.T) {
 	at(s.Hasher, 1, func() { s.Hasher.turns.free = -1 }) // no slot becomes free after this one
 	s.Hasher.turns.max = 0
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	must(t, err)
+	kit.Must(t, err)
 	user, err := db.User(t.Context(), session)
-	must(t, err)
+	kit.Must(t, err)
 	if !s.Hasher.Outdated(user.PasswordHash) {
 		t.Error("the hash was replaced without a turn")
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // key is a key in PHC form, for hashes that match no password.
@@ -14,7 +16,7 @@ const key = "seQ2T+K2WQIrX5WXyZmfiU3zDNMX5R9noIQQbEs8mzE"
 func TestHasher(t *testing.T) {
 	h, ctx := NewHasher(2, DefaultCost()), t.Context()
 	hash, err := h.Hash(ctx, Turn{}, password)
-	must(t, err)
+	kit.Must(t, err)
 	if again, err := DefaultCost().Hash(password); err != nil || again == hash {
 		t.Errorf("two hashes of one password are %q and %q, error %v", hash, again, err)
 	}
@@ -24,7 +26,7 @@ func TestHasher(t *testing.T) {
 		}
 	}
 	read, err := parseHash(hash)
-	must(t, err)
+	kit.Must(t, err)
 	if len(read.salt) != saltLength || len(read.key) != keyLength || read.String() != hash || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash %q of a salt of %d and a key of %d bytes", hash, len(read.salt), len(read.key))
 	}
@@ -91,7 +93,7 @@ func TestCost(t *testing.T) {
 		"m=19456,t=1,p=1": false, "m=7167,t=6,p=1": false, "m=4096,t=20,p=1": false, "m=262145,t=1,p=1": false, "m=262144,t=5,p=1": false, "m=19456,t=2,p=17": false,
 	} {
 		var cost Cost
-		must(t, cost.UnmarshalText([]byte(text)))
+		kit.Must(t, cost.UnmarshalText([]byte(text)))
 		if cost.String() != text {
 			t.Errorf("%s is read as %v", text, cost)
 		}
@@ -136,12 +138,12 @@ func TestEqualWork(t *testing.T) {
 func TestHasherWithdraws(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
 	release, err := h.turns.acquire(t.Context(), Turn{})
-	must(t, err)
+	kit.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = h.Hash(ctx, Turn{}, password)
 	wantErr(t, err, context.Canceled)
 	release()
 	_, err = h.Hash(t.Context(), Turn{}, password)
-	must(t, err)
+	kit.Must(t, err)
 }

@@ -8,15 +8,16 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // invited returns the secret of an invitation by the owner of a service's account.
 func invited(t *testing.T, s *Service, account store.Account, address string, role access.Role) string {
 	t.Helper()
 	tenant, err := s.DB.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	made, err := s.Invite(t.Context(), tenant, nil, address, role)
-	must(t, err)
+	kit.Must(t, err)
 	link := made.Link("https://invoices.example/")
 	before, code, found := strings.Cut(link, "#")
 	if !found || before != "https://invoices.example/join" || !strings.HasPrefix(code, secret.InvitationPrefix) || len(code) != len(secret.InvitationPrefix)+43 {
@@ -35,7 +36,7 @@ func TestJoin(t *testing.T) {
 	ctx := t.Context()
 	code := invited(t, s, account, "  Books@Example.COM ", access.Accountant)
 	found, company, err := s.FindInvitation(ctx, home, code)
-	must(t, err)
+	kit.Must(t, err)
 	if found.Email != "books@example.com" || found.Role != access.Accountant || company != account.Company {
 		t.Errorf("found %+v of %q", found, company)
 	}
@@ -57,14 +58,14 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	user, err := s.Join(ctx, home, code, "", chosen)
-	must(t, err)
+	kit.Must(t, err)
 	if user.Email != "books@example.com" || user.Name != user.Email || user.Role != access.Accountant || user.PasswordChangeRequired {
 		t.Errorf("user %+v", user)
 	}
 	login, _, err := s.Login(ctx, home, Credentials{Email: "books@example.com", Password: chosen})
-	must(t, err)
+	kit.Must(t, err)
 	session, err := db.Authenticate(ctx, secret.Digest(login.Token))
-	must(t, err)
+	kit.Must(t, err)
 	if session.Role != access.Accountant || session.Account.ID != account.ID {
 		t.Errorf("session %+v", session)
 	}
@@ -87,7 +88,7 @@ func TestJoin(t *testing.T) {
 func TestJoinWithForeignAddress(t *testing.T) {
 	s, _, _ := newService(t)
 	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
-	must(t, err)
+	kit.Must(t, err)
 	code := invited(t, s, other, email, access.Owner)
 	_, err = s.Join(t.Context(), home, code, "Mallory", chosen)
 	wantErr(t, err, ErrInvitation)
@@ -95,7 +96,7 @@ func TestJoinWithForeignAddress(t *testing.T) {
 		t.Errorf("the error tells more: %v", err)
 	}
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password}) // the user is as before
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestInvitationLimits checks that wrong secrets are limited like logins, before any password is hashed, and that a right one is not
@@ -107,7 +108,7 @@ func TestInvitationLimits(t *testing.T) {
 	hashes := counted(s.Hasher)
 	for range 2 * s.LoginRate {
 		_, _, err := s.FindInvitation(ctx, home, code)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	wantUsed(t, db, 0, "invitation", home)
 	for n := range s.LoginRate {

@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const (
@@ -28,7 +29,7 @@ type authenticator struct {
 func (a authenticator) show(t *testing.T, later int64) string {
 	t.Helper()
 	code, err := hotp.GenerateCode(a.shared.Reveal(), uint64(a.now().Unix()/30+later))
-	must(t, err)
+	kit.Must(t, err)
 	return code
 }
 
@@ -36,13 +37,13 @@ func (a authenticator) show(t *testing.T, later int64) string {
 func newOperator(t *testing.T, s *Service) (code string, app authenticator) {
 	t.Helper()
 	made, err := s.AddOperator(t.Context(), "  Op@Owner.Example ")
-	must(t, err)
+	kit.Must(t, err)
 	before, code, found := strings.Cut(made.Link("https://operators.example/"), "#")
 	if !found || before != "https://operators.example/enrol" || !strings.HasPrefix(code, secret.EnrolmentPrefix) || len(code) != len(secret.EnrolmentPrefix)+43 || made.Email != operatorEmail {
 		t.Fatalf("link of %q to %s", made.Email, before)
 	}
 	shared, err := NewTOTPSecret(rand.Reader)
-	must(t, err)
+	kit.Must(t, err)
 	return code, authenticator{shared, s.Now}
 }
 
@@ -58,7 +59,7 @@ func TestEnrol(t *testing.T) {
 	_, err = s.ResetOperator(ctx, "nobody@owner.example")
 	wantErr(t, err, store.ErrNotFound)
 	found, err := s.EnrollingOperator(ctx, home, code)
-	must(t, err)
+	kit.Must(t, err)
 	if found.Email != operatorEmail {
 		t.Errorf("found %+v", found)
 	}
@@ -81,7 +82,7 @@ func TestEnrol(t *testing.T) {
 		t.Errorf("%d passwords were hashed", hashes.Load())
 	}
 	recovery, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 	if len(recovery) != RecoveryCodes {
 		t.Errorf("%d recovery codes", len(recovery))
 	}
@@ -103,14 +104,14 @@ func TestOperatorLimits(t *testing.T) {
 	ctx := t.Context()
 	code, app := newOperator(t, s)
 	_, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 	for n := range failureRate {
 		_, _, err := s.Login(ctx, fmt.Sprintf("192.0.2.%d", n), Credentials{Email: operatorLimits + operatorEmail, Password: "wrong"})
 		wantErr(t, err, ErrInvalidCredentials)
 	}
 	db.Clock.Advance(time.Minute)
 	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 
 	db.Clock.Advance(time.Minute)
 	for n := range codeRate {
@@ -120,10 +121,10 @@ func TestOperatorLimits(t *testing.T) {
 	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, app.show(t, 0))
 	wantErr(t, err, ErrInvalidCredentials)
 	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0)) // from where the operator works
-	must(t, err)
+	kit.Must(t, err)
 	db.Clock.Advance(failureWindow)
 	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestStartOperatorSession checks that only the password together with a fresh code begins a session, that callers do not learn what was wrong,
@@ -136,17 +137,17 @@ func TestStartOperatorSession(t *testing.T) {
 		t.Error("an operator without a password logs in")
 	}
 	recovery, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0)) // the enrolment has used it
 	wantErr(t, err, ErrInvalidCredentials)
 	db.Clock.Advance(time.Minute)
 	session, expires, err := s.StartOperatorSession(ctx, home, " OP@owner.example ", operatorPassword, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 	if !expires.Equal(s.Now().Add(8*time.Hour)) || !strings.HasPrefix(session.Reveal(), secret.OperatorSessionPrefix) {
 		t.Errorf("a session until %s", expires)
 	}
 	found, err := db.AuthenticateOperator(ctx, secret.OperatorSessionDigest(session))
-	must(t, err)
+	kit.Must(t, err)
 	if found.Email != operatorEmail {
 		t.Errorf("session %+v", found)
 	}
@@ -170,7 +171,7 @@ func TestStartOperatorSession(t *testing.T) {
 		}
 	}
 	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, strings.ToUpper(recovery[3].Reveal()))
-	must(t, err)
+	kit.Must(t, err)
 	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, recovery[3].Reveal())
 	wantErr(t, err, ErrInvalidCredentials)
 
@@ -183,17 +184,17 @@ func TestStartOperatorSession(t *testing.T) {
 		t.Errorf("%v after too many wrong codes", err)
 	}
 	_, err = db.DisableOperator(ctx, operatorEmail)
-	must(t, err)
+	kit.Must(t, err)
 	_, _, err = s.StartOperatorSession(ctx, "192.0.2.9", operatorEmail, operatorPassword, app.show(t, 0))
 	wantErr(t, err, ErrInvalidCredentials)
 
 	reset, err := s.ResetOperator(ctx, operatorEmail)
-	must(t, err)
+	kit.Must(t, err)
 	_, code, _ = strings.Cut(reset.Link(""), "#")
 	_, _, err = s.StartOperatorSession(ctx, "192.0.2.9", operatorEmail, operatorPassword, recovery[4].Reveal())
 	wantErr(t, err, ErrInvalidCredentials)
 	_, err = s.Enrol(ctx, "192.0.2.9", code, operatorPassword+"!", app.shared, app.show(t, 0))
-	must(t, err)
+	kit.Must(t, err)
 	_, _, err = s.StartOperatorSession(ctx, "192.0.2.9", operatorEmail, operatorPassword+"!", app.show(t, 1))
-	must(t, err)
+	kit.Must(t, err)
 }

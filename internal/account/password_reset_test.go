@@ -14,19 +14,20 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // mailed answers the requests that wait and returns the mails to an address that were not claimed yet, oldest first.
 func mailed(t *testing.T, s *Service, address string) (mails []store.MailLease) {
 	t.Helper()
 	ctx := t.Context()
-	must(t, s.AnswerResetRequests(ctx))
+	kit.Must(t, s.AnswerResetRequests(ctx))
 	for from := (store.ScanCursor{}); ; {
 		step, err := s.DB.DueMailQueues(ctx, from)
-		must(t, err)
+		kit.Must(t, err)
 		for _, due := range step.Queues {
 			leases, err := due.ClaimMails(ctx, 100, time.Hour)
-			must(t, err)
+			kit.Must(t, err)
 			for _, lease := range leases {
 				if lease.To == address {
 					mails = append(mails, lease)
@@ -43,7 +44,7 @@ func mailed(t *testing.T, s *Service, address string) (mails []store.MailLease) 
 // resetCode asks for a link for the owner and returns its secret.
 func resetCode(t *testing.T, s *Service) string {
 	t.Helper()
-	must(t, s.RequestPasswordReset(t.Context(), home, email, "ar"))
+	kit.Must(t, s.RequestPasswordReset(t.Context(), home, email, "ar"))
 	mails := mailed(t, s, email)
 	if len(mails) != 1 || mails[0].Kind != store.MailPasswordReset || mails[0].Language != "ar" || !mails[0].ExpiresAt.Equal(s.Now().Add(store.PasswordResetTTL)) {
 		t.Fatalf("mails %+v", mails)
@@ -56,20 +57,20 @@ func resetCode(t *testing.T, s *Service) string {
 func TestPasswordReset(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	code := resetCode(t, s)
 	if !strings.HasPrefix(code, secret.ResetPrefix) || len(code) != len(secret.ResetPrefix)+43 {
 		t.Error("the secret has the wrong form")
 	}
 	for _, file := range []string{db.Path, db.Path + "-wal"} { // the mail waits with the secret, which is sealed
 		stored, err := os.ReadFile(file)
-		must(t, err)
+		kit.Must(t, err)
 		if len(stored) == 0 || bytes.Contains(stored, []byte(code[3:20])) {
 			t.Errorf("%s of %d bytes has the secret, or nothing", file, len(stored))
 		}
 	}
 	user, err := s.FindPasswordReset(ctx, home, code)
-	must(t, err)
+	kit.Must(t, err)
 	if user.Email != email {
 		t.Errorf("found %s", user.Email)
 	}
@@ -90,14 +91,14 @@ func TestPasswordReset(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, refused.want)
 		}
 	}
-	must(t, s.CompletePasswordReset(ctx, home, code, chosen))
+	kit.Must(t, s.CompletePasswordReset(ctx, home, code, chosen))
 	wantErr(t, s.CompletePasswordReset(ctx, home, code, chosen+"!"), ErrReset)
 	_, err = s.FindPasswordReset(ctx, home, code)
 	wantErr(t, err, ErrReset)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
 	wantErr(t, err, ErrInvalidCredentials)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: chosen})
-	must(t, err)
+	kit.Must(t, err)
 	if told := mailed(t, s, email); len(told) != 1 || told[0].Kind != store.MailPasswordChanged || !told[0].Secret.IsZero() {
 		t.Errorf("told %+v", told)
 	}
@@ -111,20 +112,20 @@ func TestPasswordReset(t *testing.T) {
 func TestResetRequestReadsNoUsers(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	raw, err := sql.Open("sqlite", "file:"+db.Path)
-	must(t, err)
-	defer func() { must(t, raw.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, raw.Close()) }()
 	_, err = raw.ExecContext(ctx, `alter table users rename to hidden`)
-	must(t, err)
+	kit.Must(t, err)
 	for _, address := range []string{email, "nobody@example.com"} {
-		must(t, s.RequestPasswordReset(ctx, home, address, "en"))
+		kit.Must(t, s.RequestPasswordReset(ctx, home, address, "en"))
 	}
 	if err := s.AnswerResetRequests(ctx); err == nil {
 		t.Error("the answer does not need the users either")
 	}
 	_, err = raw.ExecContext(ctx, `alter table hidden rename to users`)
-	must(t, err)
+	kit.Must(t, err)
 	if mails := mailed(t, s, email); len(mails) != 1 {
 		t.Errorf("%d mails, want 1", len(mails))
 	}
@@ -138,10 +139,10 @@ func TestResetRequestReadsNoUsers(t *testing.T) {
 func TestResetLimits(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	for _, address := range []string{email, "nobody@example.com"} {
 		for range s.LoginRate {
-			must(t, s.RequestPasswordReset(ctx, home, address, "en"))
+			kit.Must(t, s.RequestPasswordReset(ctx, home, address, "en"))
 		}
 		if err := s.RequestPasswordReset(ctx, home, address, "en"); !limited(err) {
 			t.Errorf("%s: %v after too many requests", address, err)
@@ -153,7 +154,7 @@ func TestResetLimits(t *testing.T) {
 	db.Clock.Advance(time.Hour)
 	sent, last := 0, ""
 	for n := range 2 * MaxResets {
-		must(t, s.RequestPasswordReset(ctx, fmt.Sprintf("192.0.2.%d", 10+n), " OWNER@example.com", "en"))
+		kit.Must(t, s.RequestPasswordReset(ctx, fmt.Sprintf("192.0.2.%d", 10+n), " OWNER@example.com", "en"))
 		for _, mail := range mailed(t, s, email) {
 			sent, last = sent+1, mail.Secret.Reveal()
 		}
@@ -179,9 +180,9 @@ func TestResetLimits(t *testing.T) {
 	if hashes.Load() != 0 {
 		t.Errorf("%d passwords were hashed", hashes.Load())
 	}
-	must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen)) // the last link, from another source
+	kit.Must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen)) // the last link, from another source
 	db.Clock.Advance(time.Hour)
-	must(t, s.RequestPasswordReset(ctx, home, email, "en"))
+	kit.Must(t, s.RequestPasswordReset(ctx, home, email, "en"))
 	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != store.MailPasswordChanged || mails[1].Kind != store.MailPasswordReset {
 		t.Errorf("mails an hour later: %+v", mails)
 	}
@@ -194,7 +195,7 @@ func TestResetLimits(t *testing.T) {
 func TestResetGuesses(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	code := resetCode(t, s)
 	for range s.LoginRate {
 		wantErr(t, s.CompletePasswordReset(ctx, home, code, password), ErrSamePassword)
@@ -208,21 +209,21 @@ func TestResetGuesses(t *testing.T) {
 func TestResetAfterFailures(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	if _, _, err := s.Login(ctx, home, Credentials{Email: email, Password: password}); !limited(err) {
 		t.Fatalf("login after the failures: %v", err)
 	}
-	must(t, s.CompletePasswordReset(ctx, home, resetCode(t, s), chosen))
+	kit.Must(t, s.CompletePasswordReset(ctx, home, resetCode(t, s), chosen))
 	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: chosen})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestResetsAtOnce checks that of concurrent uses of a link, each with another password, one succeeds, and its password logs in.
 func TestResetsAtOnce(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, db.RecordMailer(ctx, true))
 	s.LoginRate = 0
 	code := resetCode(t, s)
 	var winner atomic.Pointer[string]
@@ -247,5 +248,5 @@ func TestResetsAtOnce(t *testing.T) {
 		t.Fatal("no use succeeded")
 	}
 	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: *winner.Load()})
-	must(t, err)
+	kit.Must(t, err)
 }

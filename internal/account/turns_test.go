@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // holders wait for slots that are all in use. It records the order in which they got one.
@@ -59,7 +61,7 @@ func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHolders(1, 128)
 		release, err := c.acquire(t.Context(), Turn{})
-		must(t, err)
+		kit.Must(t, err)
 		for range 100 {
 			c.start(Turn{Holder: "busy"})
 		}
@@ -83,7 +85,7 @@ func TestKnownTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHolders(1, 128)
 		release, err := c.acquire(t.Context(), Turn{})
-		must(t, err)
+		kit.Must(t, err)
 		for n := range 200 { // more than the queue holds
 			c.start(Turn{Holder: fmt.Sprint("stranger ", n)})
 		}
@@ -108,7 +110,7 @@ func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHolders(1, 10)
 		release, err := c.acquire(t.Context(), Turn{})
-		must(t, err)
+		kit.Must(t, err)
 		for range 15 {
 			c.start(Turn{Holder: "busy"})
 		}
@@ -133,7 +135,7 @@ func TestLongestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTurns(1, 10, maxWait)
 		release, err := c.acquire(t.Context(), Turn{})
-		must(t, err)
+		kit.Must(t, err)
 		began := time.Now()
 		_, err = c.acquire(t.Context(), Turn{Holder: "late"})
 		wantErr(t, err, ErrBusy)
@@ -142,7 +144,7 @@ func TestLongestWait(t *testing.T) {
 		}
 		release()
 		release, err = c.acquire(t.Context(), Turn{})
-		must(t, err)
+		kit.Must(t, err)
 		release()
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"quittance/internal/backup"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestRoundTrip restores a backup: every row and everything of the schema is as it was, except what a restore marks.
@@ -28,9 +29,9 @@ func TestRoundTrip(t *testing.T) {
 		if made.Program != "1.2.3" || made.Content.Engine != s.Engine() || made.Content.Rows() < 60 || made.Plain() < 20<<20 || len(made.Keys) != 1 {
 			t.Errorf("the manifest: %+v", made)
 		}
-		must(t, verify(t.Context(), place, s.Options.Keys))
+		kit.Must(t, verify(t.Context(), place, s.Options.Keys))
 		address := empty(t, s.Engine())
-		must(t, restore(t.Context(), place, s, address))
+		kit.Must(t, restore(t.Context(), place, s, address))
 		before, after := content(t, s.Address), content(t, address)
 		for _, table := range changedByRestore {
 			delete(before, table)
@@ -53,13 +54,13 @@ func usable(t *testing.T, s *storetest.Store, address string) {
 	options := s.Options
 	options.Now = nil
 	db, err := store.Open(ctx, address, options)
-	must(t, err)
-	defer func() { must(t, db.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, db.Close()) }()
 	if _, err := db.Authenticate(ctx, [32]byte{7}); err == nil {
 		t.Error("a token of before the restore is accepted")
 	}
 	entries, err := db.Audit(ctx, store.AuditFilter{Limit: 100})
-	must(t, err)
+	kit.Must(t, err)
 	if !slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
 		return e.Act == "database.restored" && strings.Contains(e.Details, `"backup":"2`)
 	}) {
@@ -87,10 +88,10 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 		}
 		address := empty(t, s.Engine())
 		if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
-			must(t, os.WriteFile(path+"-wal", []byte("of a lost database"), 0o600)) // SQLite would apply it
+			kit.Must(t, os.WriteFile(path+"-wal", []byte("of a lost database"), 0o600)) // SQLite would apply it
 		} else {
 			_, err := open(t, address).ExecContext(t.Context(), `create function something() returns int language sql as 'select 1'`)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		if err := restore(t.Context(), place, s, address); !errors.Is(err, store.ErrNotEmpty) {
 			t.Errorf("into a database with something in it: %v", err)
@@ -131,13 +132,13 @@ func TestInterruptedRestore(t *testing.T) {
 		}
 		if s.Engine() == storetest.Postgres {
 			db, err := store.OpenUnmigrated(t.Context(), address, s.Options)
-			must(t, err)
+			kit.Must(t, err)
 			if _, err := backup.Write(t.Context(), db, place, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
 				t.Error("an incomplete database is backed up")
 			}
-			must(t, db.Close())
+			kit.Must(t, db.Close())
 		}
-		must(t, restore(t.Context(), place, s, address))
+		kit.Must(t, restore(t.Context(), place, s, address))
 		usable(t, s, address)
 	})
 }
@@ -179,7 +180,7 @@ func TestInterruptedBackup(t *testing.T) {
 			}
 		}
 		entries, err := backup.List(t.Context(), place, opener(s))
-		must(t, err)
+		kit.Must(t, err)
 		if len(entries) != 4 {
 			t.Errorf("%d backups", len(entries))
 		}
@@ -241,19 +242,19 @@ func TestDamage(t *testing.T) {
 		} {
 			before := map[string][]byte{}
 			entries, err := os.ReadDir(filepath.Join(dir, made.Name))
-			must(t, err)
+			kit.Must(t, err)
 			for _, entry := range entries {
 				before[entry.Name()], err = os.ReadFile(file(entry.Name()))
-				must(t, err)
+				kit.Must(t, err)
 			}
-			must(t, damage())
+			kit.Must(t, damage())
 			if err := verify(t.Context(), place, s.Options.Keys); !errors.Is(err, backup.ErrDamaged) {
 				t.Errorf("%s: verify says %v", name, err)
 			}
 			if s.Engine() == storetest.Postgres && name != "a bit" && name != "no seal" {
 				// What reads the parts is the same for both engines, and each database of PostgreSQL takes seconds to make.
 				for name, text := range before {
-					must(t, os.WriteFile(file(name), text, 0o600))
+					kit.Must(t, os.WriteFile(file(name), text, 0o600))
 				}
 				continue
 			}
@@ -267,10 +268,10 @@ func TestDamage(t *testing.T) {
 				}
 			}
 			for name, text := range before {
-				must(t, os.WriteFile(file(name), text, 0o600))
+				kit.Must(t, os.WriteFile(file(name), text, 0o600))
 			}
 		}
-		must(t, verify(t.Context(), place, s.Options.Keys))
+		kit.Must(t, verify(t.Context(), place, s.Options.Keys))
 	})
 }
 
@@ -299,7 +300,7 @@ func TestSlowBackup(t *testing.T) {
 		}
 	}
 	entries, err := backup.List(t.Context(), place, opener(s))
-	must(t, err)
+	kit.Must(t, err)
 	if complete := slices.DeleteFunc(entries, func(e backup.Entry) bool { return e.Manifest == nil }); len(complete) != 1 {
 		t.Errorf("complete: %+v", complete)
 	}
@@ -311,7 +312,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 		place, _ := directory(t)
 		raw := open(t, s.Address)
 		_, err := raw.ExecContext(t.Context(), `insert into settings (key, value) values ('a', '0'), ('z', '0')`)
-		must(t, err)
+		kit.Must(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		wrote := make(chan error, 1)
 		var writes atomic.Int64
@@ -348,11 +349,11 @@ func TestBackupIsOneMoment(t *testing.T) {
 		before := writes.Load()
 		write(t, s, slow{place, another})
 		stop()
-		must(t, <-wrote)
+		kit.Must(t, <-wrote)
 		address := empty(t, s.Engine())
-		must(t, restore(t.Context(), place, s, address))
+		kit.Must(t, restore(t.Context(), place, s, address))
 		var a, z, n int
-		must(t, open(t, address).QueryRowContext(t.Context(), `select (select cast(value as integer) from settings where key = 'a'),
+		kit.Must(t, open(t, address).QueryRowContext(t.Context(), `select (select cast(value as integer) from settings where key = 'a'),
 			(select cast(value as integer) from settings where key = 'z'), (select count(*) from sealed_settings where length(value) < 20)`).Scan(&a, &z, &n))
 		if a != z || a != n {
 			t.Errorf("the backup shows several moments: %d, %d, %d", a, z, n)

@@ -22,17 +22,11 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // patience limits every wait for a condition.
 const patience = 2 * time.Minute
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // forEachEngine runs a test with a store that has a company, drafts and rows of more than one part.
 func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
@@ -53,25 +47,25 @@ func fill(t *testing.T, s *storetest.Store) {
 	t.Helper()
 	ctx := t.Context()
 	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	tenant, err := s.Tenant(ctx, account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	for n := range 20 {
 		_, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d\t\\N\n\"'%%سجل", n))})
-		must(t, err)
+		kit.Must(t, err)
 	}
 	user, err := s.UserByEmail(ctx, "owner@palm.example")
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.CreateToken(ctx, user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: s.Clock.Now().Add(1e15)})
-	must(t, err)
+	kit.Must(t, err)
 	raw := open(t, s.Address)
 	block := make([]byte, 1<<20)
 	_, err = rand.Read(block) // so that it does not become small
-	must(t, err)
+	kit.Must(t, err)
 	for n := range 20 {
 		block[0] = byte(n)
 		_, err = raw.ExecContext(ctx, `insert into sealed_settings (id, value) values ($1, $2)`, []byte{'b', byte(n)}, block)
-		must(t, err)
+		kit.Must(t, err)
 	}
 }
 
@@ -83,8 +77,8 @@ func open(t testing.TB, address string) *sql.DB {
 		driver, address = "sqlite", "file:"+path+"?_pragma=busy_timeout(15000)"
 	}
 	raw, err := sql.Open(driver, address)
-	must(t, err)
-	t.Cleanup(func() { must(t, raw.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, raw.Close()) })
 	return raw
 }
 
@@ -101,7 +95,7 @@ func directory(t *testing.T) (place backup.Directory, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "backups")
 	place, err := backup.OpenDirectory(path)
-	must(t, err)
+	kit.Must(t, err)
 	return place, path
 }
 
@@ -109,7 +103,7 @@ func directory(t *testing.T) (place backup.Directory, path string) {
 func write(t *testing.T, s *storetest.Store, place backup.Place) *backup.Manifest {
 	t.Helper()
 	made, err := backup.Write(t.Context(), s.DB, place, backup.Options{Program: "1.2.3", Keys: s.Options.Keys, Random: rand.Reader})
-	must(t, err)
+	kit.Must(t, err)
 	return made
 }
 
@@ -150,16 +144,16 @@ func content(t *testing.T, address string) map[string]string {
 	found := map[string]string{}
 	for _, table := range texts(t, raw, query) {
 		rows, err := raw.QueryContext(t.Context(), `select * from "`+table+`"`)
-		must(t, err)
+		kit.Must(t, err)
 		columns, err := rows.Columns()
-		must(t, err)
+		kit.Must(t, err)
 		var lines []string
 		for rows.Next() {
 			values, targets := make([]any, len(columns)), make([]any, len(columns))
 			for n := range values {
 				targets[n] = &values[n]
 			}
-			must(t, rows.Scan(targets...))
+			kit.Must(t, rows.Scan(targets...))
 			line := ""
 			for n, value := range values {
 				if octets, ok := value.([]byte); ok {
@@ -169,8 +163,8 @@ func content(t *testing.T, address string) map[string]string {
 			}
 			lines = append(lines, line)
 		}
-		must(t, rows.Err())
-		must(t, rows.Close()) //nolint:sqlclosecheck // within a loop; a failure ends the test and the database
+		kit.Must(t, rows.Err())
+		kit.Must(t, rows.Close()) //nolint:sqlclosecheck // within a loop; a failure ends the test and the database
 		slices.Sort(lines)
 		found[table] = fmt.Sprintf("%d rows, %x", len(lines), sha256.Sum256([]byte(strings.Join(lines, "\n"))))
 	}
@@ -181,14 +175,14 @@ func content(t *testing.T, address string) map[string]string {
 func texts(t *testing.T, raw *sql.DB, query string) (all []string) {
 	t.Helper()
 	rows, err := raw.QueryContext(t.Context(), query)
-	must(t, err)
+	kit.Must(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var text string
-		must(t, rows.Scan(&text))
+		kit.Must(t, rows.Scan(&text))
 		all = append(all, text)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return all
 }
 
@@ -215,7 +209,7 @@ func bucket(t *testing.T, s *s3test.Store, change func(*backup.Bucket)) *backup.
 		change(&config)
 	}
 	place, err := backup.OpenS3(config)
-	must(t, err)
+	kit.Must(t, err)
 	place.Hurry()
 	return place
 }

@@ -12,6 +12,7 @@ import (
 	"quittance/internal/backup"
 	"quittance/internal/secret"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is refused before
@@ -21,17 +22,17 @@ func TestKeysOfABackup(t *testing.T) {
 		place, dir := directory(t)
 		made := write(t, s, place)
 		others, err := secret.Generate()
-		must(t, err)
+		kit.Must(t, err)
 		if err := verify(t.Context(), place, others); !errors.Is(err, backup.ErrDamaged) {
 			t.Errorf("with other keys: %v", err)
 		}
 		rotated := s.Rotated(t)
-		must(t, verify(t.Context(), place, rotated))
-		must(t, verify(t.Context(), place, nil)) // finds accidental damage only
+		kit.Must(t, verify(t.Context(), place, rotated))
+		kit.Must(t, verify(t.Context(), place, nil)) // finds accidental damage only
 		lacksKey(t, s, rotated)
 		for _, entry := range []string{"manifest.json", "part-000001"} {
 			info, err := os.Stat(filepath.Join(dir, made.Name, entry))
-			must(t, err)
+			kit.Must(t, err)
 			if info.Mode().Perm() != 0o600 {
 				t.Errorf("%s has mode %v", entry, info.Mode())
 			}
@@ -45,23 +46,23 @@ func lacksKey(t *testing.T, s *storetest.Store, rotated *secret.Keyring) {
 	t.Helper()
 	place, _ := directory(t)
 	_, err := backup.Write(t.Context(), s.DB, place, backup.Options{Keys: rotated, Random: rand.Reader})
-	must(t, err)
+	kit.Must(t, err)
 	options := s.Options
 	options.Now = nil
 	options.Keys, err = rotated.Disable(s.Options.Keys.PrimaryID())
-	must(t, err)
+	kit.Must(t, err)
 	source, err := backup.Find(t.Context(), place, "", backup.Opener{Keys: options.Keys})
-	must(t, err)
+	kit.Must(t, err)
 	unread := interrupted{place, "part-000001", errors.New("a part is read")}
 	source, err = backup.Find(t.Context(), unread, source.Manifest().Name, backup.Opener{Keys: options.Keys})
-	must(t, err)
+	kit.Must(t, err)
 	address := empty(t, s.Engine())
 	if _, err := source.Restore(t.Context(), address, options); err == nil || !strings.Contains(err.Error(), "lacks key") {
 		t.Errorf("with a key file without a needed key: %v", err)
 	}
 	options.Keys = rotated
 	source, err = backup.Find(t.Context(), place, "", backup.Opener{Keys: rotated})
-	must(t, err)
+	kit.Must(t, err)
 	if _, err := source.Restore(t.Context(), address, options); err != nil {
 		t.Errorf("with the complete key file: %v", err)
 	}
@@ -72,16 +73,16 @@ func resealed(t *testing.T, dir, name string, change func(m *backup.Manifest)) {
 	t.Helper()
 	path := filepath.Join(dir, name, "manifest.json")
 	text, err := os.ReadFile(path)
-	must(t, err)
+	kit.Must(t, err)
 	var file struct {
 		Manifest backup.Manifest `json:"manifest"`
 		Seal     []byte          `json:"seal"`
 	}
-	must(t, json.Unmarshal(text, &file))
+	kit.Must(t, json.Unmarshal(text, &file))
 	change(&file.Manifest)
 	text, err = json.Marshal(file)
-	must(t, err)
-	must(t, os.WriteFile(path, text, 0o600))
+	kit.Must(t, err)
+	kit.Must(t, os.WriteFile(path, text, 0o600))
 }
 
 // TestForgedManifest: a manifest that is read without the keys is checked nevertheless, and its errors say what is wrong.

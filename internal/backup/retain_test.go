@@ -13,6 +13,7 @@ import (
 
 	"quittance/internal/backup"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestRetain keeps the latest complete backups of a database, and never counts or removes one that is damaged, being written, or of another
@@ -22,7 +23,7 @@ func TestRetain(t *testing.T) {
 	s, other := storetest.Open(t, storetest.SQLite), storetest.Open(t, storetest.SQLite)
 	place, dir := directory(t)
 	foreign, err := backup.Write(t.Context(), other.DB, place, backup.Options{Keys: s.Options.Keys, Random: rand.Reader})
-	must(t, err)
+	kit.Must(t, err)
 	var made []*backup.Manifest
 	var names []string
 	for range 4 {
@@ -34,11 +35,11 @@ func TestRetain(t *testing.T) {
 	if _, err := backup.Write(t.Context(), s.DB, failing{place, "manifest.json"}, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); !errors.Is(err, errFull) {
 		t.Fatal(err)
 	}
-	must(t, os.WriteFile(filepath.Join(dir, names[2], "manifest.json"), []byte("{}"), 0o600))
+	kit.Must(t, os.WriteFile(filepath.Join(dir, names[2], "manifest.json"), []byte("{}"), 0o600))
 	retain := func(written *backup.Manifest, keep int, want backup.Retained) {
 		t.Helper()
 		done, err := backup.Retain(t.Context(), place, opener(s), written, keep, s.Clock.Now())
-		must(t, err)
+		kit.Must(t, err)
 		slices.Sort(done.Removed)
 		if difference := cmp.Diff(want, done); difference != "" {
 			t.Errorf("retained: %s", difference)
@@ -49,7 +50,7 @@ func TestRetain(t *testing.T) {
 	retain(made[3], 1, backup.Retained{Removed: names[1:2], Unread: unread})
 	retain(made[3], 1, backup.Retained{Unread: unread})
 	entries, err := backup.List(t.Context(), place, opener(s))
-	must(t, err)
+	kit.Must(t, err)
 	if len(entries) != 4 || entries[0].Name != foreign.Name {
 		t.Errorf("left: %+v", entries)
 	}
@@ -80,7 +81,7 @@ func TestSeveralDatabases(t *testing.T) {
 		t.Errorf("%s and %s are backups of one database", first.Database, second.Database)
 	}
 	_, err := s.MarkRestored(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	s.Clock.Advance(time.Hour)
 	restored := write(t, s, place)
 	if restored.Database == first.Database {

@@ -17,6 +17,7 @@ import (
 	"quittance/internal/backup"
 	"quittance/internal/backup/s3test"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the older one.
@@ -32,7 +33,7 @@ func TestBucket(t *testing.T) {
 			older := write(t, s, place)
 			s.Clock.Advance(time.Hour)
 			made := write(t, s, place)
-			must(t, verify(t.Context(), place, s.Options.Keys))
+			kit.Must(t, verify(t.Context(), place, s.Options.Keys))
 			done, err := backup.Retain(t.Context(), place, opener(s), made, 1, s.Clock.Now())
 			if err != nil || len(done.Removed) != 1 || done.Removed[0] != older.Name {
 				t.Errorf("retained %+v, %v", done, err)
@@ -46,7 +47,7 @@ func TestBucket(t *testing.T) {
 				t.Errorf("the bucket has %v, %v", left, err)
 			}
 			address := empty(t, engine)
-			must(t, restore(t.Context(), place, s, address))
+			kit.Must(t, restore(t.Context(), place, s, address))
 			usable(t, s, address)
 		})
 	}
@@ -72,8 +73,8 @@ func TestStoreInTrouble(t *testing.T) {
 		forward.ServeHTTP(w, r)
 	})
 	write(t, s, place)
-	must(t, verify(t.Context(), place, s.Options.Keys))
-	must(t, restore(t.Context(), place, s, empty(t, storetest.SQLite)))
+	kit.Must(t, verify(t.Context(), place, s.Options.Keys))
+	kit.Must(t, restore(t.Context(), place, s, empty(t, storetest.SQLite)))
 
 	server.Misbehave(nil)
 	s.Clock.Advance(time.Second)
@@ -267,7 +268,7 @@ func TestRefusedCredentials(t *testing.T) {
 func TestCredentialsFile(t *testing.T) {
 	server := s3test.Start(t)
 	file := filepath.Join(t.TempDir(), "credentials")
-	must(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = "+s3test.SecretKey+"\n"), 0o600))
+	kit.Must(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = "+s3test.SecretKey+"\n"), 0o600))
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // TestBeforeCommit checks that the values of the writes in one commit reach [Options.BeforeCommit] in one call, without those of writes
@@ -18,11 +20,11 @@ func TestBeforeCommit(t *testing.T) {
 			return err
 		}
 		passed := func(ctx context.Context, t *Tx) error { t.AtCommit("single"); return nil }
-		must(t, g.add(t.Context(), 100, passed))
+		kit.Must(t, g.add(t.Context(), 100, passed))
 		if len(calls) != 1 || !slices.Equal(calls[0], []any{"single"}) {
 			t.Errorf("a write alone: %v", calls)
 		}
-		must(t, g.add(t.Context(), 101, nil))
+		kit.Must(t, g.add(t.Context(), 101, nil))
 		if len(calls) != 1 {
 			t.Error("called without a value")
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // TestDatabaseClock checks that the clock differs from that of the database by at most the duration of a reading, that a reading
@@ -27,7 +29,7 @@ func TestDatabaseClock(t *testing.T) {
 	}}
 	pass := func(d time.Duration) { local, database = local.Add(d), database.Add(d) }
 	off := func() time.Duration { return clock.now().Sub(database) }
-	must(t, clock.sync(t.Context()))
+	kit.Must(t, clock.sync(t.Context()))
 	if off() != 0 {
 		t.Errorf("after the first reading the clock is off by %v", off())
 	}
@@ -37,17 +39,17 @@ func TestDatabaseClock(t *testing.T) {
 	}
 
 	trip = 400 * time.Millisecond
-	must(t, clock.sync(t.Context()))
+	kit.Must(t, clock.sync(t.Context()))
 	if off() != 0 {
 		t.Errorf("a slow reading that is consistent with the clock changed it by %v", off())
 	}
 	local = local.Add(-10 * time.Minute) // a clock without a monotonic part jumps
-	must(t, clock.sync(t.Context()))
+	kit.Must(t, clock.sync(t.Context()))
 	if got := off().Abs(); got > trip/2 {
 		t.Errorf("after a jump the clock is off by %v, more than half of the duration of a reading, %v", got, trip)
 	}
 	trip = 0
-	must(t, clock.sync(t.Context()))
+	kit.Must(t, clock.sync(t.Context()))
 	if off() != 0 {
 		t.Errorf("after a faster reading the clock is off by %v", off())
 	}
@@ -63,7 +65,7 @@ func TestDatabaseClock(t *testing.T) {
 
 	// The stored reading keeps the monotonic part of the machine's clock, which is not affected when somebody sets that clock.
 	machine := databaseClock{local: time.Now, query: func(context.Context) (time.Time, error) { return start, nil }}
-	must(t, machine.sync(t.Context()))
+	kit.Must(t, machine.sync(t.Context()))
 	if !strings.Contains(machine.last.Load().local.String(), " m=") {
 		t.Errorf("the reading has no monotonic part: %v", machine.last.Load().local)
 	}

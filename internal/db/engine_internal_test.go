@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"quittance/test/kit"
 )
 
 // TestSlowList checks that a list that takes too long ends as unavailable, and that its connection can be used again.
@@ -48,7 +50,7 @@ func TestSlowList(t *testing.T) {
 // both end when the cause does.
 func TestUnavailable(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		must(t, g.exec(t.Context(), "create table texts (text text)"))
+		kit.Must(t, g.exec(t.Context(), "create table texts (text text)"))
 		long := strings.Repeat("long ", 100_000)
 		insert := func() error { return g.exec(t.Context(), "insert into texts (text) values ($1)", long) }
 		wantUnavailable := func(cause string, err error) {
@@ -61,34 +63,34 @@ func TestUnavailable(t *testing.T) {
 			g.testUnavailableFile(t, insert, wantUnavailable)
 		} else {
 			var name string
-			must(t, g.Reader().QueryRowContext(t.Context(), "select current_database()").Scan(&name))
+			kit.Must(t, g.Reader().QueryRowContext(t.Context(), "select current_database()").Scan(&name))
 			setting := "alter database " + name + " set default_transaction_read_only = "
-			must(t, g.exec(t.Context(), setting+"on"))
-			must(t, g.endSessions(t))
+			kit.Must(t, g.exec(t.Context(), setting+"on"))
+			kit.Must(t, g.endSessions(t))
 			wantUnavailable("read-only", insert())
-			must(t, g.exec(t.Context(), "set transaction read write; "+setting+"off"))
-			must(t, g.endSessions(t))
+			kit.Must(t, g.exec(t.Context(), "set transaction read write; "+setting+"off"))
+			kit.Must(t, g.endSessions(t))
 			admin, err := pgx.Connect(t.Context(), strings.Replace(g.address, name, "postgres", 1))
-			must(t, err)
-			defer func() { must(t, admin.Close(t.Context())) }()
+			kit.Must(t, err)
+			defer func() { kit.Must(t, admin.Close(t.Context())) }()
 			allow := func(connections string) {
 				_, err := admin.Exec(t.Context(), "alter database "+name+" allow_connections "+connections)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			allow("false")
 			defer allow("true")
 			_, err = admin.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
-			must(t, err)
+			kit.Must(t, err)
 			wantUnavailable("connections ended", insert())
 			wantUnavailable("no connections", insert())
 			allow("true")
 		}
-		must(t, insert())
+		kit.Must(t, insert())
 		if g.WriteFailed() {
 			t.Error("a write that succeeded failed")
 		}
 		closed := again(t, g.address)
-		must(t, closed.engine.close())
+		kit.Must(t, closed.engine.close())
 		err := closed.Write(t.Context(), "test", func(context.Context, *Tx) error { return nil })
 		var n int
 		if read := closed.Classify(closed.Reader().QueryRowContext(t.Context(), "select 1").Scan(&n)); !errors.Is(err, ErrUnavailable) || !errors.Is(read, ErrUnavailable) {
@@ -104,13 +106,13 @@ func (g grouped) testUnavailableFile(t *testing.T, insert func() error, wantUnav
 	set := func(setting string) {
 		t.Helper()
 		_, err := writer.ExecContext(t.Context(), setting, nil)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) { writer = c })
 	set("pragma query_only = 1")
 	wantUnavailable("read-only", insert())
 	set("pragma query_only = 0")
-	must(t, insert())
+	kit.Must(t, insert())
 	set("pragma max_page_count = 1") // no more pages than there are
 	wantUnavailable("full", insert())
 	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) { writer = c }) // it may be another one
@@ -141,19 +143,19 @@ func TestFiles(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			dir := t.TempDir()
 			db, err := Open(t.Context(), "sqlite:"+filepath.Join(dir, name), options())
-			must(t, err)
-			defer func() { must(t, db.Close()) }()
+			kit.Must(t, err)
+			defer func() { kit.Must(t, db.Close()) }()
 			release, err := db.LockForServing()
-			must(t, err)
-			defer func() { must(t, release()) }()
+			kit.Must(t, err)
+			defer func() { kit.Must(t, release()) }()
 			files, err := os.ReadDir(dir)
-			must(t, err)
+			kit.Must(t, err)
 			if len(files) < 2 {
 				t.Errorf("files %v", files)
 			}
 			for _, file := range files {
 				info, err := file.Info()
-				must(t, err)
+				kit.Must(t, err)
 				if !strings.HasPrefix(file.Name(), name) || info.Mode().Perm() != 0o600 {
 					t.Errorf("%s has mode %v", file.Name(), info.Mode())
 				}

@@ -13,13 +13,6 @@ import (
 	"testing"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed together.
 type grouped struct {
 	*DB

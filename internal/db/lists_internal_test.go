@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // TestListLimiter checks that an owner reads at most listsPerOwner lists concurrently, that a further list gets the next free slot or
@@ -99,6 +101,6 @@ func TestListPlans(t *testing.T) {
 			}
 			return err
 		})
-		must(t, err)
+		kit.Must(t, err)
 	})
 }

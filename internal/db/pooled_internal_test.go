@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // startPooler starts PgBouncer, as deployments configure it, in front of a new database.
@@ -26,7 +27,7 @@ func startPooler(t *testing.T, more ...string) (pool, direct string) {
 func poolerConfiguration(t *testing.T) string {
 	t.Helper()
 	configuration, err := os.ReadFile(filepath.Join("..", "..", "deploy", "pgbouncer", "pgbouncer.ini"))
-	must(t, err)
+	kit.Must(t, err)
 	return string(configuration)
 }
 
@@ -38,7 +39,7 @@ func openPooled(t *testing.T, pool, direct string) (*DB, *bytes.Buffer, error) {
 	with.Direct, with.Log = direct, slog.New(slog.NewTextHandler(&log, nil))
 	d, err := Open(t.Context(), pool, with)
 	if err == nil {
-		t.Cleanup(func() { must(t, d.Close()) })
+		t.Cleanup(func() { kit.Must(t, d.Close()) })
 	}
 	return d, &log, err
 }
@@ -58,7 +59,7 @@ func TestPoolInTransactionMode(t *testing.T) {
 		t.Errorf("with the address of another database: %v", err)
 	}
 	d, log, err := openPooled(t, pool, direct)
-	must(t, err)
+	kit.Must(t, err)
 	if log.Len() > 0 {
 		t.Errorf("it logged %s", log)
 	}
@@ -73,7 +74,7 @@ func TestPoolInSessionMode(t *testing.T) {
 	t.Parallel()
 	pool, direct := startPooler(t, "pool_mode = session")
 	d, log, err := openPooled(t, pool, "")
-	must(t, err)
+	kit.Must(t, err)
 	if !strings.Contains(log.String(), "connection pool in session mode") {
 		t.Errorf("it logged %q", log)
 	}
@@ -89,7 +90,7 @@ func TestPoolLacksSettings(t *testing.T) {
 	direct := pgtest.URL(t)
 	pool := pgtest.NewPooler(t, "[databases]\nquittance = host=db.internal port=5432 dbname=quittance\n[pgbouncer]\npool_mode = transaction\n", direct).URL()
 	_, log, err := openPooled(t, pool, direct)
-	must(t, err)
+	kit.Must(t, err)
 	if !strings.Contains(log.String(), "lack settings") || !strings.Contains(log.String(), sessionSettings) {
 		t.Errorf("it logged %q", log)
 	}
@@ -119,15 +120,15 @@ func exercise(t *testing.T, d, other *DB) {
 	ctx := t.Context()
 	source := fstest.MapFS{"0001_numbers.sql": {Data: []byte("-- +goose Up\ncreate table numbers (n bigint not null primary key);\n")},
 		"0002_more.sql": {Data: []byte("-- +goose Up\ncreate table more (n bigint not null primary key);\n")}}
-	must(t, workTogether(4, func(int) error { return d.Migrate(ctx, source) }))
-	must(t, d.Migrate(ctx, source))
+	kit.Must(t, workTogether(4, func(int) error { return d.Migrate(ctx, source) }))
+	kit.Must(t, d.Migrate(ctx, source))
 	g := grouped{DB: d, numbers: d.Share("add number", 1)}
 	const writes = 200
-	must(t, workTogether(writes, func(n int) error { return g.add(ctx, n, nil) }))
+	kit.Must(t, workTogether(writes, func(n int) error { return g.add(ctx, n, nil) }))
 	if kept := g.kept(t); len(kept) != writes || kept[0] != 0 || kept[writes-1] != writes-1 || !slices.IsSorted(kept) {
 		t.Errorf("%d numbers are in the database, want %d", len(kept), writes)
 	}
-	must(t, d.engine.snapshot(ctx, func(ctx context.Context, q Querier) error {
+	kit.Must(t, d.engine.snapshot(ctx, func(ctx context.Context, q Querier) error {
 		var n int
 		return q.QueryRowContext(ctx, "select count(*) from numbers where n < $1", writes).Scan(&n)
 	}))
@@ -135,7 +136,7 @@ func exercise(t *testing.T, d, other *DB) {
 		heard, stop := pair[1].Subscribe("work")
 		deadline := time.After(2 * time.Minute)
 		for waiting := true; waiting; {
-			must(t, pair[0].Write(ctx, "notify", func(_ context.Context, t *Tx) error { t.Notify("work"); return nil }))
+			kit.Must(t, pair[0].Write(ctx, "notify", func(_ context.Context, t *Tx) error { t.Notify("work"); return nil }))
 			select {
 			case <-heard:
 				waiting = false

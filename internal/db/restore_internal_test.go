@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // TestClaimEmpty: a restore removes nothing but what a restore has created. A marker that an interruption left in a database before the
@@ -37,7 +38,7 @@ func TestClaimEmpty(t *testing.T) {
 			e, conn := restoring(t)
 			for _, statement := range test.before {
 				_, err := conn.Exec(t.Context(), statement)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			if err := e.claimEmpty(t.Context(), conn); !errors.Is(err, test.want) {
 				t.Errorf("claim: %v, want %v", err, test.want)
@@ -66,15 +67,15 @@ func TestInterruptedClaim(t *testing.T) {
 			t.Parallel()
 			e, conn := restoring(t)
 			_, err := conn.Exec(t.Context(), `create table `+restoreMarker+` (claimed_at timestamptz not null)`)
-			must(t, err)
+			kit.Must(t, err)
 			if claimed {
 				_, err := conn.Exec(t.Context(), `insert into `+restoreMarker+` values (now())`)
-				must(t, err)
+				kit.Must(t, err)
 			}
-			must(t, conn.Close(t.Context()))
+			kit.Must(t, conn.Close(t.Context()))
 			ended, stop := context.WithCancel(t.Context())
 			stop()
-			must(t, e.removeUnclaimed(ended, conn))
+			kit.Must(t, e.removeUnclaimed(ended, conn))
 			if found, err := e.hasTable(t.Context(), restoreMarker); err != nil || found != claimed {
 				t.Errorf("the marker is there: %v, %v", found, err)
 			}
@@ -86,10 +87,10 @@ func TestInterruptedClaim(t *testing.T) {
 func restoring(t *testing.T) (*postgresEngine, *pgx.Conn) {
 	t.Helper()
 	e, err := openPostgres(t.Context(), pgtest.URL(t), options())
-	must(t, err)
-	t.Cleanup(func() { must(t, e.close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, e.close()) })
 	conn, err := e.connectForRestore(t.Context())
-	must(t, err)
-	t.Cleanup(func() { must(t, conn.Close(context.WithoutCancel(t.Context()))) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, conn.Close(context.WithoutCancel(t.Context()))) })
 	return e, conn
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // names returns look-ups of the numbers in the table, as text. It appends the keys of each query to queries.
@@ -35,7 +37,7 @@ func (g grouped) names(queries *[][]int) *Lookups[int, string] {
 func TestLookups(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		for n := range 4 {
-			must(t, g.add(t.Context(), n, nil))
+			kit.Must(t, g.add(t.Context(), n, nil))
 		}
 		var queries [][]int
 		names := g.names(&queries)
@@ -129,9 +131,9 @@ func TestMigrate(t *testing.T) {
 		}
 		running.Wait()
 		var n int
-		must(t, g.Reader().QueryRowContext(t.Context(), "select count(*) from first").Scan(&n))
+		kit.Must(t, g.Reader().QueryRowContext(t.Context(), "select count(*) from first").Scan(&n))
 		version, err := g.SchemaVersion(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if n != 1 || version != 2 {
 			t.Errorf("version %d ran %d times", version, n)
 		}
@@ -149,11 +151,11 @@ func TestServedBy(t *testing.T) {
 		served := func(application string) bool {
 			t.Helper()
 			served, err := g.ServedBy(t.Context(), application)
-			must(t, err)
+			kit.Must(t, err)
 			return served
 		}
 		release, err := g.LockForServing()
-		must(t, err)
+		kit.Must(t, err)
 		if !served("test") || !g.SingleServer() && served("another") {
 			t.Error("the wrong server is found")
 		}
@@ -161,7 +163,7 @@ func TestServedBy(t *testing.T) {
 		if g.SingleServer() != errors.Is(err, ErrAlreadyServed) || !g.SingleServer() && err != nil {
 			t.Errorf("a second server: %v", err)
 		}
-		must(t, release())
+		kit.Must(t, release())
 		if g.SingleServer() && served("test") {
 			t.Error("a server is found that has stopped")
 		}
@@ -172,7 +174,7 @@ func TestServedBy(t *testing.T) {
 func TestScanFails(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		rows, err := g.Reader().QueryContext(t.Context(), "select '1' as n union all select 'two' union all select '3'")
-		must(t, err)
+		kit.Must(t, err)
 		var read []int
 		failed := 0
 		for rows.Next() {
@@ -214,7 +216,7 @@ func TestNotifications(t *testing.T) {
 			defer endOthers()
 			got := false
 			for try := 0; try < 100 && !got; try++ { // another process takes a while to begin listening
-				must(t, g.Write(t.Context(), "test", func(_ context.Context, tx *Tx) error {
+				kit.Must(t, g.Write(t.Context(), "test", func(_ context.Context, tx *Tx) error {
 					tx.Notify("one")
 					return nil
 				}))

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // lonely is a cluster of its own that can be told to wait for a standby that does not exist.
@@ -23,17 +24,17 @@ type lonely struct {
 func newLonely(t *testing.T, pooled bool) lonely {
 	t.Helper()
 	cluster, err := pgtest.Start("")
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, cluster.Stop()) })
 	admin, err := pgx.Connect(t.Context(), cluster.URL())
-	must(t, err)
-	t.Cleanup(func() { must(t, admin.Close(context.WithoutCancel(t.Context()))) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, admin.Close(context.WithoutCancel(t.Context()))) })
 	if !pooled {
 		return lonely{admin, newGrouped(t, cluster.URL())}
 	}
 	pool := pgtest.NewPooler(t, poolerConfiguration(t), cluster.URL()).URL()
 	d, _, err := openPooled(t, pool, cluster.URL())
-	must(t, err)
+	kit.Must(t, err)
 	return lonely{admin, grouped{DB: d, address: pool}.withNumbers(t)}
 }
 
@@ -42,7 +43,7 @@ func (l lonely) want(t *testing.T, standby string) {
 	t.Helper()
 	for _, statement := range []string{"alter system set synchronous_standby_names = '" + standby + "'", "select pg_reload_conf()"} {
 		_, err := l.admin.Exec(t.Context(), statement)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	l.until(t, "select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '"+standby+"'", 1)
 }
@@ -50,7 +51,7 @@ func (l lonely) want(t *testing.T, standby string) {
 // one returns the number that a query of the administrator selects.
 func (l lonely) one(t *testing.T, query string) (n int) {
 	t.Helper()
-	must(t, l.admin.QueryRow(t.Context(), query).Scan(&n))
+	kit.Must(t, l.admin.QueryRow(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -122,7 +123,7 @@ func testCommitWaits(t *testing.T, l lonely) {
 	if err := alone(0); err == nil || errors.Is(err, ErrUnavailable) {
 		t.Errorf("the repeated write: %v, want a violated key", err)
 	}
-	must(t, alone(2))
+	kit.Must(t, alone(2))
 }
 
 // TestCloseDoesNotWaitForStandby: a database is closed while a commit waits for a standby, and does not make its transaction visible.
@@ -134,12 +135,12 @@ func TestCloseDoesNotWaitForStandby(t *testing.T) {
 	l := newLonely(t, false)
 	l.want(t, "away")
 	d, err := Open(t.Context(), l.address, options())
-	must(t, err)
+	kit.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begun, err := d.engine.begin(ctx)
-	must(t, err)
-	must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
+	kit.Must(t, err)
+	kit.Must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
 	committed := make(chan error, 1)
 	go func() { committed <- begun.Commit() }()
 	l.until(t, inSyncRep, 1)
@@ -148,7 +149,7 @@ func TestCloseDoesNotWaitForStandby(t *testing.T) {
 	if err := <-committed; !errors.As(err, &unanswered) || !errors.Is(err, context.Canceled) {
 		t.Errorf("commit: %v", err)
 	}
-	must(t, d.Close())
+	kit.Must(t, d.Close())
 	<-unanswered.answered
 	if n := l.one(t, "select count(*) from numbers"); n != 0 || l.one(t, inSyncRep) != 1 {
 		t.Errorf("%d rows are visible", n)
@@ -167,8 +168,8 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 	d := again(t, proxy.URL())
 	l.want(t, "away")
 	begun, err := d.engine.begin(t.Context())
-	must(t, err)
-	must(t, begun.ExecDeferred(t.Context(), "insert into numbers (n) values (7)"))
+	kit.Must(t, err)
+	kit.Must(t, begun.ExecDeferred(t.Context(), "insert into numbers (n) values (7)"))
 	committed := make(chan error, 1)
 	go func() { committed <- begun.Commit() }()
 	l.until(t, inSyncRep, 1)
@@ -189,13 +190,13 @@ func TestEndedTransactionIsNotCommitted(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, cancel := context.WithCancel(t.Context())
 		begun, err := g.engine.begin(ctx)
-		must(t, err)
-		must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
+		kit.Must(t, err)
+		kit.Must(t, begun.ExecDeferred(ctx, "insert into numbers (n) values (7)"))
 		cancel()
 		if err := begun.Commit(); err == nil {
 			t.Error("it was committed")
 		}
-		must(t, g.exec(t.Context(), "insert into numbers (n) values (8)"))
+		kit.Must(t, g.exec(t.Context(), "insert into numbers (n) values (8)"))
 		if kept := fmt.Sprint(g.kept(t)); kept != "[8]" {
 			t.Errorf("%s are there", kept)
 		}

@@ -28,6 +28,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // patience limits every wait for a condition.
@@ -43,13 +44,6 @@ func eventually(t *testing.T, condition func() error) {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -86,20 +80,20 @@ func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 	t.Helper()
 	o := &office{Store: storetest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
 	account, err := o.CreateAccount(t.Context(), company, store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$"})
-	must(t, err)
+	kit.Must(t, err)
 	o.tenant, err = o.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	o.owner, err = o.UserByEmail(t.Context(), "owner@example.com")
-	must(t, err)
-	must(t, o.RecordMailer(t.Context(), true))
+	kit.Must(t, err)
+	kit.Must(t, o.RecordMailer(t.Context(), true))
 	o.relay, err = mail.ParseRelay(o.server.URL)
-	must(t, err)
+	kit.Must(t, err)
 	authority, err := os.ReadFile(o.server.CAFile)
-	must(t, err)
-	must(t, o.relay.Trust(authority))
+	kit.Must(t, err)
+	kit.Must(t, o.relay.Trust(authority))
 	o.relay.Password = secret.New(mailtest.Password)
 	o.relay.From, err = mail.ParseFrom("Quittance <invoices@example.com>")
-	must(t, err)
+	kit.Must(t, err)
 	return o
 }
 
@@ -133,10 +127,10 @@ func (o *office) invite(t *testing.T, email, language string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(email))
 	code, err := secret.NewInvitation(bytes.NewReader(sum[:]))
-	must(t, err)
+	kit.Must(t, err)
 	_, err = o.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: email, Role: access.Viewer, Digest: secret.InvitationDigest(code),
 		ExpiresAt: o.Clock.Now().Add(72 * time.Hour), Secret: code, Language: language})
-	must(t, err)
+	kit.Must(t, err)
 	return code.Reveal()
 }
 
@@ -155,18 +149,18 @@ func (o *office) arrived(t *testing.T, n int) []mailtest.Message {
 func parts(t *testing.T, raw string) (header netmail.Header, text, html string) {
 	t.Helper()
 	message, err := netmail.ReadMessage(strings.NewReader(raw))
-	must(t, err)
+	kit.Must(t, err)
 	_, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
-	must(t, err)
+	kit.Must(t, err)
 	reader := multipart.NewReader(message.Body, parameters["boundary"])
 	for {
 		part, err := reader.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			return message.Header, text, html
 		}
-		must(t, err)
+		kit.Must(t, err)
 		body, err := io.ReadAll(quotedprintable.NewReader(part))
-		must(t, err)
+		kit.Must(t, err)
 		if strings.HasPrefix(part.Header.Get("Content-Type"), "text/html") {
 			html = string(body)
 		} else {
@@ -250,7 +244,7 @@ func TestMailIsRetried(t *testing.T) {
 			o.invite(t, "ann@example.com", "")
 			eventually(t, func() error {
 				listed, err := o.tenant.Invitations(t.Context())
-				must(t, err)
+				kit.Must(t, err)
 				got := map[string]store.InvitationMail{}
 				for _, i := range listed {
 					got[i.Email] = i.Mail
@@ -295,7 +289,7 @@ func TestReplicasSendOnce(t *testing.T) {
 			o.arrived(t, mails)
 			eventually(t, func() error {
 				pending, _, err := o.MailBacklog(t.Context())
-				if must(t, err); pending > 0 {
+				if kit.Must(t, err); pending > 0 {
 					return fmt.Errorf("%d are pending", pending)
 				}
 				return nil

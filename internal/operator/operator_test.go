@@ -22,6 +22,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/audittest"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -52,13 +53,13 @@ func newSystem(t *testing.T, engine string) *system {
 		accounts := *s.accounts
 		accounts.DB = replica
 		pages, err := New(Config{DB: replica, Accounts: &accounts, Random: rand.Reader, Now: db.Clock.Now, Environment: "sandbox", Version: "1.0.0", Log: slog.New(slog.DiscardHandler)})
-		must(t, err)
+		kit.Must(t, err)
 		server := httptest.NewServer(pages)
 		t.Cleanup(server.Close)
 		s.base = append(s.base, server.URL)
 	}
 	made, err := db.CreateAccount(t.Context(), `Palm "Trading" <b>LLC</b>`, store.NewUser{Email: "owner@palm.example", Name: "<script>alert(1)</script>", PasswordHash: "$"})
-	must(t, err)
+	kit.Must(t, err)
 	s.account = made
 	return s
 }
@@ -66,13 +67,6 @@ func newSystem(t *testing.T, engine string) *system {
 func forEachEngine(t *testing.T, run func(t *testing.T, s *system)) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) { run(t, newSystem(t, engine)) })
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -100,7 +94,7 @@ func (v *visitor) do(replica int, method, path string, form url.Values, headers 
 	v.t.Helper()
 	base := v.s.base[replica%len(v.s.base)]
 	request, err := http.NewRequestWithContext(v.t.Context(), method, base+path, strings.NewReader(form.Encode()))
-	must(v.t, err)
+	kit.Must(v.t, err)
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Origin", base)
@@ -112,13 +106,13 @@ func (v *visitor) do(replica int, method, path string, form url.Values, headers 
 		request.Header.Set(headers[n], headers[n+1])
 	}
 	got, err := v.client.Do(request)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	for _, cookie := range got.Cookies() {
 		v.cookie = cookie.Value
 	}
 	defer got.Body.Close()
 	text, err := io.ReadAll(got.Body)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	return answer{got.StatusCode, got.Header, string(text)}
 }
 
@@ -136,7 +130,7 @@ func (v *visitor) post(path string, fields ...string) answer {
 func (s *system) code(t *testing.T, later int64) string {
 	t.Helper()
 	code, err := hotp.GenerateCode(s.shared.Reveal(), uint64(s.Clock.Now().Unix()/30+later))
-	must(t, err)
+	kit.Must(t, err)
 	return code
 }
 
@@ -144,7 +138,7 @@ func (s *system) code(t *testing.T, later int64) string {
 func (v *visitor) enrolled() []string {
 	v.t.Helper()
 	made, err := v.s.accounts.AddOperator(v.t.Context(), email)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	_, code, _ := strings.Cut(made.Link(""), "#")
 	opened := v.post("/enrol", "code", code)
 	shown := regexp.MustCompile(`name="shared" value="([A-Z2-7]{32})"`).FindStringSubmatch(opened.body)
@@ -188,12 +182,12 @@ func (s *system) loggedIn(t *testing.T) *visitor {
 func TestNothingWithoutSession(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *system) {
 		user, err := s.UserByEmail(t.Context(), "owner@palm.example")
-		must(t, err)
+		kit.Must(t, err)
 		token, err := secret.NewSession(rand.Reader)
-		must(t, err)
+		kit.Must(t, err)
 		for _, digest := range [][32]byte{secret.SessionDigest(token), secret.Digest(token), secret.OperatorSessionDigest(token)} {
 			_, err = s.CreateToken(t.Context(), user, store.NewToken{Digest: digest, ExpiresAt: s.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		v := s.visitor(t)
 		paths := []route{{method: http.MethodGet, path: "/nowhere"}, {method: http.MethodDelete, path: accountsPath}, {method: http.MethodGet, path: "/healthz"}, {method: http.MethodGet, path: "/api/v1/client/account"}}
@@ -274,7 +268,7 @@ func TestLogin(t *testing.T) {
 		}
 		wantIn(true)
 		_, err := s.DisableOperator(t.Context(), email)
-		must(t, err)
+		kit.Must(t, err)
 		wantIn(false)
 		s.Clock.Advance(time.Hour)
 		for range 10 {
@@ -294,7 +288,7 @@ func TestActsNeedReason(t *testing.T) {
 		ctx := t.Context()
 		entries := func() []store.AuditEntry {
 			found, err := s.Audit(ctx, store.AuditFilter{Limit: 1000})
-			must(t, err)
+			kit.Must(t, err)
 			return found
 		}
 		before := len(entries())
@@ -347,7 +341,7 @@ func TestPagesEscape(t *testing.T) {
 	s := newSystem(t, storetest.SQLite)
 	v := s.loggedIn(t)
 	connection, err := s.AddConnection(t.Context(), s.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: `https://provider.example/<img src=x>`, Credential: secret.New("canary-credential")})
-	must(t, err)
+	kit.Must(t, err)
 	for _, path := range []string{accountsPath, accountsPath + "/" + s.account.ID.String(), connectionsPath, connectionsPath + "/" + connection.ID.String(), auditPath, unknownPath, deliveriesPath} {
 		got := v.get(path)
 		if got.status != http.StatusOK || strings.Contains(got.body, "<b>LLC") || strings.Contains(got.body, "<script>alert") || strings.Contains(got.body, "<img src=x") {
@@ -388,7 +382,7 @@ func TestConnectionActs(t *testing.T) {
 		add := func() string {
 			s.Clock.Advance(time.Second)
 			made, err := s.AddConnection(ctx, s.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: "https://provider.example", Credential: secret.New("credential")})
-			must(t, err)
+			kit.Must(t, err)
 			return connectionsPath + "/" + made.ID.String()
 		}
 		first, second := add(), add()
@@ -409,7 +403,7 @@ func TestConnectionActs(t *testing.T) {
 			}
 		}
 		connections, err := s.Connections(ctx, &s.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if c := connections[0]; c.Approval == nil || c.Approval.By != email || c.Approval.Contract != "C-7" || c.Approval.Release != "1.0.0 1.1.0" || c.State != store.ConnectionDisabled {
 			t.Errorf("first %+v", c)
 		}
@@ -424,19 +418,19 @@ func TestMessages(t *testing.T) {
 	source := ""
 	for _, pattern := range []string{"templates", "."} {
 		entries, err := os.ReadDir(pattern)
-		must(t, err)
+		kit.Must(t, err)
 		for _, entry := range entries {
 			if entry.IsDir() || strings.HasSuffix(entry.Name(), "_test.go") {
 				continue
 			}
 			text, err := os.ReadFile(pattern + "/" + entry.Name())
-			must(t, err)
+			kit.Must(t, err)
 			source += string(text)
 		}
 	}
 	s := newSystem(t, storetest.SQLite)
 	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	kit.Must(t, err)
 	used := regexp.MustCompile(`(?:\bt\s+|\bText\(|req\.show\([^"]*"[a-z]*", )"([a-z][a-z0-9_.]*)"`).FindAllStringSubmatch(source, -1)
 	if len(used) < 100 {
 		t.Fatalf("only %d texts are used", len(used))
@@ -447,7 +441,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	text, err := files.ReadFile("messages/en.json")
-	must(t, err)
+	kit.Must(t, err)
 	for _, found := range regexp.MustCompile(`(?m)^  "([a-z0-9_.]+)":`).FindAllStringSubmatch(string(text), -1) {
 		key := found[1]
 		family := regexp.MustCompile(`^(op\.act\.|op\.login\.wrong|op\.enrol\.fault\.|nav\.)`).MatchString(key)

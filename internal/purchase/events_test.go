@@ -20,6 +20,7 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // queueBench is a company that sends and receives over a provider with a queue of events.
@@ -45,17 +46,17 @@ func (b *queueBench) addCompany(t *testing.T, legalEntity int) {
 	t.Helper()
 	ctx := t.Context()
 	account, err := b.CreateAccount(ctx, "Gulf Works LLC", store.NewUser{Email: fmt.Sprintf("owner-%d@example.com", legalEntity), Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
-	must(t, b.SetProfile(ctx, account.ID, *providertest.Seller(document.BIS3)))
+	kit.Must(t, err)
+	kit.Must(t, b.SetProfile(ctx, account.ID, *providertest.Seller(document.BIS3)))
 	options := b.Options()
 	options["webhook-queue"], options["legal-entity-id"] = "consume", fmt.Sprint(legalEntity)
 	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "storecove", Environment: "sandbox", BaseURL: b.BaseURL(),
 		Format: string(document.BIS3), Options: options, Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	b.connection, err = b.ActivateConnection(ctx, added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	b.tenant, err = b.Tenant(ctx, account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	adapters := submission.NewAdapters(b.DB, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
@@ -73,14 +74,14 @@ func (b *queueBench) sync(t *testing.T) time.Duration {
 	source := b.service.Work()
 	for range 100 {
 		scan, err := source.Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		for _, queue := range scan.Queues {
 			if queue.Key() != b.connection.ID {
 				continue
 			}
 			claims, err := source.Claim(t.Context(), queue, 1)
-			must(t, err)
-			must(t, b.service.Sync(t.Context(), claims[0]))
+			kit.Must(t, err)
+			kit.Must(t, b.service.Sync(t.Context(), claims[0]))
 			return b.untilNext(t)
 		}
 		b.Clock.Advance(time.Minute)
@@ -94,7 +95,7 @@ func (b *queueBench) untilNext(t *testing.T) time.Duration {
 	t.Helper()
 	for wait := time.Duration(0); wait < 24*time.Hour; wait += time.Minute {
 		scan, err := b.service.Work().Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if slices.ContainsFunc(scan.Queues, func(q store.Queue) bool { return q.Key() == b.connection.ID }) {
 			return wait
 		}
@@ -110,12 +111,12 @@ func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) store
 	draft := providertest.Draft(number)
 	providertest.Norwegian(draft)
 	created, err := b.tenant.CreateInvoice(t.Context(), draft)
-	must(t, err)
+	kit.Must(t, err)
 	if _, err = b.submissions.Submit(t.Context(), b.tenant, created.ID); want != store.OutcomeNotSent {
-		must(t, err)
+		kit.Must(t, err)
 	}
 	found, err := b.tenant.Invoice(t.Context(), created.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if found.Submission.Outcome != want {
 		t.Fatalf("outcome %s, want %s", found.Submission.Outcome, want)
 	}
@@ -126,7 +127,7 @@ func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) store
 func (b *queueBench) now(t *testing.T, s store.Submission) store.Submission {
 	t.Helper()
 	found, err := b.tenant.Submission(t.Context(), s.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return found
 }
 
@@ -150,7 +151,7 @@ func words(s store.Submission) string {
 func (b *queueBench) wantProven(t *testing.T) {
 	t.Helper()
 	verified, err := b.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
-	must(t, err)
+	kit.Must(t, err)
 	if len(verified.Faults) > 0 {
 		t.Errorf("evidence %+v", verified)
 	}
@@ -195,7 +196,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("events %v", kinds)
 		}
 		page, err := view.Of(b.tenant).EvidenceHistory(t.Context(), view.OfInvoice(s.Invoice), 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if last := page.Entries[len(page.Entries)-1]; last.Call != "event" || last.HTTPStatus != http.StatusOK {
 			t.Errorf("evidence %+v", last)
 		}
@@ -304,7 +305,7 @@ func TestUnroutedEvents(t *testing.T) {
 				}
 			}
 			unrouted, err := b.UnroutedEvents(t.Context(), b.connection.Account, 10)
-			must(t, err)
+			kit.Must(t, err)
 			if waited < time.Hour || len(unrouted) != 1 || !strings.Contains(string(unrouted[0].Body), `"body"`) || unrouted[0].ID != b.Deleted()[0] {
 				t.Errorf("after %s: %+v", waited, unrouted)
 			}
@@ -326,7 +327,7 @@ func TestUnroutedEcho(t *testing.T) {
 		}
 	}
 	unrouted, err := b.UnroutedEvents(t.Context(), b.connection.Account, 10)
-	must(t, err)
+	kit.Must(t, err)
 	if len(unrouted) != 1 || !unrouted[0].Withheld || unrouted[0].Body != nil {
 		t.Errorf("%+v", unrouted)
 	}
@@ -351,7 +352,7 @@ func TestSharedQueue(t *testing.T) {
 			second.sync(t)
 		}
 		unrouted, err := first.UnroutedEvents(t.Context(), first.connection.Account, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(first.Waiting()) != 0 || len(unrouted) != 0 || words(first.now(t, mine)) != "- succeeded! - -" || words(second.now(t, theirs)) != "- failed! - -" {
 			t.Errorf("waiting %q, unrouted %d: %s, %s", first.Waiting(), len(unrouted), words(first.now(t, mine)), words(second.now(t, theirs)))
 		}

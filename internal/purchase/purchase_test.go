@@ -20,6 +20,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 func hashed(text string) string {
@@ -31,11 +32,11 @@ func hashed(text string) string {
 func newSandbox(t *testing.T) (*fakeprovider.Server, string) {
 	t.Helper()
 	p, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now})
-	must(t, err)
+	kit.Must(t, err)
 	server := httptest.NewServer(p)
 	t.Cleanup(func() {
 		server.Close()
-		must(t, p.Close())
+		kit.Must(t, p.Close())
 	})
 	return p, server.URL
 }
@@ -45,7 +46,7 @@ func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 	amount := api.MustDecimal("1050.00")
 	_, err := p.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id, SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890",
 		IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &amount}, []byte(document))
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestSync checks that everything that the provider has is retained once, in one run. A change is a revision. The next
@@ -107,9 +108,9 @@ func TestWork(t *testing.T) {
 	eventually(t, "the run that is due", func() bool { return len(b.made()) > 0 })
 	add(t, p, "p-2", "<b/>")
 	_, err := b.DisableConnection(ctx, b.connection.ID)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = b.ActivateConnection(ctx, b.connection.ID)
-	must(t, err)
+	kit.Must(t, err)
 	eventually(t, "the run after the activation", func() bool { return len(b.retained(t)) == 2 })
 }
 

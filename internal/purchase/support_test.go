@@ -22,6 +22,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
@@ -57,27 +58,20 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func newBench(t *testing.T, engine, address string, change ...func(*purchase.Config)) *bench {
 	t.Helper()
 	ctx := t.Context()
 	b := &bench{Store: storetest.Open(t, engine)}
 	account, err := b.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	b.tenant, err = b.Tenant(ctx, account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: address, Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	b.connection, err = b.ActivateConnection(ctx, added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
-	must(t, err)
+	kit.Must(t, err)
 	t.Cleanup(adapter.Close)
 	config := b.config(t, adapter)
 	for _, change := range change {
@@ -112,12 +106,12 @@ func (b *bench) claim(t *testing.T) store.PurchaseLease {
 	t.Helper()
 	source := b.service.Work()
 	scan, err := source.Scan(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	if len(scan.Queues) != 1 {
 		t.Fatalf("%d queues are due; the next is due at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())
 	}
 	claims, err := source.Claim(t.Context(), scan.Queues[0], 1)
-	must(t, err)
+	kit.Must(t, err)
 	if len(claims) != 1 {
 		t.Fatalf("%d claims", len(claims))
 	}
@@ -127,9 +121,9 @@ func (b *bench) claim(t *testing.T) store.PurchaseLease {
 // syncRun makes the run that is due, and advances the clock to the next one. It returns the time between them.
 func (b *bench) syncRun(t *testing.T) time.Duration {
 	t.Helper()
-	must(t, b.service.Sync(t.Context(), b.claim(t)))
+	kit.Must(t, b.service.Sync(t.Context(), b.claim(t)))
 	scan, err := b.DuePurchaseQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	if len(scan.Queues) > 0 {
 		t.Fatal("the sync is due again at once")
 	}
@@ -144,7 +138,7 @@ func (b *bench) cursor(t *testing.T) string {
 	claim := b.claim(t)
 	step := store.SyncStep{Cursor: claim.Cursor, Failures: claim.Failures, Wait: claim.Wait}
 	_, _, err := claim.RetainPurchases(t.Context(), nil, step)
-	must(t, err)
+	kit.Must(t, err)
 	return claim.Cursor
 }
 
@@ -154,7 +148,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 	out := map[string]api.IncomingInvoice{}
 	for page := 1; ; page++ {
 		found, err := view.Of(b.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, page, 100)
-		must(t, err)
+		kit.Must(t, err)
 		for _, i := range found.Entries {
 			out[i.ProviderDocumentID] = view.IncomingInvoice(i)
 		}
@@ -171,7 +165,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
 	t.Helper()
 	events, err := storetest.Events(t.Context(), b.tenant, 0, 10000)
-	must(t, err)
+	kit.Must(t, err)
 	out := map[api.EventKind]int{}
 	for _, e := range events {
 		out[e.Kind]++

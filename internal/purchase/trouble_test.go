@@ -15,6 +15,7 @@ import (
 	"quittance/internal/purchase"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // failing responds to requests for the documents in status with that status, times times for each, and to all others with
@@ -132,7 +133,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	oldest := func() time.Time {
 		t.Helper()
 		at, err := b.OldestPurchaseSync(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		return at
 	}
 	synced := b.Clock.Now()

@@ -18,6 +18,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,27 +46,20 @@ func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
 	t.Helper()
 	f := &fixture{Store: s}
 	account, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
-	must(t, err)
+	kit.Must(t, err)
 	f.tenant, err = f.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	added, err := f.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = f.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return f
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (f *fixture) subscribe(t *testing.T) store.ID {
 	t.Helper()
 	s, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.example.com", Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
-	must(t, err)
+	kit.Must(t, err)
 	return s.ID
 }
 
@@ -75,15 +69,15 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 	for range n {
 		f.numbers++
 		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
-		must(t, err)
+		kit.Must(t, err)
 		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: never,
 			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
 			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")},
 				Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 	}
 }
 
@@ -261,10 +255,10 @@ func TestDueLater(t *testing.T) {
 	subscription := f.subscribe(t)
 	f.addDeliveries(t, 1)
 	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	claimed, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, never)
-	must(t, err)
-	must(t, claimed[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
+	kit.Must(t, err)
+	kit.Must(t, claimed[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
 		store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
 	scans, done := atomic.Int32{}, make(chan store.ID, 1)
 	start(t, f, f.source(store.WorkPurchases, func() {

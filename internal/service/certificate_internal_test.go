@@ -17,6 +17,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // writeCertificate writes a certificate with the given serial number, and its key.
@@ -24,21 +25,14 @@ import (
 func writeCertificate(t *testing.T, chain, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	kit.Must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Duration(serial) * time.Hour), DNSNames: []string{"localhost"}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	must(t, err)
+	kit.Must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
-	must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
-	must(t, os.WriteFile(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kit.Must(t, err)
+	kit.Must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
+	kit.Must(t, os.WriteFile(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 }
 
 // TestCertificateRenewal checks that a renewed certificate is used without a restart. If it cannot be loaded, the
@@ -48,40 +42,40 @@ func TestCertificateRenewal(t *testing.T) {
 	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, chain, key, 1)
 	files, err := readCertificate(chain, key, time.Now, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	kit.Must(t, err)
 	serial := func() int64 {
 		t.Helper()
 		files.checked = time.Time{} // as if the interval between two checks had passed
 		got, err := files.get(&tls.ClientHelloInfo{})
-		must(t, err)
+		kit.Must(t, err)
 		return got.Leaf.SerialNumber.Int64()
 	}
 	if got := serial(); got != 1 {
 		t.Fatalf("certificate %d", got)
 	}
 	writeCertificate(t, chain, key, 2)
-	must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(time.Minute)))
+	kit.Must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(time.Minute)))
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d after the renewal", got)
 	}
-	must(t, os.WriteFile(chain, []byte("half a certif"), 0o600))
+	kit.Must(t, os.WriteFile(chain, []byte("half a certif"), 0o600))
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d while the file is being written", got)
 	}
 	writeCertificate(t, chain, key, 3)
-	must(t, os.Chmod(key, 0o644))
+	kit.Must(t, os.Chmod(key, 0o644))
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d with a key that others can read", got)
 	}
 	if _, err := readCertificate(chain, key, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err, secret.ErrPrivateKeyMode) {
 		t.Errorf("a start with a key that others can read: %v", err)
 	}
-	must(t, os.Chmod(key, 0o640)) // its group may read it
+	kit.Must(t, os.Chmod(key, 0o640)) // its group may read it
 	if got := serial(); got != 3 {
 		t.Errorf("certificate %d after the mode was corrected", got)
 	}
 	writeCertificate(t, chain, key, 5)
-	must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(2*time.Minute)))
+	kit.Must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(2*time.Minute)))
 	files.checked = time.Time{}
 	if left := time.Until(files.expiry()); left < 4*time.Hour || left > 5*time.Hour {
 		t.Errorf("the certificate expires in %s after a renewal without a handshake, want 5 hours", left)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // TestReadinessIsOneCheck checks that concurrent readiness checks ping the database once. The result, success or
@@ -55,7 +57,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 func TestStoppingIsNotReadyAtOnce(t *testing.T) {
 	now := time.Now()
 	s := &Service{keys: &keyKeeper{}, readiness: newReadiness(func(context.Context) error { return nil }, func() time.Time { return now })}
-	must(t, s.ready(t.Context()))
+	kit.Must(t, s.ready(t.Context()))
 	s.stopping.Store(true)
 	if err := s.ready(t.Context()); !errors.Is(err, errStopping) {
 		t.Errorf("ready while stopping: %v", err)

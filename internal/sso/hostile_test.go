@@ -23,6 +23,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/sso"
+	"quittance/test/kit"
 )
 
 // hostile is a provider that does what a test tells it. Without changes it behaves well.
@@ -74,7 +75,7 @@ func newHostile(t *testing.T) *hostile {
 func newKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(t, err)
+	kit.Must(t, err)
 	return key
 }
 
@@ -82,18 +83,18 @@ func newKey(t *testing.T) *rsa.PrivateKey {
 func signed(t *testing.T, algorithm jose.SignatureAlgorithm, key any, payload []byte) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: key}, nil)
-	must(t, err)
+	kit.Must(t, err)
 	object, err := signer.Sign(payload)
-	must(t, err)
+	kit.Must(t, err)
 	text, err := object.CompactSerialize()
-	must(t, err)
+	kit.Must(t, err)
 	return text
 }
 
 // withPublicKey signs with the public key of the provider as if it were a shared secret.
 func (h *hostile) withPublicKey(t *testing.T) func([]byte) string {
 	der, err := x509.MarshalPKIXPublicKey(&h.key.PublicKey)
-	must(t, err)
+	kit.Must(t, err)
 	key := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	return func(payload []byte) string { return signed(t, jose.HS256, key, payload) }
 }
@@ -163,7 +164,7 @@ func (h *hostile) client(t *testing.T) *sso.Client {
 	t.Helper()
 	client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: hostileClient, ClientSecret: secret.New(hostileSecret), BaseURL: hostileBase, AllowLoopback: true,
 		Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
-	must(t, err)
+	kit.Must(t, err)
 	run(t, client)
 	return client
 }
@@ -187,11 +188,11 @@ func (h *hostile) logged() string {
 func (h *hostile) attempt(t *testing.T, client *sso.Client) (sso.Attempt, string) {
 	t.Helper()
 	a, err := sso.NewAttempt(rand.Reader, time.Now(), "/invoices?tab=drafts")
-	must(t, err)
+	kit.Must(t, err)
 	to, err := client.Begin(a)
-	must(t, err)
+	kit.Must(t, err)
 	parsed, err := url.Parse(to)
-	must(t, err)
+	kit.Must(t, err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.begun = parsed.Query()
@@ -203,7 +204,7 @@ func (h *hostile) login(t *testing.T, client *sso.Client) (sso.Identity, error) 
 	t.Helper()
 	a, state := h.attempt(t, client)
 	answer, err := a.Answer(url.Values{"state": {state}, "code": {"code"}}, time.Now())
-	must(t, err)
+	kit.Must(t, err)
 	return client.Identify(t.Context(), answer)
 }
 

@@ -16,14 +16,8 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/sso"
 	"quittance/internal/sso/ssotest"
+	"quittance/test/kit"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // run runs a client until the test ends, and waits until it has found its provider.
 func run(t *testing.T, client *sso.Client) {
@@ -59,14 +53,14 @@ func TestRealProvider(t *testing.T) {
 	config := provider.Config(base)
 	config.AllowLoopback, config.Now, config.Log = false, time.Now, slog.New(slog.DiscardHandler)
 	client, err := sso.New(config)
-	must(t, err)
+	kit.Must(t, err)
 	run(t, client)
 	attempt, err := sso.NewAttempt(rand.Reader, time.Now(), "/")
-	must(t, err)
+	kit.Must(t, err)
 	to, err := client.Begin(attempt)
-	must(t, err)
+	kit.Must(t, err)
 	answer, err := attempt.Answer(provider.LogIn(t, to, "subject-1"), time.Now())
-	must(t, err)
+	kit.Must(t, err)
 	got, err := client.Identify(t.Context(), answer)
 	if want := (sso.Identity{Issuer: provider.Issuer, Subject: "subject-1", Email: "books@palm.example"}); got != want || err != nil {
 		t.Errorf("the identity is %+v, %v, want %+v", got, err, want)
@@ -75,11 +69,11 @@ func TestRealProvider(t *testing.T) {
 		t.Errorf("a code that was used gives %v", err)
 	}
 	attempt, err = sso.NewAttempt(rand.Reader, time.Now(), "/")
-	must(t, err)
+	kit.Must(t, err)
 	to, err = client.Begin(attempt)
-	must(t, err)
+	kit.Must(t, err)
 	answer, err = attempt.Answer(provider.LogIn(t, to, "subject-2"), time.Now())
-	must(t, err)
+	kit.Must(t, err)
 	if _, err := client.Identify(t.Context(), answer); !errors.Is(err, sso.ErrUnverified) {
 		t.Errorf("an address that was not verified gives %v", err)
 	}
@@ -218,7 +212,7 @@ func TestDiscovery(t *testing.T) {
 			h := newHostile(t)
 			change(h)
 			client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true, Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
-			must(t, err)
+			kit.Must(t, err)
 			begin(t, client)
 			for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(h.logged(), "cannot read"); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -342,7 +336,7 @@ func TestAnswersOfTheProvider(t *testing.T) {
 				query.Set("iss", h.URL)
 			}
 			answer, err := a.Answer(query, time.Now())
-			must(t, err)
+			kit.Must(t, err)
 			if _, err := client.Identify(t.Context(), answer); !errors.Is(err, test.want) || err != nil && err.Error() != test.want.Error() {
 				t.Errorf("Identify returned %v, want %v", err, test.want)
 			}

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 func digest(n byte) [32]byte { return [32]byte{31: n} }
@@ -16,7 +17,7 @@ func digest(n byte) [32]byte { return [32]byte{31: n} }
 func (f *fixture) token(t *testing.T, n byte, ttl time.Duration) [32]byte {
 	t.Helper()
 	_, err := f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(ttl)})
-	must(t, err)
+	kit.Must(t, err)
 	return digest(n)
 }
 
@@ -26,30 +27,30 @@ func TestTokens(t *testing.T) {
 		ctx := t.Context()
 		token := f.token(t, 10, time.Hour)
 		session, err := f.Authenticate(ctx, token)
-		must(t, err)
+		kit.Must(t, err)
 		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || session.Account.Company != f.account.Company ||
 			session.User != f.user.ID || session.Digest != token {
 			t.Errorf("session %+v is another user's", session)
 		}
 		_, err = session.Tenant.CreateInvoice(ctx, draft("INV-1"))
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.Authenticate(ctx, digest(99))
 		wantErr(t, err, store.ErrNotFound)
 
 		f.Clock.Advance(time.Hour - time.Microsecond)
 		_, err = f.Authenticate(ctx, token)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Microsecond)
 		_, err = f.Authenticate(ctx, token)
 		wantErr(t, err, store.ErrNotFound)
 
 		revoked, other := f.token(t, 11, time.Hour), f.token(t, 12, time.Hour)
-		must(t, f.RevokeToken(ctx, revoked))
-		must(t, f.RevokeToken(ctx, digest(99))) // revoking an unknown token succeeds
+		kit.Must(t, f.RevokeToken(ctx, revoked))
+		kit.Must(t, f.RevokeToken(ctx, digest(99))) // revoking an unknown token succeeds
 		_, err = f.Authenticate(ctx, revoked)
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.Authenticate(ctx, other)
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -77,12 +78,12 @@ func TestFrozenTenant(t *testing.T) {
 		_, _, err = f.tenant.BeginSubmission(ctx, drafted.ID, intent())
 		wantErr(t, err, store.ErrNotFound)
 		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if len(scan.Queues) != 0 {
 			t.Errorf("%d queues of a frozen tenant are delivered", len(scan.Queues))
 		}
 		kept, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 25)
-		must(t, err)
+		kit.Must(t, err)
 		if kept.Total != 2 {
 			t.Errorf("%d invoices are kept, want 2", kept.Total)
 		}
@@ -95,12 +96,12 @@ func TestSuspension(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		token := f.token(t, 10, time.Hour)
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		since := f.Clock.Now()
 		f.Clock.Advance(time.Minute)
-		must(t, f.SuspendAccount(ctx, f.account.ID)) // a repetition changes nothing
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID)) // a repetition changes nothing
 		account, err := f.Account(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if account.Status != store.AccountSuspended || account.SuspendedAt == nil || !account.SuspendedAt.Equal(since) {
 			t.Errorf("suspended account %+v, want it suspended since %v", account, since)
 		}
@@ -109,16 +110,16 @@ func TestSuspension(t *testing.T) {
 		_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(11), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrSuspended)
 
-		must(t, f.ReactivateAccount(ctx, f.account.ID))
+		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		account, err = f.Account(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if account.Status != store.AccountActive || account.SuspendedAt != nil {
 			t.Errorf("reactivated account %+v", account)
 		}
 		_, err = f.Authenticate(ctx, token)
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.Authenticate(ctx, f.token(t, 12, time.Hour))
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -133,7 +134,7 @@ func TestSuspensionRace(t *testing.T) {
 			// It may be refused, and then creates no token.
 			_, _ = f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(byte(20 + i)), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		})
-		must(t, f.ReactivateAccount(t.Context(), f.account.ID))
+		kit.Must(t, f.ReactivateAccount(t.Context(), f.account.ID))
 		for i := range 12 {
 			_, err := f.Authenticate(t.Context(), digest(byte(20+i)))
 			wantErr(t, err, store.ErrNotFound)
@@ -156,7 +157,7 @@ func TestUsers(t *testing.T) {
 		_, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: f.user.Email})
 		wantErr(t, err, store.ErrExists)
 		accounts, err := f.Accounts(ctx, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if len(accounts) != 2 {
 			t.Errorf("%d accounts after a refused one, want 2", len(accounts))
 		}
@@ -166,9 +167,9 @@ func TestUsers(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(time.Second)
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", Name: "Second", PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		users, err := f.Users(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "users", users, []store.User{f.user,
 			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2", CreatedAt: f.Clock.Now()}})
 		_, err = f.UserByEmail(ctx, "SECOND@example.com")
@@ -190,21 +191,21 @@ func TestUsers(t *testing.T) {
 func TestProfile(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC"), City: new("Dubai")}))
-		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC")}))
+		kit.Must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC"), City: new("Dubai")}))
+		kit.Must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC")}))
 		session, err := f.Authenticate(ctx, f.token(t, 10, time.Hour))
-		must(t, err)
+		kit.Must(t, err)
 		if p := session.Account.Profile; p.LegalName == nil || *p.LegalName != "Palm <Trading> LLC" || p.City != nil {
 			t.Errorf("profile %+v", p)
 		}
 		if logo, err := f.tenant.Logo(ctx); err != nil || logo != nil {
 			t.Errorf("logo of an account without a logo: %v, %v", logo, err)
 		}
-		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
+		kit.Must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
 		logo, err := f.tenant.Logo(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		found, err := f.Account(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if logo == nil || *logo != "data:image/png;base64,AAAA" || found.Profile.Logo != nil || *found.Profile.LegalName != "Palm" {
 			t.Errorf("logo %v, profile %+v", logo, found.Profile)
 		}

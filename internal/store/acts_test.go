@@ -15,6 +15,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/audittest"
+	"quittance/test/kit"
 )
 
 var ann = store.Actor{Kind: store.ActorUser, Name: "ann@example.com", Means: store.MeansAPI, Source: "192.0.2.7", RequestID: "r-1"}
@@ -23,7 +24,7 @@ var ann = store.Actor{Kind: store.ActorUser, Name: "ann@example.com", Means: sto
 func (f *fixture) actsSince(t *testing.T, n int) (acts []string, all []store.AuditEntry) {
 	t.Helper()
 	all, err := f.Audit(t.Context(), store.AuditFilter{Account: &f.account.ID, Limit: 1000})
-	must(t, err)
+	kit.Must(t, err)
 	for _, e := range all[n:] {
 		acts = append(acts, e.Act)
 	}
@@ -64,36 +65,36 @@ func TestUserActs(t *testing.T) {
 			}
 		}
 		_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(40), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		acts("session.begin")
-		must(t, f.RevokeToken(ctx, digest(40)))
+		kit.Must(t, f.RevokeToken(ctx, digest(40)))
 		acts("session.end")
-		must(t, f.RevokeToken(ctx, digest(40)))
+		kit.Must(t, f.RevokeToken(ctx, digest(40)))
 		acts()
 
 		first, err := f.tenant.CreateInvoice(ctx, draft("INV-1"))
-		must(t, err)
+		kit.Must(t, err)
 		acts("draft.create")
 		wantEqual(t, "details", last.Details, `{"invoice_number":"INV-1"}`)
 		wantEqual(t, "subject", last.SubjectType+" "+last.Subject, "invoice "+first.ID.String())
 		for range 2 { // the second one changes nothing
 			_, err = f.tenant.UpdateInvoice(ctx, first.ID, any, city("Sharjah"))
-			must(t, err)
+			kit.Must(t, err)
 		}
 		acts("draft.update")
 		wantEqual(t, "details", last.Details, `{"fields":"buyer_city","invoice_number":"INV-1"}`)
 		_, err = f.tenant.UpdateInvoice(ctx, first.ID, func(int64) bool { return false }, city("B"))
 		wantErr(t, err, store.ErrVersion)
 		second, err := f.tenant.CreateInvoice(ctx, draft("INV-2"))
-		must(t, err)
-		must(t, f.tenant.DeleteInvoice(ctx, second.ID, any))
+		kit.Must(t, err)
+		kit.Must(t, f.tenant.DeleteInvoice(ctx, second.ID, any))
 		acts("draft.create", "draft.delete")
 		for range 2 { // the second one is replayed
 			_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{1}, time.Hour, func(_ context.Context, joined *store.Tenant) (store.IdempotentResponse, error) {
 				_, err := joined.CreateInvoice(context.Background(), draft("INV-3")) // of another call that is committed with it
 				return store.IdempotentResponse{Status: 201, Body: []byte("x")}, err
 			})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		acts("draft.create")
 		failed := errors.New("failed")
@@ -105,39 +106,39 @@ func TestUserActs(t *testing.T) {
 		acts()
 
 		call, _, err := f.tenant.BeginSubmission(ctx, first.ID, intent())
-		must(t, err)
+		kit.Must(t, err)
 		acts("invoice.submit")
 		_, _, err = f.tenant.BeginSubmission(ctx, first.ID, intent())
 		wantErr(t, err, store.ErrSubmissionInProgress)
 		record(t, call, allFour("accepted", true))
 		_, _, err = f.tenant.BeginSubmission(ctx, first.ID, intent())
-		must(t, err)
+		kit.Must(t, err)
 		acts()
 		note, err := f.tenant.CreateCreditNote(ctx, first.ID, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
 			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned", Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		for range 2 { // the second one changes nothing
 			_, err = f.tenant.UpdateCreditNote(ctx, note.ID, any, func(c api.CreditNoteChange) (api.CreditNoteChange, error) {
 				c.IssueDate = new("2026-03-03")
 				return c, nil
 			})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		acts("credit_note.create", "credit_note.update")
 		wantEqual(t, "details", last.Details, fmt.Sprintf(`{"credit_note_number":"CN-1","fields":"issue_date","invoice":"%v"}`, first.ID))
 		for range 2 {
 			_, err = f.tenant.VoidCreditNote(ctx, note.ID)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		acts("credit_note.void")
 
 		s, err := f.tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: []api.EventKind{api.EventStatusChanged}})
-		must(t, err)
+		kit.Must(t, err)
 		acts("subscription.create")
 		for range 2 {
 			_, err = f.tenant.DeactivateSubscription(ctx, s.ID)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		acts("subscription.deactivate")
 	})
@@ -158,11 +159,11 @@ func TestAuditTogether(t *testing.T) {
 		for c := range companies {
 			email := fmt.Sprintf("together-%d@example.com", c)
 			made, err := f.CreateAccount(t.Context(), "Together", store.NewUser{Email: email, PasswordHash: "$hash"})
-			must(t, err)
+			kit.Must(t, err)
 			for n := range drafts {
 				db := stores[n%len(stores)]
 				tenant, err := db.Tenant(t.Context(), made.ID)
-				must(t, err)
+				kit.Must(t, err)
 				running.Go(func() {
 					ctx := store.WithActor(context.Background(), store.Actor{Kind: store.ActorUser, Name: email, Means: store.MeansAPI})
 					created, err := tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-%d", n)))
@@ -183,7 +184,7 @@ func TestAuditTogether(t *testing.T) {
 		}
 		running.Wait()
 		entries, err := f.Audit(t.Context(), store.AuditFilter{Act: "draft.create", Limit: 1000})
-		must(t, err)
+		kit.Must(t, err)
 		got := map[string]int{}
 		for _, e := range entries {
 			got[e.Name+" "+e.Subject]++
@@ -192,7 +193,7 @@ func TestAuditTogether(t *testing.T) {
 			t.Errorf("%d entries, want one for each of %d drafts", len(got), len(want))
 		}
 		found, err := f.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		if len(found.Faults) > 0 {
 			t.Errorf("faults: %v", found.Faults)
 		}

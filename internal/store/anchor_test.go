@@ -10,16 +10,17 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // anchored adds an entry for the store to an anchor file and returns the file.
 func (f *fixture) anchored(t *testing.T, file []byte) []byte {
 	t.Helper()
 	anchors, err := f.ReadAnchors(t.Context(), file)
-	must(t, err)
+	kit.Must(t, err)
 	f.Clock.Advance(time.Minute)
 	line, err := f.Anchor(t.Context(), anchors)
-	must(t, err)
+	kit.Must(t, err)
 	return append(slices.Clone(file), line...)
 }
 
@@ -27,9 +28,9 @@ func (f *fixture) anchored(t *testing.T, file []byte) []byte {
 func (f *fixture) against(t *testing.T, file []byte) []store.EvidenceError {
 	t.Helper()
 	anchors, err := f.ReadAnchors(t.Context(), file)
-	must(t, err)
+	kit.Must(t, err)
 	faults, err := f.VerifyAnchor(t.Context(), anchors)
-	must(t, err)
+	kit.Must(t, err)
 	return faults
 }
 
@@ -50,7 +51,7 @@ func TestAnchor(t *testing.T) {
 		a := f.attacker(t)
 		for _, statement := range []string{`create table kept_submissions as select * from submissions`, `create table kept_states as select * from states`} {
 			_, err := a.conn.ExecContext(t.Context(), statement)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		f.Clock.Advance(time.Second)
 		record(t, call, allFour("two", true), api.EventTerminal)
@@ -72,7 +73,7 @@ func TestAnchor(t *testing.T) {
 			"an e-invoice is gone": {`delete from revisions where tenant_id = $1`, `delete from incoming where tenant_id = $1`},
 		} {
 			tx, err := a.conn.BeginTx(t.Context(), nil)
-			must(t, err)
+			kit.Must(t, err)
 			for _, statement := range statements {
 				args := []any{f.tenant.Key(), silent.Submission.ID, call.Submission.ID}
 				for n := len(args); n > 0 && !strings.Contains(statement, []string{"$1", "$2", "$3"}[n-1]); n-- {
@@ -82,14 +83,14 @@ func TestAnchor(t *testing.T) {
 					statement, args = strings.ReplaceAll(statement, "$3", "$2"), []any{args[0], args[2]}
 				}
 				_, err := tx.ExecContext(t.Context(), statement, args...)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			faults, err := f.VerifyAnchorThrough(t.Context(), tx, second)
-			must(t, err)
+			kit.Must(t, err)
 			if len(faults) != 1 || faults[0].Field != "anchor" {
 				t.Errorf("%s: found %v", name, faults)
 			}
-			must(t, tx.Rollback())
+			kit.Must(t, tx.Rollback())
 		}
 		f.tornAnchors(t, first, second)
 	})

@@ -13,20 +13,21 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // newKey returns the values of a new API key that an administrator creates.
 func newKey(t testing.TB, name string) store.NewAPIKey {
 	t.Helper()
 	key, err := secret.NewAPIKey(secret.APIKeySandbox, rand.Reader)
-	must(t, err)
+	kit.Must(t, err)
 	return store.NewAPIKey{Key: key, Name: name, Scopes: []access.Scope{access.ScopeRead, access.ScopeSubmit}}
 }
 
 func (c company) createKey(t testing.TB, f *fixture, add store.NewAPIKey) store.APIKey {
 	t.Helper()
 	key, err := c.tenant.CreateAPIKey(t.Context(), add)
-	must(t, err)
+	kit.Must(t, err)
 	return key
 }
 
@@ -49,16 +50,16 @@ func TestAPIKey(t *testing.T) {
 			CreatedAt: created.CreatedAt, ExpiresAt: add.ExpiresAt}
 		wantEqual(t, "created key", created, want)
 		session, err := f.ask(ctx, add)
-		must(t, err)
+		kit.Must(t, err)
 		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || !session.User.IsZero() || session.Key.ID != created.ID || session.Account.Kind != "http" {
 			t.Errorf("session %+v", session)
 		}
 		listed, err := f.tenant.APIKeys(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "list", listed, []store.APIKey{want})
 
 		revoked, err := f.tenant.RevokeAPIKey(ctx, created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if revoked.RevokedAt == nil {
 			t.Error("the revoked key has no time of its revocation")
 		}
@@ -66,13 +67,13 @@ func TestAPIKey(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(time.Minute)
 		again, err := f.tenant.RevokeAPIKey(ctx, created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "revoked twice", again, revoked)
 		_, err = f.tenant.RevokeAPIKey(ctx, f.account.ID)
 		wantErr(t, err, store.ErrNotFound)
 
 		acts, err := f.Audit(ctx, store.AuditFilter{Account: &f.account.ID, Act: "api_key", Limit: 10})
-		must(t, err)
+		kit.Must(t, err)
 		if len(acts) != 2 || acts[0].Act != "api_key.create" || acts[1].Act != "api_key.revoke" || acts[1].Subject != created.ID.String() {
 			t.Errorf("acts %+v", acts)
 		}
@@ -93,9 +94,9 @@ func TestAPIKeyIsRefused(t *testing.T) {
 		bound.Networks = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8:1::/48")}
 		short.ExpiresAt = new(f.Clock.Now().Add(time.Hour))
 		_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		plain.Creator, err = f.Authenticate(ctx, digest(9))
-		must(t, err)
+		kit.Must(t, err)
 		boundKey := f.createKey(t, f, bound)
 		f.createKey(t, f, short)
 		if made := f.createKey(t, f, plain); made.CreatedBy == nil || *made.CreatedBy != f.user.Email {
@@ -116,29 +117,29 @@ func TestAPIKeyIsRefused(t *testing.T) {
 
 		f.Clock.Advance(time.Hour - time.Microsecond)
 		_, err = f.ask(ctx, short)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Microsecond)
 		_, err = f.ask(ctx, short)
 		wantErr(t, err, store.ErrNotFound)
 
-		must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		_, err = f.ask(ctx, plain)
-		must(t, err)
+		kit.Must(t, err)
 		fresh, err := f.ResetTenant(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		session, err := f.ask(ctx, plain)
-		must(t, err)
+		kit.Must(t, err)
 		if session.Tenant.Key() != fresh.Key() {
 			t.Error("the key is not one of the fresh tenant")
 		}
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		_, err = f.ask(ctx, plain)
 		wantErr(t, err, store.ErrNotFound)
-		must(t, f.ReactivateAccount(ctx, f.account.ID))
+		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		_, err = f.ask(ctx, plain)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = fresh.RevokeAPIKey(ctx, session.Key.ID)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.ask(ctx, plain)
 		wantErr(t, err, store.ErrNotFound)
 	})
@@ -149,11 +150,11 @@ func TestAPIKeyOfAnEndedSession(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		add := newKey(t, "late")
 		add.Creator, err = f.Authenticate(ctx, digest(9))
-		must(t, err)
-		must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+		kit.Must(t, err)
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		_, err = f.tenant.CreateAPIKey(ctx, add)
 		wantErr(t, err, store.ErrSessionEnded)
 		add.Creator = store.Session{}
@@ -181,7 +182,7 @@ func TestAPIKeyUse(t *testing.T) {
 		use := func(from string) {
 			t.Helper()
 			_, err := f.AuthenticateAPIKey(ctx, secret.Digest(add.Key), netip.MustParseAddr(from))
-			must(t, err)
+			kit.Must(t, err)
 		}
 		first := f.Clock.Now()
 		use("192.0.2.1")
@@ -189,25 +190,25 @@ func TestAPIKeyUse(t *testing.T) {
 		if at, _ := last(); at != nil {
 			t.Error("the use was recorded while it was authenticated")
 		}
-		must(t, f.RecordUses(ctx))
+		kit.Must(t, f.RecordUses(ctx))
 		if at, from := last(); at == nil || !at.Equal(first) || from != "192.0.2.1" {
 			t.Errorf("recorded %v from %q, want %v", at, from, first)
 		}
 		f.Clock.Advance(time.Minute - time.Microsecond)
 		use("192.0.2.3")
-		must(t, f.RecordUses(ctx))
+		kit.Must(t, f.RecordUses(ctx))
 		if at, _ := last(); !at.Equal(first) {
 			t.Errorf("recorded again after less than a minute: %v", at)
 		}
 		f.Clock.Advance(time.Microsecond)
 		use("192.0.2.4")
-		must(t, f.RecordUses(ctx))
+		kit.Must(t, f.RecordUses(ctx))
 		if at, from := last(); !at.Equal(first.Add(time.Minute)) || from != "192.0.2.4" {
 			t.Errorf("recorded %v from %q", at, from)
 		}
 		_, err := f.tenant.RevokeAPIKey(ctx, key.ID)
-		must(t, err)
-		must(t, f.RecordUses(ctx)) // nothing waits
+		kit.Must(t, err)
+		kit.Must(t, f.RecordUses(ctx)) // nothing waits
 	})
 }
 
@@ -236,9 +237,9 @@ func TestAPIKeyUseConcurrently(t *testing.T) {
 				}
 			}
 		})
-		must(t, f.RecordUses(ctx))
+		kit.Must(t, f.RecordUses(ctx))
 		listed, err := f.tenant.APIKeys(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		for _, key := range listed {
 			if key.LastUsedAt == nil && key.ID != made[7].ID {
 				t.Errorf("%s was never used", key.Name)
@@ -264,12 +265,12 @@ func TestAPIKeyQuota(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		used, err := f.tenant.Quotas(ctx, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if used[store.QuotaAPIKeys].Used != store.MaxAPIKeys {
 			t.Errorf("quota %+v", used[store.QuotaAPIKeys])
 		}
 		_, err = f.tenant.RevokeAPIKey(ctx, revoked.ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Hour)
 		adds := make([]store.NewAPIKey, 6)
 		for n := range adds {
@@ -292,14 +293,14 @@ func TestAPIKeyQuota(t *testing.T) {
 		for n := range 900 {
 			_, err := f.raw.ExecContext(ctx, `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_at, revoked_at)
 				select account_id, $3, $2, prefix, last_four, 'ended', scopes, networks, created_at, 1 from api_keys where id = $1`, revoked.ID, fmt.Appendf(nil, "%032d", n), fmt.Appendf(nil, "\x00%015d", n))
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err = f.tenant.RevokeAPIKey(ctx, listedKey(t, f, "concurrent").ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Second)
 		f.createKey(t, f, newKey(t, "the last"))
 		keys, err := f.tenant.APIKeys(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if len(keys) != 1000 || keys[0].Name != "the last" {
 			t.Errorf("%d keys are kept, the newest is %q", len(keys), keys[0].Name)
 		}
@@ -310,7 +311,7 @@ func TestAPIKeyQuota(t *testing.T) {
 func listedKey(t *testing.T, f *fixture, name string) store.APIKey {
 	t.Helper()
 	keys, err := f.tenant.APIKeys(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	for _, key := range keys {
 		if key.Name == name {
 			return key

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // TestAppendOnly checks that the database itself refuses every form of statement that would change or remove evidence.
@@ -51,7 +53,7 @@ func TestAppendOnly(t *testing.T) {
 func (f *fixture) clean(t *testing.T, chains, entries int) {
 	t.Helper()
 	found, err := f.tenant.VerifyEvidence(t.Context(), replay())
-	must(t, err)
+	kit.Must(t, err)
 	if len(found.Faults) != 0 || found.Chains != chains || found.Entries != entries {
 		t.Errorf("verification of an intact database with %d chains and %d entries: %+v", chains, entries, found)
 	}
@@ -81,7 +83,7 @@ func (f *fixture) disarm(t *testing.T) {
 	}
 	for _, statement := range statements {
 		_, err := f.raw.ExecContext(t.Context(), statement)
-		must(t, err)
+		kit.Must(t, err)
 	}
 }
 
@@ -95,14 +97,14 @@ func (f *fixture) attacker(t *testing.T) attacker {
 	t.Helper()
 	f.disarm(t)
 	conn, err := f.raw.Conn(t.Context())
-	must(t, err)
-	t.Cleanup(func() { must(t, conn.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, conn.Close()) })
 	setting := `pragma foreign_keys = 0`
 	if f.Path == "" {
 		setting = `set session_replication_role = replica`
 	}
 	_, err = conn.ExecContext(t.Context(), setting)
-	must(t, err)
+	kit.Must(t, err)
 	return attacker{conn, f.Path != ""}
 }
 

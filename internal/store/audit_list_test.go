@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestAuditLog checks the pages and filters of a company's audit log, and that it shows nothing of another company.
@@ -22,7 +23,7 @@ func TestAuditLog(t *testing.T) {
 			f.Clock.Advance(time.Minute)
 			var err error
 			last, err = f.tenant.CreateInvoice(store.WithActor(t.Context(), by([]string{"ann@example.com", "bob@example.com"}[n%2])), draft(fmt.Sprintf("INV-%d", n)))
-			must(t, err)
+			kit.Must(t, err)
 		}
 		call := f.begin(t, last.ID)
 		lists := func(filter view.AuditFilter, want ...string) {
@@ -31,7 +32,7 @@ func TestAuditLog(t *testing.T) {
 				var got []string
 				for page := 1; ; page++ {
 					found, err := view.Of(f.tenant).AuditLog(t.Context(), filter, page, size)
-					must(t, err)
+					kit.Must(t, err)
 					if found.Total != len(want) || found.Truncated {
 						t.Errorf("%+v: total %d, want %d", filter, found.Total, len(want))
 					}
@@ -56,12 +57,12 @@ func TestAuditLog(t *testing.T) {
 		lists(view.AuditFilter{Subject: last.ID.String(), Actor: "bob@example.com"}, bob)
 		lists(view.AuditFilter{Subject: f.decoy.connection.ID.String()})
 		whole, err := view.Of(f.tenant).AuditLog(t.Context(), view.AuditFilter{}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if whole.Total != len(before)+7 || len(whole.Entries) != whole.Total || whole.Entries[0].Act != "invoice.submit" {
 			t.Errorf("the whole log: %d of %d", len(whole.Entries), whole.Total)
 		}
 		activity, err := view.Of(f.tenant).Activity(t.Context(), []store.ID{last.ID, call.Submission.ID}, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(activity) != 2 || activity[0].Act != "invoice.submit" {
 			t.Errorf("activity %+v", activity)
 		}

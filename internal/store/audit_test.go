@@ -11,6 +11,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // administrate performs every act of an administrator that this package has, and returns their names in order, first
@@ -19,13 +20,13 @@ func (f *fixture) administrate(t *testing.T) []string {
 	t.Helper()
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
 	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
-	must(t, err)
-	must(t, f.ResetPassword(ctx, made.ID, user, "$other"))
-	must(t, f.SetProfile(ctx, made.ID, api.Profile{}))
+	kit.Must(t, err)
+	kit.Must(t, f.ResetPassword(ctx, made.ID, user, "$other"))
+	kit.Must(t, f.SetProfile(ctx, made.ID, api.Profile{}))
 	c, err := f.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	for _, change := range []func() error{
 		func() error { _, err := f.ApproveConnection(ctx, c.ID, "Ada", "C-1", "1.0.0"); return err },
 		func() error { _, err := f.ApproveConnection(ctx, c.ID, "Bob", "C-2", "2.0.0"); return err },
@@ -37,7 +38,7 @@ func (f *fixture) administrate(t *testing.T) []string {
 		func() error { _, err := f.MarkRestored(ctx); return err },
 		func() error { return f.RecordAudit(ctx, store.Act{Name: "evidence.export", Account: made.ID}) },
 	} {
-		must(t, change())
+		kit.Must(t, change())
 	}
 	return []string{"database.restored", "account.create", "user.add", "user.reset-password", "account.profile", "connection.add", "connection.approve", "connection.approve",
 		"connection.activate", "connection.replace-credential", "connection.disable", "account.suspend", "account.reactivate", "evidence.export"}
@@ -53,7 +54,7 @@ func TestAudit(t *testing.T) {
 			t.Error("an e-mail address was used twice")
 		}
 		entries, err := f.Audit(t.Context(), store.AuditFilter{Since: began, Limit: 100})
-		must(t, err)
+		kit.Must(t, err)
 		var got []string
 		for _, e := range entries {
 			got = append(got, e.Act)
@@ -71,7 +72,7 @@ func TestAudit(t *testing.T) {
 		}
 		account := entries[1].Account
 		own, err := f.Audit(t.Context(), store.AuditFilter{Account: account, Act: "connection", Limit: 2})
-		must(t, err)
+		kit.Must(t, err)
 		if len(own) != 2 || own[0].Act != "connection.replace-credential" || own[1].Act != "connection.disable" {
 			t.Errorf("last two entries about connections: %+v", own)
 		}
@@ -85,7 +86,7 @@ func TestAuditIsProven(t *testing.T) {
 		f.administrate(t)
 		clean := func() []store.EvidenceError {
 			found, err := f.VerifyEvidence(t.Context(), replay())
-			must(t, err)
+			kit.Must(t, err)
 			return found.Faults
 		}
 		if faults := clean(); len(faults) > 0 {
@@ -168,7 +169,7 @@ func (f *fixture) undone(t *testing.T, a attacker, do func()) {
 func (a attacker) exec(t *testing.T, statement string) {
 	t.Helper()
 	_, err := a.conn.ExecContext(t.Context(), statement)
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // TestAuditReseal checks that a rotation reseals the ends of the audit log's chains.
@@ -179,27 +180,27 @@ func TestAuditReseal(t *testing.T) {
 		options := f.Options
 		options.Keys = rotated
 		after, err := store.Open(t.Context(), f.Address, options)
-		must(t, err)
-		defer func() { must(t, after.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, after.Close()) }()
 		_, err = after.Reseal(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		rows, err := f.raw.QueryContext(t.Context(), `select seal from audit_heads`)
-		must(t, err)
-		defer func() { must(t, rows.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, rows.Close()) }()
 		seals := 0
 		for ; rows.Next(); seals++ {
 			var seal []byte
-			must(t, rows.Scan(&seal))
+			kit.Must(t, rows.Scan(&seal))
 			if rotated.NeedsReseal(seal) {
 				t.Error("a seal still has the old key")
 			}
 		}
-		must(t, rows.Err())
+		kit.Must(t, rows.Err())
 		if seals != 3 { // of no account, of the fixture's account and of the audited one
 			t.Errorf("%d seals", seals)
 		}
 		found, err := after.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		if len(found.Faults) > 0 {
 			t.Errorf("after the rotation: %v", found.Faults)
 		}
@@ -213,7 +214,7 @@ func TestAuditIsAnchored(t *testing.T) {
 		f.administrate(t)
 		f.Clock.Advance(time.Minute)
 		anchors := f.anchored(t, nil)
-		must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Later"))
+		kit.Must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Later"))
 		if faults := f.against(t, anchors); len(faults) > 0 {
 			t.Fatalf("faults after additions: %v", faults)
 		}

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // backlog records n events at once.
@@ -27,14 +28,14 @@ func TestLargeBacklogEnds(t *testing.T) {
 	for name, deactivate := range map[string]func(t *testing.T, f *fixture, s store.Subscription){
 		"requested": func(t *testing.T, f *fixture, s store.Subscription) {
 			ended, err := f.tenant.DeactivateSubscription(t.Context(), s.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if ended.Active {
 				t.Error("the answer shows it active")
 			}
 		},
 		"unsafe": func(t *testing.T, f *fixture, s store.Subscription) {
 			d := f.claimDeliveries(t, s.ID, 1)[0]
-			must(t, d.RecordAttempt(t.Context(), attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
+			kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
 			f.wantDelivery(t, d.ID, delivery{state: "blocked", reason: "unsafe_address", attempts: 1, round: 1})
 		},
 	} {
@@ -55,7 +56,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 					t.Errorf("%d of %d are pending after the deactivation, want all but a batch of %d", left, waiting, batch)
 				}
 				page, err := view.Of(f.tenant).Deliveries(ctx, view.DeliveryFilter{Subscription: s.ID}, 1, 100)
-				must(t, err)
+				kit.Must(t, err)
 				for _, d := range page.Entries {
 					if d.State == store.DeliveryPending || d.NextAt != nil || d.Reason == nil {
 						t.Fatalf("a reader sees %+v", d)
@@ -68,7 +69,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 						break
 					}
 					claimed, err := queue.ClaimDeliveries(ctx, 64, leaseDuration)
-					must(t, err)
+					kit.Must(t, err)
 					now := pending()
 					if len(claimed) != 0 || left-now > batch || left-now < 1 || rounds > waiting/batch {
 						t.Fatalf("%d were claimed, and of %d pending ones %d are left after %d claims", len(claimed), left, now, rounds+1)
@@ -104,15 +105,15 @@ func TestAbandonedAttempt(t *testing.T) {
 		first := claim(false)
 		f.Clock.Advance(leaseDuration)
 		claim(true)
-		must(t, f.ReleaseOrphanedLeases(ctx))
+		kit.Must(t, f.ReleaseOrphanedLeases(ctx))
 		d := claim(true)
-		must(t, d.RecordAttempt(ctx, attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: f.Clock.Now().Add(time.Minute).UnixMicro()})
 		f.Clock.Advance(time.Minute)
 		claim(false)
 		f.Clock.Advance(leaseDuration)
 		_, err := f.tenant.Redeliver(ctx, first.ID)
-		must(t, err)
+		kit.Must(t, err)
 		claim(false)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // buffers are the streams of a copy, in memory.
@@ -52,12 +53,12 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 			options := storetest.Open(t, engine).Options
 			options.Now = nil
 			old, err := store.OpenUnmigrated(ctx, newAddress(t, engine), options)
-			must(t, err)
-			t.Cleanup(func() { must(t, old.Close()) })
-			must(t, old.MigrateTo(ctx, migrationsOf(t, 49)))
+			kit.Must(t, err)
+			t.Cleanup(func() { kit.Must(t, old.Close()) })
+			kit.Must(t, old.MigrateTo(ctx, migrationsOf(t, 49)))
 			streams := buffers{}
 			copied, _, err := old.CopyOut(ctx, streams.open)
-			must(t, err)
+			kit.Must(t, err)
 			if copied.SchemaVersion != 49 {
 				t.Fatalf("the copy has version %d", copied.SchemaVersion)
 			}
@@ -68,15 +69,15 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 				t.Error("a copy of a later schema is restored")
 			}
 			_, err = store.Restore(ctx, address, options, copied, "older", streams.read)
-			must(t, err)
+			kit.Must(t, err)
 			db, err := store.Open(ctx, address, options)
-			must(t, err)
-			defer func() { must(t, db.Close()) }()
+			kit.Must(t, err)
+			defer func() { kit.Must(t, db.Close()) }()
 			if db.Migration().Changed {
 				t.Error("the restored database did not have the present schema")
 			}
 			_, err = db.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner", PasswordHash: "$hash"})
-			must(t, err)
+			kit.Must(t, err)
 		})
 	}
 }
@@ -90,20 +91,20 @@ func TestRecordBackup(t *testing.T) {
 		for range 2 {
 			at := f.Clock.Advance(time.Hour)
 			audited, err := f.RecordBackup(ctx, at, "20260131T220000.250Z-4f1c22ab", "/backups")
-			must(t, err)
+			kit.Must(t, err)
 			last, err := f.LastBackup(ctx)
-			must(t, err)
+			kit.Must(t, err)
 			if !audited || !last.Equal(at) {
 				t.Errorf("audited %v, last %v", audited, last)
 			}
 		}
 		keyless, err := store.OpenUnmigrated(ctx, f.Address, store.Options{Now: f.Clock.Now})
-		must(t, err)
-		defer func() { must(t, keyless.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, keyless.Close()) }()
 		audited, err := keyless.RecordBackup(ctx, f.Clock.Now(), "", "copy.db")
-		must(t, err)
+		kit.Must(t, err)
 		entries, err := f.Audit(ctx, store.AuditFilter{Act: "database.backup", Limit: 10})
-		must(t, err)
+		kit.Must(t, err)
 		if audited || len(entries) != 2 || entries[0].Details != `{"backup":"20260131T220000.250Z-4f1c22ab","place":"/backups"}` {
 			t.Errorf("without keys: audited %v; the entries are %+v", audited, entries)
 		}
@@ -115,17 +116,17 @@ func TestBackupIdentity(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		first, err := f.BackupIdentity(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		other, err := store.OpenUnmigrated(ctx, f.Address, store.Options{Now: f.Clock.Now})
-		must(t, err)
-		defer func() { must(t, other.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, other.Close()) }()
 		again, err := other.BackupIdentity(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if len(first) != 26 || again != first {
 			t.Errorf("identities %q and %q", first, again)
 		}
 		_, err = f.MarkRestored(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if after, err := f.BackupIdentity(ctx); err != nil || after == first {
 			t.Errorf("after a restore %q, %v", after, err)
 		}

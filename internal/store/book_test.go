@@ -13,6 +13,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // customerFields returns a customer with every kind of field.
@@ -29,9 +30,9 @@ func itemFields(name string) api.CatalogueItemFields {
 func (c company) fillBook(t testing.TB) (customer, item store.ID) {
 	t.Helper()
 	one, err := c.tenant.Customers().Create(t.Context(), customerFields("Palm Trading LLC"))
-	must(t, err)
+	kit.Must(t, err)
 	other, err := c.tenant.Items().Create(t.Context(), itemFields("Consulting"))
-	must(t, err)
+	kit.Must(t, err)
 	return one.ID, other.ID
 }
 
@@ -41,9 +42,9 @@ func TestBook(t *testing.T) {
 		ctx := t.Context()
 		book := f.tenant.Items()
 		created, err := book.Create(ctx, itemFields("Consulting"))
-		must(t, err)
+		kit.Must(t, err)
 		read, err := book.Entry(ctx, created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "read", read, created)
 		wantEqual(t, "price", read.Fields.NetUnitPrice.String(), "100.00")
 		if _, err := f.tenant.Customers().Entry(ctx, created.ID); !errors.Is(err, store.ErrNotFound) {
@@ -59,12 +60,12 @@ func TestBook(t *testing.T) {
 		}
 		f.Clock.Advance(time.Second)
 		updated, err := book.Update(ctx, created.ID, func(version int64) bool { return version == 1 }, rename("Training"))
-		must(t, err)
+		kit.Must(t, err)
 		if updated.Version != 2 || *updated.Fields.Name != "Training" || !updated.UpdatedAt.After(created.UpdatedAt) || !updated.CreatedAt.Equal(created.CreatedAt) {
 			t.Errorf("updated %+v", updated)
 		}
 		same, err := book.Update(ctx, created.ID, anyVersion, rename("Training"))
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "a change of nothing", same, updated)
 		first := func(version int64) bool { return version == 1 }
 		_, err = book.Update(ctx, created.ID, first, rename("Late"))
@@ -72,13 +73,13 @@ func TestBook(t *testing.T) {
 		_, err = book.Update(ctx, created.ID, anyVersion, func([]byte) (api.CatalogueItemFields, error) { return api.CatalogueItemFields{}, context.Canceled })
 		wantErr(t, err, context.Canceled)
 		wantErr(t, book.Delete(ctx, created.ID, first), store.ErrVersion)
-		must(t, book.Delete(ctx, created.ID, anyVersion))
+		kit.Must(t, book.Delete(ctx, created.ID, anyVersion))
 		_, err = book.Entry(ctx, created.ID)
 		wantErr(t, err, store.ErrNotFound)
 		wantErr(t, book.Delete(ctx, created.ID, anyVersion), store.ErrNotFound)
 		var acts []string
 		entries, err := view.Of(f.tenant).AuditLog(ctx, view.AuditFilter{Act: "item"}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		for _, e := range entries.Entries {
 			acts = append(acts, e.Act+" "+e.Details)
 		}
@@ -97,14 +98,14 @@ func TestBookLists(t *testing.T) {
 				fields.DisplayName, fields.RecipientNetworkID = new("Branch 7"), new("NET-77")
 			}
 			_, err := f.tenant.Customers().Create(ctx, fields)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err := f.tenant.Items().Create(ctx, itemFields("Zephyr"))
-		must(t, err)
+		kit.Must(t, err)
 		list := func(search string, page, perPage int) string {
 			t.Helper()
 			found, err := of.Customers(ctx, search, page, perPage)
-			must(t, err)
+			kit.Must(t, err)
 			names := fmt.Sprint(found.Total)
 			for n := range found.Entries {
 				names += "," + found.Entries[n].Fields.Name()
@@ -121,7 +122,7 @@ func TestBookLists(t *testing.T) {
 			t.Errorf("the pages are %s", got)
 		}
 		named, err := of.CustomerNamed(ctx, " BRANCH 7 ")
-		must(t, err)
+		kit.Must(t, err)
 		if named == nil || *named.Fields.RecipientName != "Abra" {
 			t.Errorf("named %+v", named)
 		}
@@ -131,7 +132,7 @@ func TestBookLists(t *testing.T) {
 			}
 		}
 		items, err := of.CatalogueItems(ctx, "sku", 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if item, err := of.CatalogueItemNamed(ctx, "zephyr"); err != nil || items.Total != 1 || item == nil || item.ID != items.Entries[0].ID {
 			t.Errorf("items %+v, %v", items, err)
 		}
@@ -146,13 +147,13 @@ func TestBookIsBounded(t *testing.T) {
 		long := itemFields(strings.Repeat("\U0001F984", 256))
 		long.ItemCode = new(strings.Repeat("\U0001F984", 64))
 		made, err := f.tenant.Items().Create(ctx, long)
-		must(t, err)
+		kit.Must(t, err)
 		wide := customerFields(strings.Repeat("\U0001F984", 256))
 		wide.DisplayName, wide.RecipientNetworkID = new(strings.Repeat("\U0001F98A", 256)), long.ItemCode
 		_, err = f.tenant.Customers().Create(ctx, wide)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.raw.ExecContext(ctx, `update tenants set items = $2 where id = $1`, f.tenant.Key(), store.MaxBookEntries-3)
-		must(t, err)
+		kit.Must(t, err)
 		var group errgroup.Group
 		results := make(chan error, 8)
 		for range 8 {
@@ -162,7 +163,7 @@ func TestBookIsBounded(t *testing.T) {
 				return nil
 			})
 		}
-		must(t, group.Wait())
+		kit.Must(t, group.Wait())
 		var limited int
 		for range 8 {
 			if err := <-results; err != nil {
@@ -179,9 +180,9 @@ func TestBookIsBounded(t *testing.T) {
 		if _, err := f.tenant.Customers().Create(ctx, customerFields("Another book")); err != nil {
 			t.Error(err)
 		}
-		must(t, f.tenant.Items().Delete(ctx, made.ID, anyVersion))
+		kit.Must(t, f.tenant.Items().Delete(ctx, made.ID, anyVersion))
 		quotas, err := f.tenant.Quotas(ctx, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if got := quotas[store.QuotaItems]; got.Used != store.MaxBookEntries-1 || *got.Limit != store.MaxBookEntries || quotas[store.QuotaCustomers].Used != 2 {
 			t.Errorf("quotas %+v", quotas)
 		}
@@ -198,8 +199,8 @@ func TestBookCountsBytes(t *testing.T) {
 		customer, item := f.fillBook(t)
 		book := f.tenant.Customers()
 		_, err := book.Update(ctx, customer, anyVersion, long(200))
-		must(t, err)
-		must(t, f.tenant.Items().Delete(ctx, item, anyVersion))
+		kit.Must(t, err)
+		kit.Must(t, f.tenant.Items().Delete(ctx, item, anyVersion))
 		if got, want := f.used(t, store.QuotaStoredBytes), f.stored(t); got != want {
 			t.Errorf("%d bytes are counted, want %d", got, want)
 		}
@@ -211,8 +212,8 @@ func TestBookCountsBytes(t *testing.T) {
 		_, err = book.Update(ctx, customer, anyVersion, long(201))
 		wantQuota(t, err, store.QuotaStoredBytes, limit)
 		_, err = book.Update(ctx, customer, anyVersion, long(20))
-		must(t, err)
-		must(t, book.Delete(ctx, customer, anyVersion))
+		kit.Must(t, err)
+		kit.Must(t, book.Delete(ctx, customer, anyVersion))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // boundSetting is the key of the setting that exists once the keys of a database are recorded. A test removes it.
@@ -38,26 +39,26 @@ func TestChangedConnectionDoesNotOpen(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.DisableConnection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		for name, statement := range changes {
 			add := sandboxConnection()
 			add.Environment, add.Format, add.Options = "production", "pint-ae", map[string]string{"entity": "7"}
 			c, err := f.AddConnection(ctx, f.account.ID, add)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.ApproveConnection(ctx, c.ID, "Ann", "C-1", "1.0.0")
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.ActivateConnection(ctx, c.ID)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.ReplaceCredential(ctx, c.ID, secret.New("another-canary-11d0"))
-			must(t, err)
+			kit.Must(t, err)
 			c, err = f.Connection(ctx, c.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if text, err := f.Credential(c); err != nil || text.Reveal() != "another-canary-11d0" {
 				t.Fatalf("%s: before the change: %v", name, err)
 			}
 			f.exec(t, statement, c.ID)
 			c, err = f.Connection(ctx, c.ID)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.Credential(c)
 			wantErr(t, err, store.ErrChangedRow)
 			_, err = f.ActivateConnection(ctx, c.ID)
@@ -69,7 +70,7 @@ func TestChangedConnectionDoesNotOpen(t *testing.T) {
 				wantErr(t, err, store.ErrChangedRow)
 			}
 			c, err = f.DisableConnection(ctx, c.ID)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.Credential(c)
 			wantErr(t, err, store.ErrChangedRow)
 		}
@@ -82,10 +83,10 @@ func TestApprovalCannotBeWritten(t *testing.T) {
 		add := sandboxConnection()
 		add.Environment = "production"
 		c, err := f.AddConnection(t.Context(), f.account.ID, add)
-		must(t, err)
+		kit.Must(t, err)
 		f.exec(t, `update connections set approved_at = 1, approved_by = 'Mallory', approved_contract = 'C', approved_release = '1' where id = $1`, c.ID)
 		c, err = f.Connection(t.Context(), c.ID)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.Credential(c)
 		wantErr(t, err, store.ErrChangedRow)
 	})
@@ -105,13 +106,13 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 			t.Error("the changed row was not counted")
 		}
 		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed || *page.Entries[0].Reason != "subscription_changed" {
 			t.Fatalf("deliveries %+v", page.Entries)
 		}
 		f.exec(t, `update subscriptions set url = $2 where id = $1`, s.ID, s.URL)
 		_, err = f.tenant.Redeliver(t.Context(), page.Entries[0].ID)
-		must(t, err)
+		kit.Must(t, err)
 		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 1 || claimed[0].URL != s.URL {
 			t.Errorf("%d deliveries once the address is right again", len(claimed))
 		}
@@ -150,9 +151,9 @@ func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (creden
 	account, connection, tenant := c.account.ID, c.connection.ID, c.tenant.Key()
 	var err error
 	credentialSealed, err = f.Options.Keys.Seal([]byte(credential), secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
-	must(t, err)
+	kit.Must(t, err)
 	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret), secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
-	must(t, err)
+	kit.Must(t, err)
 	f.exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
 	f.exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
 	f.exec(t, `delete from sealing_keys`)
@@ -169,7 +170,7 @@ func TestUpgradeBindsSecrets(t *testing.T) {
 		oldCredential, oldSecret := f.unbind(t, f.company, s.ID)
 		db := f.Again(t)
 		c, err := db.Connection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if text, err := db.Credential(c); err != nil || text.Reveal() != credential {
 			t.Fatalf("after the upgrade: %v", err)
 		}
@@ -179,7 +180,7 @@ func TestUpgradeBindsSecrets(t *testing.T) {
 		f.exec(t, `update connections set credential = $2, base_url = 'http://127.0.0.1:9' where id = $1`, f.connection.ID, oldCredential)
 		for _, db := range []*store.DB{db, f.Again(t)} {
 			c, err = db.Connection(ctx, f.connection.ID)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = db.Credential(c)
 			wantErr(t, err, store.ErrChangedRow)
 		}
@@ -205,11 +206,11 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		oldCredential, oldSecret := f.unbind(t, f.company, first.ID)
 		db := f.Again(t)
 		tenant, err := db.Tenant(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		second, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
-		must(t, err)
+		kit.Must(t, err)
 		var sealed []byte
-		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
 		key, id := tenant.Key(), second.ID
 		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err != nil {
 			t.Errorf("the older server does not open a new secret: %v", err)
@@ -224,9 +225,9 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		}
 		// The earlier process learns this when it seals the next value.
 		third, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
-		must(t, err)
+		kit.Must(t, err)
 		id = third.ID
-		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
 		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
 			t.Error("a secret was sealed in the old form after the upgrade")
 		}
@@ -238,17 +239,17 @@ func (f *fixture) olderServer(t *testing.T) (end func()) {
 	t.Helper()
 	if f.SingleServer() {
 		release, err := f.LockForServing()
-		must(t, err)
-		return func() { must(t, release()) }
+		kit.Must(t, err)
+		return func() { kit.Must(t, release()) }
 	}
 	conn, err := f.raw.Conn(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	_, err = conn.ExecContext(t.Context(), `set application_name = 'quittance'`)
-	must(t, err)
+	kit.Must(t, err)
 	return func() {
 		_, err := conn.ExecContext(t.Context(), `set application_name = 'ended'`)
-		must(t, err)
-		must(t, conn.Close())
+		kit.Must(t, err)
+		kit.Must(t, conn.Close())
 	}
 }
 
@@ -259,18 +260,18 @@ func TestWrongKeysDoNotOpen(t *testing.T) {
 		ctx := t.Context()
 		right := f.Options.Keys.PrimaryID()
 		wrong, err := secret.Generate()
-		must(t, err)
+		kit.Must(t, err)
 		file := t.TempDir() + "/wrong.json"
-		must(t, wrong.WriteKeyFile(file))
+		kit.Must(t, wrong.WriteKeyFile(file))
 		wrong, err = secret.ReadKeyFile(file)
-		must(t, err)
+		kit.Must(t, err)
 		refused := func() {
 			t.Helper()
 			options := f.Options
 			options.Keys = wrong
 			db, err := store.Open(ctx, f.Address, options)
 			if err == nil {
-				must(t, db.Close())
+				kit.Must(t, db.Close())
 				t.Fatal("it opens")
 			}
 			var fault *store.KeyError

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // unusableResponse is the decision after a call without a usable response: the outcome is unknown, and the submission is due
@@ -31,7 +32,7 @@ func usableResponse(s store.Submission, now time.Time) store.Decision {
 func (f *fixture) readConnection(t *testing.T) store.Connection {
 	t.Helper()
 	c, err := f.Connection(t.Context(), f.connection.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return c
 }
 
@@ -91,12 +92,12 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	t.Helper()
 	c := f.readConnection(t)
 	scan, err := f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	if c.RetryAt == nil || !c.RetryAt.Equal(want) || !scan.NextDue.Equal(want) {
 		t.Fatalf("the next probe is at %v, the next work at %v, want %v", c.RetryAt, scan.NextDue, want)
 	}
 	page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, invoice := range page.Entries {
 		if at := view.Submission(*invoice.Submission).NextCheckAt; at == nil || !at.Equal(want) {
 			t.Fatalf("the next check of %s is at %v, want %v", invoice.Submission.Number, at, want)
@@ -156,7 +157,7 @@ func TestOneProbe(t *testing.T) {
 			t.Errorf("%d probes after the lease", len(claimed))
 		}
 		_, err := f.ActivateConnection(t.Context(), f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if claimed := f.claimSubmissions(t, 16); len(claimed) != 1 {
 			t.Errorf("%d probes after a change", len(claimed))
 		}
@@ -169,7 +170,7 @@ func TestPollLag(t *testing.T) {
 		want := func(want store.PollLag) {
 			t.Helper()
 			got, err := f.PollLag(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			wantEqual(t, "the lag", got, want)
 		}
 		healthy := []store.ConnectionHealth{{Kind: "http", Active: 2}}

@@ -10,6 +10,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hour by which the clocks
@@ -27,8 +28,8 @@ func TestOneClock(t *testing.T) {
 	first := openAt(t, -time.Hour)
 	early := first.DB
 	late, err := store.Open(ctx, first.Address, store.Options{Keys: first.Options.Keys, Local: offBy(time.Hour), Log: first.Options.Log})
-	must(t, err)
-	t.Cleanup(func() { must(t, late.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, late.Close()) })
 	for range 100 {
 		a, b, c := early.Now(), late.Now(), early.Now()
 		if off := max(a.Sub(b), b.Sub(c)); off > closeBy {
@@ -46,7 +47,7 @@ func TestOneClock(t *testing.T) {
 		t.Error("a submission was claimed inside its call's lease")
 	}
 	scan, err := late.DueSubmissionQueues(ctx, store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	if len(scan.Queues) != 0 {
 		t.Error("the replica whose clock is ahead takes a lease for ended")
 	}
@@ -59,7 +60,7 @@ func TestOneClock(t *testing.T) {
 		return d
 	})
 	scan, err = late.DueSubmissionQueues(ctx, store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	var claimed atomic.Int64
 	race(8, func(n int) {
 		db := []*store.DB{early, late}[n%2]
@@ -77,12 +78,12 @@ func TestOneClock(t *testing.T) {
 
 	token := secret.New("a-token-of-the-late-replica")
 	_, err = late.CreateToken(ctx, f.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: late.Now().Add(time.Minute)})
-	must(t, err)
+	kit.Must(t, err)
 	if _, err := early.Authenticate(ctx, secret.Digest(token)); err != nil {
 		t.Errorf("a token of one replica at the other: %v", err)
 	}
 	_, err = early.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: early.Now().Add(time.Minute)})
-	must(t, err)
+	kit.Must(t, err)
 	if _, err := late.Authenticate(ctx, [32]byte{7}); err != nil {
 		t.Errorf("a token of the one whose clock is behind, at the one whose clock is ahead: %v", err)
 	}
@@ -92,7 +93,7 @@ func TestOneClock(t *testing.T) {
 func openAt(t *testing.T, off time.Duration) *storetest.Store {
 	t.Helper()
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	options := store.Options{Keys: keys, Local: offBy(off), Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	s := &storetest.Store{Address: pgtest.URL(t), Options: options}
 	s.DB = s.Again(t)

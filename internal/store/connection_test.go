@@ -14,6 +14,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestConnections checks that an account has at most one active connection: another one can be activated only after
@@ -23,16 +24,16 @@ func TestConnections(t *testing.T) {
 		ctx := t.Context()
 		f.Clock.Advance(time.Second)
 		second, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
-		must(t, err)
+		kit.Must(t, err)
 		if second.State != store.ConnectionPending || second.Fingerprint != secret.Fingerprint(secret.New(credential)) || second.Approval != nil {
 			t.Errorf("new connection %+v", second)
 		}
 		_, err = f.ActivateConnection(ctx, second.ID)
 		wantErr(t, err, store.ErrExists)
 		_, err = f.ActivateConnection(ctx, f.connection.ID) // again
-		must(t, err)
+		kit.Must(t, err)
 		disabled, err := f.DisableConnection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if disabled.State != store.ConnectionDisabled || !disabled.UpdatedAt.Equal(f.Clock.Now()) {
 			t.Errorf("disabled connection %+v", disabled)
 		}
@@ -47,9 +48,9 @@ func TestConnections(t *testing.T) {
 			t.Errorf("%d connections are active after %d activations", n, active.Load())
 		}
 		own, err := f.Connections(ctx, &f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		all, err := f.Connections(ctx, nil)
-		must(t, err)
+		kit.Must(t, err)
 		if len(own) != 2 || own[0].ID != f.connection.ID || own[1].ID != second.ID || len(all) != 3 {
 			t.Errorf("%d own connections of %d", len(own), len(all))
 		}
@@ -71,12 +72,12 @@ func TestApproval(t *testing.T) {
 		production := sandboxConnection()
 		production.Environment = "production"
 		added, err := f.AddConnection(ctx, f.account.ID, production)
-		must(t, err)
+		kit.Must(t, err)
 		at := f.Clock.Advance(time.Second)
 		_, err = f.ApproveConnection(ctx, added.ID, "Ann", "C-1", "R-1")
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.Connection(ctx, added.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the approval", kept.Approval, &store.Approval{At: at, By: "Ann", Contract: "C-1", Release: "R-1"})
 		if kept.State != store.ConnectionPending {
 			t.Errorf("an approval made the connection %s", kept.State)
@@ -90,11 +91,11 @@ func TestReplaceCredential(t *testing.T) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
 		_, err := f.ReplaceCredential(ctx, f.connection.ID, secret.New("another-canary-11d0"))
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.Connection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		opened, err := f.Credential(kept)
-		must(t, err)
+		kit.Must(t, err)
 		if opened.Reveal() != "another-canary-11d0" || kept.Fingerprint != secret.Fingerprint(opened) || kept.State != store.ConnectionActive {
 			t.Errorf("connection %+v opens another credential", kept)
 		}
@@ -110,11 +111,11 @@ func TestMovedSecrets(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		other, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
-		must(t, err)
+		kit.Must(t, err)
 		for _, source := range []store.ID{other.ID, f.decoy.connection.ID} {
 			f.exec(t, `update connections set credential = (select credential from connections where id = $2) where id = $1`, f.connection.ID, source)
 			moved, err := f.Connection(ctx, f.connection.ID)
-			must(t, err)
+			kit.Must(t, err)
 			_, err = f.Credential(moved)
 			wantErr(t, err, secret.ErrSealed)
 		}
@@ -136,7 +137,7 @@ func TestSealedAtRest(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const echoed = "withheld-canary-55ae"
 		_, err := f.ReplaceCredential(t.Context(), f.connection.ID, secret.New("replaced-canary-20c4"))
-		must(t, err)
+		kit.Must(t, err)
 		f.subscribe(t, api.EventKinds[:]...)
 		decide(t, f.submit(t, "INV-FINDME"), func(s store.Submission, now time.Time) store.Decision {
 			d := reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated)
@@ -153,10 +154,10 @@ func TestSealedAtRest(t *testing.T) {
 		}
 		var id store.ID
 		var sealed []byte
-		must(t, f.raw.QueryRowContext(t.Context(), `select id, body from evidence where tenant_id = $1`, f.tenant.Key()).Scan(&id, &sealed))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id, body from evidence where tenant_id = $1`, f.tenant.Key()).Scan(&id, &sealed))
 		tenant := f.tenant.Key()
 		body, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]})
-		must(t, err)
+		kit.Must(t, err)
 		if string(body) != "you sent "+echoed {
 			t.Errorf("the withheld body opens as %q", body)
 		}
@@ -180,13 +181,13 @@ func (f *fixture) search(t *testing.T, text string) (where string) {
 		return ""
 	}
 	files, err := filepath.Glob(f.Path + "*")
-	must(t, err)
+	kit.Must(t, err)
 	if len(files) < 2 {
 		t.Fatalf("the database has only the files %v", files)
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		must(t, err)
+		kit.Must(t, err)
 		for _, form := range forms {
 			if bytes.Contains(content, []byte(form)) {
 				return filepath.Base(file)

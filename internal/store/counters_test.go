@@ -15,13 +15,14 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // checkCounters wants the counters of all companies to equal a full count of their invoices.
 func checkCounters(t *testing.T, db *store.DB) {
 	t.Helper()
 	faults, err := db.RecountInvoices(context.WithoutCancel(t.Context()), false)
-	must(t, err)
+	kit.Must(t, err)
 	for _, fault := range faults {
 		t.Errorf("the counters of account %s: %s", fault.Account, fault.What)
 	}
@@ -36,7 +37,7 @@ func meant(value string, meaning api.Meaning) invoice.StoredState {
 func wantTabs(t *testing.T, tenant *store.Tenant, attention, inProgress, accepted, drafts int) {
 	t.Helper()
 	counts, err := view.Of(tenant).TabCounts(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	got := map[view.Tab]int{}
 	for _, tab := range view.Tabs {
 		got[tab] = counts[tab].Invoices
@@ -52,7 +53,7 @@ func TestTabCounts(t *testing.T) {
 		wantTabs(t, f.tenant, 0, 0, 0, 0)
 		first, gone := f.create(t, "INV-1"), f.create(t, "INV-2")
 		wantTabs(t, f.tenant, 0, 0, 0, 2)
-		must(t, f.tenant.DeleteInvoice(ctx, gone.ID, anyVersion))
+		kit.Must(t, f.tenant.DeleteInvoice(ctx, gone.ID, anyVersion))
 		call := f.begin(t, first.ID)
 		wantTabs(t, f.tenant, 0, 1, 0, 0) // the call is under way
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
@@ -79,7 +80,7 @@ func TestTabCounts(t *testing.T) {
 			wantTabs(t, f.tenant, step.attention, 1-step.attention-step.accepted, step.accepted, 0)
 		}
 		counts, err := view.Of(f.tenant).TabCounts(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "sums", counts[view.TabAccepted].Sums, []view.Sum{{Currency: "AED", Amount: "1050"}})
 	})
 }
@@ -94,10 +95,10 @@ func TestSumsAreExact(t *testing.T) {
 				d.Currency = nil
 			}
 			_, err := f.tenant.CreateInvoice(t.Context(), d)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		counts, err := view.Of(f.tenant).TabCounts(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "sums", counts[view.TabDrafts].Sums, []view.Sum{{Currency: "", Amount: "7"}, {Currency: "AED", Amount: "2000000999999999997.5"}})
 	})
 }
@@ -208,7 +209,7 @@ func (w *counterWorld) createTogether(n int) {
 		made, err := w.f.tenant.CreateInvoice(w.t.Context(), drafts[i])
 		created[i], errs[i] = made.ID, err
 	})
-	must(w.t, errors.Join(errs...))
+	kit.Must(w.t, errors.Join(errs...))
 	w.invoices = append(w.invoices, created...)
 }
 
@@ -241,27 +242,27 @@ func (w *counterWorld) checkTabs() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	counts, err := view.Of(w.f.tenant).TabCounts(ctx)
-	must(w.t, err)
+	kit.Must(w.t, err)
 	total := 0
 	for _, tab := range view.Tabs[1:] {
 		total += counts[tab].Invoices
 	}
 	all, err := view.Of(w.f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 1)
-	must(w.t, err)
+	kit.Must(w.t, err)
 	if counts[view.TabAll].Invoices != all.Total || total != all.Total {
 		w.t.Errorf("%d invoices are counted, and %d in the tabs, of %d", counts[view.TabAll].Invoices, total, all.Total)
 	}
 	for _, filter := range []view.InvoiceFilter{{}, {Order: view.OrderTotal}, {Search: "R-"}} {
 		for _, filter.Tab = range view.Tabs[1:] {
 			found, err := view.Of(w.f.tenant).Invoices(ctx, filter, 1, 500)
-			must(w.t, err)
+			kit.Must(w.t, err)
 			if found.Total != counts[filter.Tab].Invoices || len(found.Entries) != found.Total {
 				w.t.Errorf("the list %+v has %d entries of %d, and %d are counted", filter, len(found.Entries), found.Total, counts[filter.Tab].Invoices)
 			}
 		}
 	}
 	attention, err := view.Of(w.f.tenant).Invoices(ctx, view.InvoiceFilter{Attention: new(true)}, 1, 1)
-	must(w.t, err)
+	kit.Must(w.t, err)
 	if d := cmp.Diff(attention.Total, counts[view.TabAttention].Invoices); d != "" {
 		w.t.Errorf("attention (-list +counted): %s", d)
 	}
@@ -282,7 +283,7 @@ func TestVersionBefore(t *testing.T) {
 		f.exec(t, `update submissions set outcome = 'rejected' where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.ID)
 		f.exec(t, `update invoices set version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.Invoice)
 		counted, err := f.CountInvoices(ctx)
-		if must(t, err); counted != 2 {
+		if kit.Must(t, err); counted != 2 {
 			t.Errorf("%d invoices were counted, want 2", counted)
 		}
 		checkCounters(t, f.DB)
@@ -290,7 +291,7 @@ func TestVersionBefore(t *testing.T) {
 		f.exec(t, `delete from invoices where tenant_id = $1 and number = 'INV-1'`, f.tenant.Key())
 		f.exec(t, `update invoices set category = 'accepted' where tenant_id = $1 and number = 'INV-2'`, f.tenant.Key())
 		faults, err := f.RecountInvoices(ctx, true)
-		if must(t, err); len(faults) < 3 {
+		if kit.Must(t, err); len(faults) < 3 {
 			t.Errorf("faults %v, want those of an invoice and of two counters", faults)
 		}
 		checkCounters(t, f.DB)
@@ -305,11 +306,11 @@ func TestCountersAfterUpgrade(t *testing.T) {
 		f.fillDrafts(t, f.tenant, drafts)
 		for _, statement := range []string{`update invoices set category = '', counted = '', counted_version = 0`, `delete from invoice_counters`} {
 			_, err := f.raw.ExecContext(t.Context(), statement)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		again := f.Again(t)
 		tenant, err := again.Tenant(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantTabs(t, tenant, 0, 0, 0, drafts)
 		checkCounters(t, again)
 	})

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // acknowledged submits an invoice that the provider acknowledges.
@@ -35,7 +36,7 @@ func recordOutcome(t *testing.T, call store.SubmissionLease, outcome api.Outcome
 func (c company) note(t *testing.T, invoiceID store.ID, number string) store.CreditNote {
 	t.Helper()
 	n, err := c.tenant.CreateCreditNote(t.Context(), invoiceID, creditBy(number, byQuantity(0, "1")))
-	must(t, err)
+	kit.Must(t, err)
 	return n
 }
 
@@ -43,7 +44,7 @@ func (c company) note(t *testing.T, invoiceID store.ID, number string) store.Cre
 func (c company) beginCredit(t *testing.T, id store.ID) store.SubmissionLease {
 	t.Helper()
 	call, begun, err := c.tenant.BeginCreditNoteSubmission(t.Context(), id, intent())
-	must(t, err)
+	kit.Must(t, err)
 	if !begun {
 		t.Fatal("the submission has not begun")
 	}
@@ -57,23 +58,23 @@ func TestCreditNoteSubmissionIsItsOwn(t *testing.T) {
 		ctx := t.Context()
 		id := f.acknowledged(t, "INV-1")
 		before, err := f.tenant.Invoice(ctx, id)
-		must(t, err)
+		kit.Must(t, err)
 		note, other := f.note(t, id, "CN-1"), f.note(t, id, "CN-2")
 		_, _, err = f.tenant.BeginCreditNoteSubmission(ctx, note.ID, intent())
 		wantErr(t, err, store.ErrCreditNotesDisabled)
 		_, err = f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		s := recordOutcome(t, f.beginCredit(t, note.ID), api.OutcomeAcknowledged)
 		if s.CreditNote != note.ID || s.Invoice != id || s.Number != "CN-1" || s.InvoiceNumber != "INV-1" || s.Ordinal != 1 || !s.Current {
 			t.Errorf("submission %+v", s)
 		}
 		after, err := f.tenant.Invoice(ctx, id)
-		must(t, err)
+		kit.Must(t, err)
 		if after.Submission.ID != before.Submission.ID || after.Version != before.Version {
 			t.Errorf("the invoice was version %d with %s, now %d with %s", before.Version, before.Submission.ID, after.Version, after.Submission.ID)
 		}
 		read, err := f.tenant.CreditNote(ctx, note.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if read.Submission == nil || read.Submission.ID != s.ID || read.States().Stored(invoice.DimensionReceiver).Value != "acknowledged" || read.Version <= note.Version {
 			t.Errorf("the credit note is %+v", read)
 		}
@@ -81,13 +82,13 @@ func TestCreditNoteSubmissionIsItsOwn(t *testing.T) {
 			t.Errorf("the other credit note is %+v, %v", unsent, err)
 		}
 		list, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if list.Entries[0].Submission != nil || list.Entries[1].Submission == nil || list.Entries[1].Submission.ID != s.ID {
 			t.Errorf("the list is %+v", list.Entries)
 		}
 		for of, want := range map[view.History]int{view.OfInvoice(id): 1, view.OfCreditNote(note.ID): 1, view.OfCreditNote(other.ID): 0} {
 			submissions, evidence, err := view.Of(f.tenant).History(ctx, of, 1, 10)
-			must(t, err)
+			kit.Must(t, err)
 			if submissions.Total != want || evidence.Total != want {
 				t.Errorf("%+v has %d submissions and %d responses, want %d", of, submissions.Total, evidence.Total, want)
 			}
@@ -107,7 +108,7 @@ func TestCreditNoteSubmissionIsRefused(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		begin := func(id store.ID) error {
 			_, _, err := f.tenant.BeginCreditNoteSubmission(ctx, id, intent())
 			return err
@@ -151,14 +152,14 @@ func TestRejectedCreditNote(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		id := f.acknowledged(t, "INV-1")
 		note, err := f.tenant.CreateCreditNote(ctx, id, creditBy("CN-1"))
-		must(t, err)
+		kit.Must(t, err)
 		rejected := recordOutcome(t, f.beginCredit(t, note.ID), api.OutcomeRejected)
 		f.wantExceeded(t, id, "kind")
 		changed, err := f.tenant.UpdateCreditNote(ctx, note.ID, always, func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
-		must(t, err)
+		kit.Must(t, err)
 		if changed.Submission != nil {
 			t.Error("a changed credit note shows its rejected submission")
 		}
@@ -179,7 +180,7 @@ func TestOneCreditNoteNumberOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		var ids []store.ID
 		for _, number := range []string{"INV-1", "INV-2", "INV-3", "INV-4"} {
 			ids = append(ids, f.note(t, f.acknowledged(t, number), "CN-1").ID)
@@ -217,14 +218,14 @@ func TestConfirmationIsBound(t *testing.T) {
 			c := f.newCompany(t, name+"@example.com")
 			if name != "added" {
 				confirmed, err := f.ConfirmCreditNotes(ctx, c.connection.ID, "C-1", "M-1")
-				must(t, err)
+				kit.Must(t, err)
 				if _, err := f.Credential(confirmed); err != nil || confirmed.CreditNotes.At.IsZero() || confirmed.CreditNotes.Contract != "C-1" {
 					t.Fatalf("confirmed: %+v, %v", confirmed.CreditNotes, err)
 				}
 			}
 			f.exec(t, statement, c.connection.ID)
 			altered, err := f.Connection(ctx, c.connection.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if _, err := f.Credential(altered); !errors.Is(err, store.ErrChangedRow) {
 				t.Errorf("%s: the credential opens: %v", name, err)
 			}
@@ -238,26 +239,26 @@ func TestRestoredCreditNote(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		id := f.acknowledged(t, "INV-1")
 		first, second := f.note(t, id, "CN-1"), f.note(t, id, "CN-2")
 		recordOutcome(t, f.beginCredit(t, first.ID), api.OutcomeAcknowledged)
 		_, err = f.MarkRestored(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		call := f.beginCredit(t, second.ID)
 		later, err := call.LaterReferences(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if !call.QueryFirst || len(later) != store.MaxLaterReferences || later[0].Ordinal != 2 {
 			t.Fatalf("query first %t, later references %v", call.QueryFirst, later)
 		}
 		adopted, err := call.AdoptLater(ctx, later[0], time.Minute)
-		must(t, err)
+		kit.Must(t, err)
 		recorded := recordOutcome(t, adopted, api.OutcomeRejected)
 		if recorded.CreditNote != second.ID || recorded.ID != later[0].ID || recorded.Ordinal != 2 || recorded.Number != "CN-2" {
 			t.Errorf("adopted %+v", recorded)
 		}
 		_, err = f.tenant.UpdateCreditNote(ctx, second.ID, always, func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
-		must(t, err)
+		kit.Must(t, err)
 		if next := f.beginCredit(t, second.ID); next.Submission.ID != later[1].ID || next.Submission.Ordinal != 3 {
 			t.Errorf("the next submission is %s with ordinal %d, want %s", next.Submission.ID, next.Submission.Ordinal, later[1].ID)
 		}

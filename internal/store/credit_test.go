@@ -12,6 +12,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // creditBy builds a credit note as the server does. A refusal is an error that names the faults.
@@ -45,7 +46,7 @@ func byAmount(position int, amount string) api.CreditItemRequest {
 func (c company) credit(t *testing.T, id store.ID, items ...api.CreditItemRequest) store.CreditNote {
 	t.Helper()
 	made, err := c.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", items...))
-	must(t, err)
+	kit.Must(t, err)
 	return made
 }
 
@@ -54,7 +55,7 @@ func (f *fixture) voidCredit(t *testing.T, id store.ID) store.CreditNote {
 	t.Helper()
 	f.Clock.Advance(time.Minute)
 	n, err := f.tenant.VoidCreditNote(t.Context(), id)
-	must(t, err)
+	kit.Must(t, err)
 	return n
 }
 
@@ -72,12 +73,12 @@ func (c company) wantExceeded(t *testing.T, id store.ID, path string, items ...a
 func (c company) live(t *testing.T, id store.ID) (total int) {
 	t.Helper()
 	page, err := view.Of(c.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{Invoice: &id}, 1, 1000)
-	must(t, err)
+	kit.Must(t, err)
 	for _, n := range page.Entries {
 		if n.VoidedAt == nil {
 			var whole, cents int
 			_, err := fmt.Sscanf(string(n.Credit.Total), "%d.%02d", &whole, &cents)
-			must(t, err)
+			kit.Must(t, err)
 			total += 100*whole + cents
 		}
 	}
@@ -108,7 +109,7 @@ func TestConcurrentCreditNotes(t *testing.T) {
 			t.Errorf("%d credit notes were made, together %d", count, total)
 		}
 		all, err := view.Of(f.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		highest := f.number(t, `select max(position) from credit_notes where tenant_id = $1`, f.tenant.Key())
 		if all.Total != 10 || len(all.Entries) != 10 || highest != 10 {
 			t.Errorf("%d credit notes listed of %d, the last at %d", len(all.Entries), all.Total, highest)
@@ -156,7 +157,7 @@ func TestCreditNote(t *testing.T) {
 		f.Clock.Advance(time.Hour)
 		made := f.credit(t, credited.ID, byQuantity(0, "2.50"))
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the stored credit note", kept, made)
 		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", Version: 1, CreatedAt: f.Clock.Now(), UpdatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
 			IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
@@ -167,7 +168,7 @@ func TestCreditNote(t *testing.T) {
 			t.Errorf("shown as %+v", wire)
 		}
 		after, err := f.tenant.Invoice(ctx, credited.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the credited invoice", after, credited)
 	})
 }
@@ -180,7 +181,7 @@ func TestUpdateCreditNote(t *testing.T) {
 		ctx := t.Context()
 		made := f.credit(t, f.create(t, "INV-1").ID, byQuantity(0, "1"))
 		_, err := f.raw.ExecContext(ctx, `update credit_notes set updated_at = null where tenant_id = $1`, f.tenant.Key())
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Hour)
 		give := func(code *string) func(api.CreditNoteChange) (api.CreditNoteChange, error) {
 			return func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
@@ -188,7 +189,7 @@ func TestUpdateCreditNote(t *testing.T) {
 			}
 		}
 		same, err := f.tenant.UpdateCreditNote(ctx, made.ID, anyVersion, give(nil))
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the unchanged credit note", same, made)
 		_, err = f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version != 1 }, give(new("VD")))
 		wantErr(t, err, store.ErrVersion)
@@ -197,9 +198,9 @@ func TestUpdateCreditNote(t *testing.T) {
 		want := made
 		want.ReasonCode, want.Version, want.UpdatedAt = new("VD"), 2, f.Clock.Now()
 		changed, err := f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version == 1 }, give(new("VD")))
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the returned credit note", changed, want)
 		wantEqual(t, "the stored credit note", kept, want)
 		if voided := f.voidCredit(t, made.ID); voided.Version != 3 || !voided.UpdatedAt.Equal(*voided.VoidedAt) || *voided.ReasonCode != "VD" {
@@ -222,7 +223,7 @@ func TestVoidCreditNote(t *testing.T) {
 		}
 		again := f.voidCredit(t, first.ID)
 		kept, err := f.tenant.CreditNote(ctx, first.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the credit note that was voided again", again, voided)
 		wantEqual(t, "the stored credit note", kept, voided)
 		part := f.credit(t, id, byQuantity(0, "10"))
@@ -243,7 +244,7 @@ func TestCreditNoteRefused(t *testing.T) {
 		_, err := f.tenant.CreateCreditNote(ctx, id, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) { return store.NewCreditNote{}, refused })
 		wantErr(t, err, refused)
 		unknown, err := f.NewID()
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.tenant.CreateCreditNote(ctx, unknown, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
 			t.Error("build was called for an unknown invoice")
 			return store.NewCreditNote{}, nil
@@ -279,13 +280,13 @@ func TestCreditNotePages(t *testing.T) {
 				var got []store.ID
 				for page := 1; page <= 1+len(want)/size; page++ {
 					found, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: filter}, page, size)
-					must(t, err)
+					kit.Must(t, err)
 					if found.Total != len(want) || len(found.Entries) > size {
 						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.Entries), found.Total, len(want))
 					}
 					for _, n := range found.Entries {
 						alone, err := f.tenant.CreditNote(ctx, n.ID)
-						must(t, err)
+						kit.Must(t, err)
 						if n.Items != len(alone.Credit.Items) {
 							t.Errorf("listed with %d items, alone with %d", n.Items, len(alone.Credit.Items))
 						}
@@ -299,7 +300,7 @@ func TestCreditNotePages(t *testing.T) {
 				}
 				for _, page := range []int{2 + len(want)/size, math.MaxInt32, math.MaxInt} {
 					found, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: filter}, page, size)
-					must(t, err)
+					kit.Must(t, err)
 					if len(found.Entries) != 0 || found.Total != len(want) {
 						t.Errorf("filter %v, page %d: %d credit notes of %d", filter, page, len(found.Entries), found.Total)
 					}
@@ -327,7 +328,7 @@ func TestCreditedInvoiceIsFixed(t *testing.T) {
 		f.voidCredit(t, f.credit(t, id, byAmount(0, "1")).ID)
 		wantErr(t, change(id, "500.00"), store.ErrNotEditable)
 		f.voidCredit(t, live.ID)
-		must(t, change(id, "500.00"))
+		kit.Must(t, change(id, "500.00"))
 		for range 10 {
 			id := f.create(t, "INV-1").ID
 			var credited store.CreditNote
@@ -344,7 +345,7 @@ func TestCreditedInvoiceIsFixed(t *testing.T) {
 				}
 			})
 			kept, err := f.tenant.Invoice(ctx, id)
-			must(t, err)
+			kit.Must(t, err)
 			if string(credited.Credit.Total) != kept.Draft.TotalAmount.String() {
 				t.Errorf("%s was credited of an invoice of %s; the change: %v", credited.Credit.Total, kept.Draft.TotalAmount, changed)
 			}
@@ -358,7 +359,7 @@ func TestFrozenTenantCreditsNothing(t *testing.T) {
 		id := f.create(t, "INV-1").ID
 		old := f.tenant
 		fresh, err := f.ResetTenant(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.tenant = fresh
 		_, err = old.CreateCreditNote(t.Context(), id, creditBy("CN-1"))
 		wantErr(t, err, store.ErrNotFound)
@@ -373,12 +374,12 @@ func TestCreditedInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
 		theirs, err := view.Of(f.decoy.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 1)
-		must(t, err)
+		kit.Must(t, err)
 		other := theirs.Entries[0].ID
 		f.credit(t, id, byQuantity(0, "3"))
 		f.voidCredit(t, f.credit(t, id, byQuantity(0, "2")).ID)
 		found, live, err := f.tenant.CreditedInvoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if *found.Draft.InvoiceNumber != "INV-1" || len(live) != 1 || live[0].Items[0].Quantity.String() != "3" {
 			t.Errorf("%+v, live %+v", found, live)
 		}
@@ -386,7 +387,7 @@ func TestCreditedInvoice(t *testing.T) {
 			t.Errorf("the decoy's: %v", err)
 		}
 		numbers, err := view.Of(f.tenant).InvoiceNumbers(t.Context(), []store.ID{id, other})
-		must(t, err)
+		kit.Must(t, err)
 		if len(numbers) != 1 || numbers[id] != "INV-1" {
 			t.Errorf("numbers %v", numbers)
 		}
@@ -403,7 +404,7 @@ func TestListedBefore(t *testing.T) {
 		note := f.credit(t, f.create(t, "INV-1").ID, byQuantity(0, "1"))
 		f.exec(t, `update credit_notes set item_count = null where tenant_id = $1 and id = $2`, f.tenant.Key(), note.ID)
 		found, err := view.Of(f.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if row := found.Entries[0]; row.Items != 1 || row.Credit.Items != nil || row.Number != note.Number {
 			t.Errorf("listed as %+v", row)
 		}

@@ -19,6 +19,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // fillDecoy gives the decoy a row of every kind, with values that the tests use too: numbers from INV-1, the same
@@ -28,23 +29,23 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	ctx := t.Context()
 	c := f.decoy
 	_, err := f.CreateToken(ctx, c.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(10, 0, 0)})
-	must(t, err)
+	kit.Must(t, err)
 	c.createKey(t, f, newKey(t, "decoy"))
 	c.fillBook(t)
 	_, err = c.tenant.StoreUpload(ctx, store.Upload{Name: "decoy.csv", Body: []byte("decoy")}, c.user.ID, 10*365*24*time.Hour)
-	must(t, err)
-	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: c.user, Means: store.LoginByPassword}, f.Clock.Now().AddDate(10, 0, 0)))
-	must(t, c.tenant.BeginTOTP(ctx, store.Session{User: c.user.ID}, secret.New(sharedSecret)))
-	must(t, c.addPasskey(t, store.Session{User: c.user.ID, Digest: [32]byte{1}}, 1, nil))
-	must(t, c.tenant.BeginPasskey(ctx, store.Session{User: c.user.ID, Digest: [32]byte{1}}, c.challenge(2, store.ChallengeConfirmation)))
+	kit.Must(t, err)
+	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: c.user, Means: store.LoginByPassword}, f.Clock.Now().AddDate(10, 0, 0)))
+	kit.Must(t, c.tenant.BeginTOTP(ctx, store.Session{User: c.user.ID}, secret.New(sharedSecret)))
+	kit.Must(t, c.addPasskey(t, store.Session{User: c.user.ID, Digest: [32]byte{1}}, 1, nil))
+	kit.Must(t, c.tenant.BeginPasskey(ctx, store.Session{User: c.user.ID, Digest: [32]byte{1}}, c.challenge(2, store.ChallengeConfirmation)))
 	_, err = f.raw.ExecContext(ctx, `update passkey_challenges set expires_at = $1`, f.Clock.Now().AddDate(10, 0, 0).UnixMicro())
-	must(t, err)
+	kit.Must(t, err)
 	c.fillReset(t, f, f.Clock.Now().AddDate(10, 0, 0))
 	c.fillMails(t, f, 10*365*24*time.Hour)
-	must(t, c.tenant.DeleteInvoice(ctx, c.create(t, "INV-0").ID, anyVersion))
+	kit.Must(t, c.tenant.DeleteInvoice(ctx, c.create(t, "INV-0").ID, anyVersion))
 	s := c.subscribe(t, api.EventKinds[:]...)
 	_, err = c.tenant.VoidCreditNote(ctx, c.credit(t, c.create(t, "INV-2").ID, byQuantity(0, "1")).ID)
-	must(t, err)
+	kit.Must(t, err)
 	claim, _ := f.claimPurchases(t, c)
 	retain(t, claim, store.SyncStep{Cursor: "c-1", After: 10 * 365 * 24 * time.Hour}, incoming("a", "A"), incoming("b", "decoy"), incoming("b", "B"))
 	call := c.submit(t, "INV-1")
@@ -58,7 +59,7 @@ func (f *fixture) fillDecoy(t *testing.T) {
 		if n == 0 {
 			settlement = store.DeliveryUpdate{State: store.DeliveryDelivered}
 		}
-		must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, ResponseBody: []byte("ok")}, settlement))
+		kit.Must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, ResponseBody: []byte("ok")}, settlement))
 	}
 }
 
@@ -78,7 +79,7 @@ var (
 func tables(t *testing.T) []table {
 	t.Helper()
 	out, err := readTables()
-	must(t, err)
+	kit.Must(t, err)
 	if len(out) < 14 {
 		t.Fatalf("only %d tables were found in the schema", len(out))
 	}
@@ -135,17 +136,17 @@ func (tab table) scope(c company) (column string, value store.ID) {
 func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), query, args...)
-	must(t, err)
-	defer func() { must(t, rows.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, rows.Close()) }()
 	columns, err := rows.Columns()
-	must(t, err)
+	kit.Must(t, err)
 	var out []string
 	for rows.Next() {
 		values, into := make([]any, len(columns)), make([]any, len(columns))
 		for n := range values {
 			into[n] = &values[n]
 		}
-		must(t, rows.Scan(into...))
+		kit.Must(t, rows.Scan(into...))
 		row := make([]string, len(columns))
 		for n, value := range values {
 			format := "%s=%v"
@@ -156,7 +157,7 @@ func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
 		}
 		out = append(out, strings.Join(row, " "))
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	slices.Sort(out)
 	return out
 }
@@ -191,7 +192,7 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
-		must(t, err)
+		kit.Must(t, err)
 		out = append(out, id)
 	}
 	return out
@@ -257,7 +258,7 @@ func (c *company) fillReset(t *testing.T, f *fixture, expires time.Time) {
 	t.Helper()
 	_, err := f.raw.ExecContext(t.Context(), `insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at)
 		select account_id, id, $2, password_changed_at, created_at, $3 from users where id = $1`, c.user.ID[:], []byte{31: 200}, expires.UnixMicro())
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // fillMails gives a company a mail, a notice and mail settings. The first two are due after a time.
@@ -271,6 +272,6 @@ func (c *company) fillMails(t *testing.T, f *fixture, after time.Duration) {
 		`insert into mail_settings (account_id, user_id, language, notices_off) select account_id, id, 'ar', '' from users where id = $1 and cast($2 as bigint) > 0 and cast($3 as bigint) > 0`,
 	} {
 		_, err := f.raw.ExecContext(t.Context(), statement, c.user.ID[:], due, expiry)
-		must(t, err)
+		kit.Must(t, err)
 	}
 }

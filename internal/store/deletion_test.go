@@ -13,6 +13,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // anyVersion accepts every version of an invoice.
@@ -26,7 +27,7 @@ func TestDeleteInvoice(t *testing.T) {
 		created := f.create(t, "INV-1")
 		wantErr(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version != created.Version }), store.ErrVersion)
 		wantErr(t, f.decoy.tenant.DeleteInvoice(ctx, created.ID, anyVersion), store.ErrNotFound)
-		must(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version == created.Version }))
+		kit.Must(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version == created.Version }))
 		_, err := f.tenant.Invoice(ctx, created.ID)
 		wantErr(t, err, store.ErrNotFound)
 		wantErr(t, f.tenant.DeleteInvoice(ctx, created.ID, anyVersion), store.ErrNotFound)
@@ -39,11 +40,11 @@ func TestDeleteInvoice(t *testing.T) {
 		credited, voided := f.create(t, "INV-4").ID, f.create(t, "INV-5").ID
 		f.credit(t, credited, byQuantity(0, "1"))
 		_, err = f.tenant.VoidCreditNote(ctx, f.credit(t, voided, byQuantity(0, "1")).ID)
-		must(t, err)
+		kit.Must(t, err)
 		for _, id := range []store.ID{submitted.Submission.Invoice, notSent.Submission.Invoice, rejected.Submission.Invoice, credited, voided} {
 			wantErr(t, f.tenant.DeleteInvoice(ctx, id, anyVersion), store.ErrNotEditable)
 			_, err := f.tenant.Invoice(ctx, id)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		if all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Entries) != 5 {
 			t.Errorf("%d of %d listed, %v; want 5", len(all.Entries), all.Total, err)
@@ -80,7 +81,7 @@ func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 					if at >= len(left) {
 						break
 					}
-					must(t, c.tenant.DeleteInvoice(ctx, left[at], anyVersion))
+					kit.Must(t, c.tenant.DeleteInvoice(ctx, left[at], anyVersion))
 					left = slices.Delete(left, at, at+1)
 				}
 				wantPages(t, c, left, rapid.SampledFrom([]int{7, 25, 100}).Draw(r, "per page"))
@@ -100,11 +101,11 @@ func TestPagesAcrossBlocks(t *testing.T) {
 		f.fillDrafts(t, f.tenant, count)
 		left := f.newest(t, f.company, count)
 		for _, at := range []int{39_999, 39_000, 32_768, 32_767, 32_766, 16_385, 16_384, 16_383, 16_382, 200, 129, 128, 127, 126, 1, 0} {
-			must(t, f.tenant.DeleteInvoice(ctx, left[at], anyVersion))
+			kit.Must(t, f.tenant.DeleteInvoice(ctx, left[at], anyVersion))
 			left = slices.Delete(left, at, at+1)
 		}
 		for range 300 { // more than two whole blocks of the lowest level
-			must(t, f.tenant.DeleteInvoice(ctx, left[20_000], anyVersion))
+			kit.Must(t, f.tenant.DeleteInvoice(ctx, left[20_000], anyVersion))
 			left = slices.Delete(left, 20_000, 20_001)
 		}
 		wantPages(t, f.company, left, 100)
@@ -130,7 +131,7 @@ func listAll(t *testing.T, c company, filter view.InvoiceFilter, total, size int
 	var listed []store.ID
 	for page := 1; ; page++ {
 		got, err := view.Of(c.tenant).Invoices(t.Context(), filter, page, size)
-		must(t, err)
+		kit.Must(t, err)
 		if want := min(size, total-len(listed)); got.Total != total || len(got.Entries) != want {
 			t.Fatalf("page %d of %d: %d of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
 		}
@@ -147,15 +148,15 @@ func listAll(t *testing.T, c company, filter view.InvoiceFilter, total, size int
 func (f *fixture) newest(t *testing.T, c company, count int) []store.ID {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), `select id from invoices where tenant_id = $1 order by position desc limit $2`, c.tenant.Key(), count)
-	must(t, err)
-	defer func() { must(t, rows.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, rows.Close()) }()
 	var out []store.ID
 	for rows.Next() {
 		var id store.ID
-		must(t, rows.Scan(&id))
+		kit.Must(t, rows.Scan(&id))
 		out = append(out, id)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	slices.Reverse(out)
 	return out
 }
@@ -191,7 +192,7 @@ func TestDeletionBesideOthers(t *testing.T) {
 			}
 		}
 		all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if want := 20 - int(gone.Load()); all.Total != want || len(all.Entries) != want {
 			t.Errorf("%d of %d listed, want %d", len(all.Entries), all.Total, want)
 		}

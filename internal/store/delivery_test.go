@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // delivery is a row of deliveries.
@@ -22,7 +23,7 @@ type delivery struct {
 func (f *fixture) delivery(t *testing.T, id store.ID) delivery {
 	t.Helper()
 	var d delivery
-	must(t, f.raw.QueryRowContext(t.Context(), `select state, coalesce(reason, ''), attempts, round, coalesce(due_at, 0) from deliveries where tenant_id = $1 and id = $2`,
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select state, coalesce(reason, ''), attempts, round, coalesce(due_at, 0) from deliveries where tenant_id = $1 and id = $2`,
 		f.tenant.Key(), id).Scan(&d.state, &d.reason, &d.attempts, &d.round, &d.due))
 	return d
 }
@@ -50,7 +51,7 @@ func (f *fixture) deactivate(t *testing.T, s store.Subscription) {
 	t.Helper()
 	f.tell(t, 1)
 	d := f.claimDeliveries(t, s.ID, 1)[0]
-	must(t, d.RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+	kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 }
 
 // TestClaimOnce: many workers that claim at once share the due deliveries: each is claimed once.
@@ -110,7 +111,7 @@ func TestDeliveryLease(t *testing.T) {
 		due := f.delivery(t, first[0].ID).due
 		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		f.wantDelivery(t, first[0].ID, delivery{state: "pending", attempts: 1, due: due})
-		must(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 2, round: 1})
 		wantErr(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || !kept.Active {
@@ -137,7 +138,7 @@ func TestRecordAttempt(t *testing.T) {
 			d := f.claimDeliveries(t, s.ID, 1)[0]
 			due := f.Clock.Now().Add(time.Minute)
 			failed := store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}
-			must(t, d.RecordAttempt(ctx, failed, store.DeliveryUpdate{State: store.DeliveryPending, DueAt: due}))
+			kit.Must(t, d.RecordAttempt(ctx, failed, store.DeliveryUpdate{State: store.DeliveryPending, DueAt: due}))
 			f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: due.UnixMicro()})
 			if early := f.claimDeliveries(t, s.ID, 1); len(early) != 0 {
 				t.Fatalf("%+v is due before its time", early)
@@ -147,7 +148,7 @@ func TestRecordAttempt(t *testing.T) {
 			if again.ID != d.ID || again.Event != d.Event || again.Attempts != 1 || again.Round != 1 {
 				t.Errorf("the second attempt is %+v, the first was %+v", again, d)
 			}
-			must(t, again.RecordAttempt(ctx, attempt(f, 200), end))
+			kit.Must(t, again.RecordAttempt(ctx, attempt(f, 200), end))
 			f.wantDelivery(t, d.ID, delivery{state: string(end.State), reason: end.Reason, attempts: 2, round: 2})
 			f.Clock.Advance(time.Hour)
 			if late := f.claimDeliveries(t, s.ID, 1); len(late) != 0 {
@@ -170,24 +171,24 @@ func TestDeactivation(t *testing.T) {
 		f.tell(t, 5)
 		flying := f.claimDeliveries(t, s.ID, 4)
 		at := f.Clock.Advance(time.Second)
-		must(t, flying[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+		kit.Must(t, flying[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 		f.wantDelivery(t, flying[0].ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
 		ended, err := f.tenant.Subscription(ctx, s.ID)
-		must(t, err)
+		kit.Must(t, err)
 		want := s
 		want.Active, want.DeactivatedAt, want.DeactivationReason = false, &at, new("redirect")
 		wantEqual(t, "the deactivated subscription", ended, want)
 		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
 			t.Errorf("%d pending deliveries have ended, want 4", n)
 		}
-		must(t, flying[1].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, flying[1].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, flying[1].ID, delivery{state: "delivered", attempts: 1, round: 1})
-		must(t, flying[2].RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		kit.Must(t, flying[2].RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, flying[2].ID, delivery{state: "failed", reason: "subscription_inactive", attempts: 1, round: 1})
 		f.Clock.Advance(time.Second)
-		must(t, flying[3].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
+		kit.Must(t, flying[3].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
 		again, err := f.tenant.Subscription(ctx, s.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if !again.DeactivatedAt.Equal(at) || *again.DeactivationReason != "redirect" {
 			t.Errorf("a second reason changed the first: %+v", again)
 		}

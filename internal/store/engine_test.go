@@ -17,6 +17,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that several processes can
@@ -24,26 +25,26 @@ import (
 func TestServe(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		release, err := f.LockForServing()
-		must(t, err)
+		kit.Must(t, err)
 		beside := f.Again(t)
 		other, err := beside.LockForServing()
 		if f.SingleServer() {
 			wantErr(t, err, store.ErrAlreadyServed)
 		} else {
-			must(t, err)
-			must(t, other())
+			kit.Must(t, err)
+			kit.Must(t, other())
 		}
-		must(t, beside.SetProfile(t.Context(), f.account.ID, api.Profile{City: new("Dubai")}))
+		kit.Must(t, beside.SetProfile(t.Context(), f.account.ID, api.Profile{City: new("Dubai")}))
 		account, err := f.Account(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if account.Profile.City == nil {
 			t.Error("a change by another process is not visible")
 		}
 		f.create(t, "INV-1")
-		must(t, release())
+		kit.Must(t, release())
 		other, err = beside.LockForServing()
-		must(t, err)
-		must(t, other())
+		kit.Must(t, err)
+		kit.Must(t, other())
 	})
 }
 
@@ -57,9 +58,9 @@ func TestCancelledWrite(t *testing.T) {
 			cancel()
 			return reported(s, now, allFour("accepted", true), api.EventTerminal), nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if kept.Evidence != 1 || !kept.States.AllTerminal() {
 			t.Errorf("half of the operation was committed: %s", shown(kept))
 		}
@@ -83,7 +84,7 @@ func TestCancelledWrite(t *testing.T) {
 			}
 		})
 		all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if want := int(created.Load()) + 1; all.Total != want || len(all.Entries) != want {
 			t.Errorf("%d invoices of %d, want %d", len(all.Entries), all.Total, want)
 		}
@@ -93,10 +94,10 @@ func TestCancelledWrite(t *testing.T) {
 // TestNotADatabase checks that a file that is not a database is unavailable.
 func TestNotADatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quittance.db")
-	must(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
+	kit.Must(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	db, err := store.OpenUnmigrated(t.Context(), "sqlite:"+path, store.Options{})
-	must(t, err)
-	defer func() { must(t, db.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, db.Close()) }()
 	wantErr(t, db.Ping(t.Context()), store.ErrUnavailable)
 	if _, err := store.Open(t.Context(), "sqlite:"+path, store.Options{}); err == nil {
 		t.Error("it was migrated")
@@ -111,24 +112,24 @@ func TestServerRestart(t *testing.T) {
 	}
 	ctx := t.Context()
 	cluster, err := pgtest.Start("")
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, cluster.Stop()) })
 	address, _, err := cluster.NewDatabase(ctx)
-	must(t, err)
+	kit.Must(t, err)
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	db, err := store.Open(ctx, address, store.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	account, err := db.CreateAccount(ctx, "Palm", store.NewUser{Email: "a@example.com"})
-	must(t, err)
-	must(t, cluster.Kill())
+	kit.Must(t, err)
+	kit.Must(t, cluster.Kill())
 	wantErr(t, db.SetProfile(ctx, account.ID, api.Profile{}), store.ErrUnavailable)
 	wantErr(t, db.Ping(ctx), store.ErrUnavailable)
-	must(t, cluster.Restart())
-	must(t, db.SetProfile(ctx, account.ID, api.Profile{City: new("Dubai")}))
+	kit.Must(t, cluster.Restart())
+	kit.Must(t, db.SetProfile(ctx, account.ID, api.Profile{City: new("Dubai")}))
 	kept, err := db.Account(ctx, account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if kept.Profile.City == nil || kept.Company != "Palm" {
 		t.Errorf("after the restart: %+v", kept)
 	}

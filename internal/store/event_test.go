@@ -11,6 +11,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestEventBody: the body is the envelope of docs/webhooks.md, its payload the states as they are kept.
@@ -22,14 +23,14 @@ func TestEventBody(t *testing.T) {
 		occurred := f.Clock.Advance(time.Minute+time.Millisecond).Format("2006-01-02T15:04:05.000") + "000Z"
 		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}}, api.EventSubmissionUpdated, api.EventStatusChanged)
 		events, err := storetest.Events(ctx, f.tenant, 0, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(events) != 2 {
 			t.Fatalf("%d events, want 2", len(events))
 		}
 		for n, kind := range []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged} {
 			e := events[n]
 			var body api.Event[api.SubmissionPayload]
-			must(t, json.Unmarshal(e.Body, &body))
+			kit.Must(t, json.Unmarshal(e.Body, &body))
 			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind, ResourceType: "submission",
 				ResourceID: call.Submission.ID.String(), OccurredAt: occurred,
 				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(), InvoiceNumber: "INV-1"}}
@@ -39,8 +40,8 @@ func TestEventBody(t *testing.T) {
 			}
 			var payload map[string]map[string]any
 			var keys map[string]any
-			must(t, json.Unmarshal(e.Body, &keys))
-			must(t, json.Unmarshal(fmt.Appendf(nil, `{"payload":%s}`, mustJSON(t, keys["payload"])), &payload))
+			kit.Must(t, json.Unmarshal(e.Body, &keys))
+			kit.Must(t, json.Unmarshal(fmt.Appendf(nil, `{"payload":%s}`, mustJSON(t, keys["payload"])), &payload))
 			if len(keys) != 7 || len(payload["payload"]) != 6 || payload["payload"]["receiver_state"] != nil {
 				t.Errorf("body %s", e.Body)
 			}
@@ -51,7 +52,7 @@ func TestEventBody(t *testing.T) {
 func mustJSON(t *testing.T, value any) []byte {
 	t.Helper()
 	text, err := json.Marshal(value)
-	must(t, err)
+	kit.Must(t, err)
 	return text
 }
 
@@ -62,14 +63,14 @@ func TestSubscribedMissesNothing(t *testing.T) {
 		call := f.submit(t, "INV-1")
 		model := f.subscribe(t, api.EventKinds[:]...)
 		_, err := f.tenant.DeactivateSubscription(ctx, model.ID)
-		must(t, err)
+		kit.Must(t, err)
 		// A subscription in the making: it has the lock of the company's row, and its own row is not committed yet.
 		making, err := f.raw.BeginTx(ctx, nil)
-		must(t, err)
+		kit.Must(t, err)
 		for _, statement := range []string{`update tenants set events = events where id = $1`,
 			`update subscriptions set active = 1, deactivated_at = null, deactivation_reason = null where tenant_id = $1`} {
 			_, err := making.ExecContext(ctx, statement, f.tenant.Key())
-			must(t, err)
+			kit.Must(t, err)
 		}
 		race(2, func(n int) {
 			if n == 0 {
@@ -100,7 +101,7 @@ func TestEventDeliveries(t *testing.T) {
 		before := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID)
 		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
 		events, err := storetest.Events(t.Context(), f.tenant, 0, 10)
-		must(t, err)
+		kit.Must(t, err)
 		last := events[len(events)-1]
 		told := func(s store.Subscription) (kinds []api.EventKind) {
 			t.Helper()
@@ -157,7 +158,7 @@ func TestEventOrder(t *testing.T) {
 		follow := func() {
 			// No event becomes visible behind an end that was given out: those up to it are there already.
 			end, err := f.tenant.EventEnd(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			defer func() {
 				if int64(len(followed)) < end {
 					t.Errorf("the end was %d, and only %d events were visible afterwards", end, len(followed))
@@ -169,7 +170,7 @@ func TestEventOrder(t *testing.T) {
 					after = followed[len(followed)-1].Position
 				}
 				next, err := storetest.Events(t.Context(), f.tenant, after, 7)
-				must(t, err)
+				kit.Must(t, err)
 				if len(next) == 0 {
 					return
 				}
@@ -198,7 +199,7 @@ func TestEventOrder(t *testing.T) {
 		resources := map[string]int{}
 		for n, e := range followed {
 			var body api.Event[api.SubmissionPayload]
-			must(t, json.Unmarshal(e.Body, &body))
+			kit.Must(t, json.Unmarshal(e.Body, &body))
 			resources[body.ResourceID]++
 			if want := []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}[n%3]; e.Kind != want {
 				t.Errorf("event %d is %s, want %s", n, e.Kind, want)
@@ -218,13 +219,13 @@ func TestEventPageBytes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 9)
 		all, err := storetest.Events(t.Context(), f.tenant, 0, 100)
-		must(t, err)
+		kit.Must(t, err)
 		size := len(all[0].Body)
 		for _, test := range []struct{ limit, bytes, want int }{{100, 1 << 20, len(all)}, {4, 1 << 20, 4}, {100, 3*size + size/2, 3}, {100, 1, 1}, {100, 0, 1}} {
 			var seen []store.ID
 			for after, pages := int64(0), 0; ; pages++ {
 				page, more, err := f.tenant.EventPage(t.Context(), after, test.limit, test.bytes)
-				must(t, err)
+				kit.Must(t, err)
 				if want := min(test.want, len(all)-len(seen)); len(page) != want || more != (len(seen)+want < len(all)) {
 					t.Fatalf("%+v: page %d has %d events, more %t; want %d", test, pages, len(page), more, want)
 				}

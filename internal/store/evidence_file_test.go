@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // fields is the input of a digest, made only from the file and its description in docs/operations.md.
@@ -26,7 +27,7 @@ type fields struct {
 }
 
 func (f *fields) bytes(part []byte) {
-	must(f.t, binary.Write(&f.text, binary.BigEndian, uint64(len(part))))
+	kit.Must(f.t, binary.Write(&f.text, binary.BigEndian, uint64(len(part))))
 	f.text.Write(part)
 }
 
@@ -44,15 +45,15 @@ func (f *fields) put(object map[string]any, names ...string) {
 		switch {
 		case name == "id" || name == "invoice_id":
 			id, err := hex.DecodeString(strings.ReplaceAll(value.(string), "-", ""))
-			must(f.t, err)
+			kit.Must(f.t, err)
 			f.bytes(id)
 		case slices.Contains([]string{"previous", "sha256", "metadata_sha256", "head", "digest", "events"}, name):
 			digest, err := hex.DecodeString(value.(string))
-			must(f.t, err)
+			kit.Must(f.t, err)
 			f.bytes(digest)
 		case strings.HasSuffix(name, "_at"):
 			at, err := time.Parse(time.RFC3339Nano, value.(string))
-			must(f.t, err)
+			kit.Must(f.t, err)
 			f.number(at.UnixMicro())
 		case value == true:
 			f.number(1)
@@ -64,7 +65,7 @@ func (f *fields) put(object map[string]any, names ...string) {
 				continue
 			}
 			n, err := value.(json.Number).Int64()
-			must(f.t, err)
+			kit.Must(f.t, err)
 			f.number(n)
 		}
 	}
@@ -133,7 +134,7 @@ func signed(t *testing.T, file map[string]any) bool {
 	for n, name := range []string{"public_key", "digest", "signature"} {
 		var err error
 		parts[n], err = hex.DecodeString(file[name].(string))
-		must(t, err)
+		kit.Must(t, err)
 	}
 	return ed25519.Verify(parts[0], append([]byte("quittance-evidence-v3"), parts[1]...), parts[2])
 }
@@ -152,7 +153,7 @@ func documentLink(t *testing.T, submission map[string]any) string {
 func bodyDigest(t *testing.T, object map[string]any, name string) string {
 	text, _ := object[name].(string)
 	body, err := base64.StdEncoding.DecodeString(text)
-	must(t, err)
+	kit.Must(t, err)
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
@@ -163,7 +164,7 @@ func recompute(t *testing.T, text []byte) (entries int) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var file map[string]any
-	must(t, decoder.Decode(&file))
+	kit.Must(t, decoder.Decode(&file))
 	same := func(what string, got any, want string) {
 		t.Helper()
 		if got != want {
@@ -235,18 +236,18 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 		return d
 	})
 	_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-9b"), nil })
-	must(t, err)
+	kit.Must(t, err)
 	second := f.begin(t, call.Submission.Invoice)
 	record(t, second, allFour("two", true))
 	withheld := incoming("x", "sealed-canary")
 	withheld.Withheld = true
 	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"), incoming("x", "two"))
 	list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	var files [2][]byte
 	for n, id := range []store.ID{call.Submission.Invoice, list.Entries[0].ID} {
 		text, digest, err := f.ExportEvidence(t.Context(), id, replay())
-		must(t, err)
+		kit.Must(t, err)
 		verified, err := store.VerifyExport(text, replay(), nil)
 		if err != nil || verified.Entries != 4 || verified.Digest != digest {
 			t.Fatalf("%d entries, digest %x, exported with %x, %v", verified.Entries, verified.Digest, digest, err)
@@ -278,12 +279,12 @@ func TestExportVerifiesByItself(t *testing.T) {
 func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []string) []byte {
 	t.Helper()
 	var compact bytes.Buffer
-	must(t, json.Compact(&compact, text))
+	kit.Must(t, json.Compact(&compact, text))
 	var file struct {
 		Submissions []struct{ Entries []json.RawMessage }
 		Incoming    struct{ Revisions []json.RawMessage }
 	}
-	must(t, json.Unmarshal(compact.Bytes(), &file))
+	kit.Must(t, json.Unmarshal(compact.Bytes(), &file))
 	raw := file.Incoming.Revisions
 	if len(file.Submissions) > 0 {
 		raw = file.Submissions[0].Entries
@@ -298,7 +299,7 @@ func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []st
 		t.Fatal("nothing was rearranged")
 	}
 	var out bytes.Buffer
-	must(t, json.Indent(&out, []byte(changed), "", "  "))
+	kit.Must(t, json.Indent(&out, []byte(changed), "", "  "))
 	return out.Bytes()
 }
 
@@ -371,18 +372,18 @@ func TestExportWrittenAnew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		_, text := f.exports(t)
 		key, _, err := f.EvidenceKey(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		var file map[string]any
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
-		must(t, decoder.Decode(&file))
+		kit.Must(t, decoder.Decode(&file))
 		for name, expected := range map[string]ed25519.PublicKey{"the key in the file": nil, "that of the database": key} {
 			if got, err := store.VerifyExport(text, replay(), expected); err != nil || !got.PublicKey.Equal(key) {
 				t.Errorf("%s: %x, %v", name, got.PublicKey, err)
 			}
 		}
 		public, private, err := ed25519.GenerateKey(nil)
-		must(t, err)
+		kit.Must(t, err)
 		forge := func(name, value string) {
 			text = bytes.Replace(text, []byte(file[name].(string)), []byte(value), 1)
 			file[name] = value
@@ -390,7 +391,7 @@ func TestExportWrittenAnew(t *testing.T) {
 		forge("public_key", hex.EncodeToString(public))
 		forge("digest", fileDigest(text, file))
 		digest, err := hex.DecodeString(file["digest"].(string))
-		must(t, err)
+		kit.Must(t, err)
 		forge("signature", hex.EncodeToString(ed25519.Sign(private, append([]byte("quittance-evidence-v3"), digest...))))
 		got, err := store.VerifyExport(text, replay(), nil)
 		if err != nil || !got.PublicKey.Equal(public) {

@@ -22,6 +22,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 const (
@@ -75,9 +76,9 @@ func (f *fixture) fillDrafts(t testing.TB, tenant *store.Tenant, count int) {
 func fillDrafts(t testing.TB, s *storetest.Store, tenant *store.Tenant, draft api.Draft, count int) {
 	t.Helper()
 	data, err := benchdb.Open(s.Address)
-	must(t, err)
-	must(t, data.FillDrafts(t.Context(), tenant, draft, "S-", count, nil))
-	must(t, data.Close())
+	kit.Must(t, err)
+	kit.Must(t, data.FillDrafts(t.Context(), tenant, draft, "S-", count, nil))
+	kit.Must(t, data.Close())
 }
 
 // forEachStore runs a test on every engine whose subject is not one company, and which would therefore change a decoy
@@ -107,15 +108,8 @@ func openRaw(t testing.TB, s *storetest.Store) *sql.DB {
 		t.Fatal(err)
 	}
 	raw.SetMaxOpenConns(4)
-	t.Cleanup(func() { must(t, raw.Close()) })
+	t.Cleanup(func() { kit.Must(t, raw.Close()) })
 	return raw
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantErr fails the test unless err is want.
@@ -145,15 +139,15 @@ func (f *fixture) newCompany(t *testing.T, email string) company {
 	var c company
 	var err error
 	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	c.user, err = f.UserByEmail(ctx, email)
-	must(t, err)
+	kit.Must(t, err)
 	c.tenant, err = f.Tenant(ctx, c.account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	added, err := f.AddConnection(ctx, c.account.ID, sandboxConnection())
-	must(t, err)
+	kit.Must(t, err)
 	c.connection, err = f.ActivateConnection(ctx, added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return c
 }
 
@@ -165,9 +159,9 @@ func sandboxConnection() store.NewConnection {
 func (f *fixture) exec(t *testing.T, query string, args ...any) {
 	t.Helper()
 	result, err := f.raw.ExecContext(t.Context(), query, args...)
-	must(t, err)
+	kit.Must(t, err)
 	rows, err := result.RowsAffected()
-	must(t, err)
+	kit.Must(t, err)
 	if rows != 1 {
 		t.Fatalf("%d rows changed by %s, want 1", rows, query)
 	}
@@ -177,7 +171,7 @@ func (f *fixture) exec(t *testing.T, query string, args ...any) {
 func (f *fixture) number(t *testing.T, query string, args ...any) int64 {
 	t.Helper()
 	var n int64
-	must(t, f.raw.QueryRowContext(t.Context(), query, args...).Scan(&n))
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), query, args...).Scan(&n))
 	return n
 }
 
@@ -203,7 +197,7 @@ func draft(number string) *api.Draft {
 func (c company) create(t *testing.T, number string) store.Invoice {
 	t.Helper()
 	created, err := c.tenant.CreateInvoice(t.Context(), draft(number))
-	must(t, err)
+	kit.Must(t, err)
 	return created
 }
 
@@ -220,7 +214,7 @@ func intent() store.Intent {
 func (c company) begin(t *testing.T, id store.ID) store.SubmissionLease {
 	t.Helper()
 	call, begun, err := c.tenant.BeginSubmission(t.Context(), id, intent())
-	must(t, err)
+	kit.Must(t, err)
 	if !begun {
 		t.Fatal("the submission has not begun")
 	}
@@ -236,7 +230,7 @@ func (c company) submit(t *testing.T, number string) store.SubmissionLease {
 func (c company) subscribe(t *testing.T, kinds ...api.EventKind) store.Subscription {
 	t.Helper()
 	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: kinds, Secret: secret.New(signingSecret)})
-	must(t, err)
+	kit.Must(t, err)
 	return s
 }
 
@@ -293,7 +287,7 @@ func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Subm
 	after, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 		return readAs(decision(s, now)), nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 	return after
 }
 
@@ -310,14 +304,14 @@ func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 func (f *fixture) deliveryQueue(t *testing.T, subscription store.ID) (store.Queue, bool) {
 	t.Helper()
 	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	return findQueue(scan.Queues, subscription)
 }
 
 func (f *fixture) submissionQueue(t *testing.T, connection store.ID) (store.Queue, bool) {
 	t.Helper()
 	scan, err := f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	return findQueue(scan.Queues, connection)
 }
 
@@ -338,7 +332,7 @@ func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int
 		return nil
 	}
 	claimed, err := queue.ClaimDeliveries(t.Context(), limit, leaseDuration)
-	must(t, err)
+	kit.Must(t, err)
 	return claimed
 }
 
@@ -350,7 +344,7 @@ func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.SubmissionLe
 		return nil
 	}
 	claimed, err := queue.ClaimSubmissions(t.Context(), limit, leaseDuration)
-	must(t, err)
+	kit.Must(t, err)
 	return claimed
 }
 

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestDeliveryHistory: deliveries are listed newest first and narrowed by each filter; one shows every attempt; asked
@@ -17,7 +18,7 @@ func TestDeliveryHistory(t *testing.T) {
 		s, other := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
 		claimed := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		kit.Must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		for name, want := range map[string]struct {
 			filter view.DeliveryFilter
@@ -31,7 +32,7 @@ func TestDeliveryHistory(t *testing.T) {
 			"by state and another": {view.DeliveryFilter{State: store.DeliveryFailed, Subscription: other.ID}, 0},
 		} {
 			page, err := view.Of(f.tenant).Deliveries(t.Context(), want.filter, 1, 100)
-			must(t, err)
+			kit.Must(t, err)
 			if page.Total != want.total || len(page.Entries) != want.total {
 				t.Errorf("%s: %d deliveries, %d listed; want %d", name, page.Total, len(page.Entries), want.total)
 			}
@@ -42,7 +43,7 @@ func TestDeliveryHistory(t *testing.T) {
 		}
 
 		again, err := f.tenant.Redeliver(t.Context(), claimed.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if again.State != store.DeliveryPending || again.Reason != nil || len(again.History) != 1 || again.History[0].HTTPStatus != 400 {
 			t.Errorf("asked for again: %+v", again)
 		}
@@ -52,7 +53,7 @@ func TestDeliveryHistory(t *testing.T) {
 		}
 		f.deactivate(t, other)
 		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: other.ID}, 1, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if _, err := f.tenant.Redeliver(t.Context(), page.Entries[0].ID); !errors.Is(err, store.ErrInactive) {
 			t.Errorf("of a deactivated subscription: %v", err)
 		}
@@ -66,10 +67,10 @@ func TestLateAttemptIsKept(t *testing.T) {
 		f.tell(t, 1)
 		d := f.claimDeliveries(t, s.ID, 1)[0]
 		_, err := f.tenant.Redeliver(t.Context(), d.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantErr(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
 		found, err := f.tenant.Delivery(t.Context(), d.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if found.State != store.DeliveryPending || found.Attempts != 1 || len(found.History) != 1 {
 			t.Errorf("%+v", found)
 		}
@@ -86,7 +87,7 @@ func TestRetention(t *testing.T) {
 			if n == 1 {
 				settlement = store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
 			}
-			must(t, d.RecordAttempt(t.Context(), attempt(f, 200), settlement))
+			kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 200), settlement))
 		}
 		count := func(table string) int64 { return f.number(t, `select count(*) from `+table) }
 		f.Clock.Advance(10 * 24 * time.Hour)
@@ -95,12 +96,12 @@ func TestRetention(t *testing.T) {
 			t.Errorf("without retention %d rows went: %v", removed, err)
 		}
 		_, err := f.ApplyRetention(t.Context(), store.Retention{Attempts: 5 * 24 * time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if got := count("attempts"); got != 1 { // the pending delivery's
 			t.Errorf("%d attempts are left", got)
 		}
 		_, err = f.ApplyRetention(t.Context(), store.Retention{Events: 5 * 24 * time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if events, deliveries, evidence := count("events"), count("deliveries"), count("evidence"); events != 3 || deliveries != 3 || evidence != 4 {
 			t.Errorf("%d events, %d deliveries, %d entries of evidence are left", events, deliveries, evidence)
 		}
@@ -114,19 +115,19 @@ func TestEveryDeliveryHasOneState(t *testing.T) {
 		ended, kept := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 3)
 		d := f.claimDeliveries(t, kept.ID, 1)[0]
-		must(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, ended.ID)
 		for name, filter := range map[string]view.DeliveryFilter{
 			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID}, "the other one": {Subscription: kept.ID},
 			"a kind": {Kind: api.EventSubmissionUpdated}, "an event and a subscription": {Event: d.Event, Subscription: ended.ID},
 		} {
 			all, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
-			must(t, err)
+			kit.Must(t, err)
 			found := map[store.ID]int{}
 			for _, state := range []api.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed, store.DeliveryBlocked} {
 				filter.State = state
 				page, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
-				must(t, err)
+				kit.Must(t, err)
 				for _, d := range page.Entries {
 					found[d.ID]++
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestID: an identifier is a UUIDv7 of the store's clock and randomness, with one spelling.
@@ -17,7 +18,7 @@ func TestID(t *testing.T) {
 		f.Options.Random = bytes.NewReader(bytes.Repeat([]byte{0xff}, 10))
 		db := f.Again(t)
 		id, err := db.NewID()
-		must(t, err)
+		kit.Must(t, err)
 		stamp := fmt.Sprintf("%012x", f.Clock.Now().UnixMilli())
 		if want := stamp[:8] + "-" + stamp[8:] + "-7fff-bfff-ffffffffffff"; id.String() != want {
 			t.Errorf("identifier %s, want %s", id, want)
@@ -26,9 +27,9 @@ func TestID(t *testing.T) {
 			t.Error("an identifier was made without randomness")
 		}
 		text, err := json.Marshal(id)
-		must(t, err)
+		kit.Must(t, err)
 		var back store.ID
-		must(t, json.Unmarshal(text, &back))
+		kit.Must(t, json.Unmarshal(text, &back))
 		if back != id || back.IsZero() {
 			t.Errorf("%s was read as %s", text, back)
 		}

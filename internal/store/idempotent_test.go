@@ -11,6 +11,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // once creates a draft under an idempotency key, and answers with its identifier.
@@ -74,14 +75,14 @@ func TestLargeResponses(t *testing.T) {
 				})
 			}
 			_, _, err := call()
-			must(t, err)
+			kit.Must(t, err)
 			again, replayed, err := call()
-			must(t, err)
+			kit.Must(t, err)
 			if !replayed || string(again.Body) != body {
 				t.Errorf("%s: the repeat got %.100s", name, again.Body)
 			}
 			reply, err := f.tenant.IdempotentResponse(t.Context(), name, [32]byte{1})
-			must(t, err)
+			kit.Must(t, err)
 			if reply == nil || string(reply.Body) != body {
 				t.Errorf("%s: without acting it is %v", name, reply)
 			}
@@ -126,7 +127,7 @@ func TestIdempotencyRace(t *testing.T) {
 func wantDrafts(t *testing.T, f *fixture, want int) {
 	t.Helper()
 	page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	if page.Total != want || len(page.Entries) != want {
 		t.Errorf("%d drafts, %d listed; want %d", page.Total, len(page.Entries), want)
 	}

@@ -10,6 +10,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // someDrafts returns drafts with numbers of their own.
@@ -27,12 +28,12 @@ func TestImportDrafts(t *testing.T) {
 		const count = 600 // more than two batches
 		ctx := t.Context()
 		upload, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "march.csv", Body: []byte("file")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		source := store.ImportSource{SHA256: [32]byte{7}, Rows: 900, Upload: upload}
 		imported, err := f.tenant.ImportDrafts(ctx, someDrafts("INV", count), source)
-		must(t, err)
+		kit.Must(t, err)
 		listed, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{Tab: view.TabDrafts}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if listed.Total != count || len(imported) != count {
 			t.Fatalf("%d drafts are listed and %d returned, want %d", listed.Total, len(imported), count)
 		}
@@ -47,7 +48,7 @@ func TestImportDrafts(t *testing.T) {
 			t.Errorf("%d drafts are counted", used)
 		}
 		entries, err := f.Audit(ctx, store.AuditFilter{Account: &f.account.ID, Act: "draft", Limit: count + 10})
-		must(t, err)
+		kit.Must(t, err)
 		last := entries[len(entries)-1]
 		if len(entries) != count+1 || last.Act != "draft.import" || last.Details != `{"drafts":"600","rows":"900","sha256":"07`+strings.Repeat("0", 62)+`"}` {
 			t.Errorf("%d entries, the last one %s %s", len(entries), last.Act, last.Details)
@@ -64,7 +65,7 @@ func TestImportDrafts(t *testing.T) {
 func TestConcurrentImports(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		upload, err := f.tenant.StoreUpload(t.Context(), store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		results := make(chan error)
 		for range 4 {
 			go func() {
@@ -92,14 +93,14 @@ func TestRefusedImportLeavesNothing(t *testing.T) {
 		f.limited(t, store.Quotas{Drafts: 299})
 		ctx := t.Context()
 		upload, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.tenant.ImportDrafts(ctx, someDrafts("INV", 300), store.ImportSource{Upload: upload})
 		wantQuota(t, err, store.QuotaDrafts, 299)
 		if left := f.number(t, `select (select count(*) from invoices where tenant_id = $1) + (select count(*) from audit where chain = $2 and act like 'draft.%')`, f.tenant.Key(), f.account.ID); left != 0 {
 			t.Errorf("%d rows are left", left)
 		}
 		_, err = f.tenant.Upload(ctx, upload)
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -108,14 +109,14 @@ func TestUploads(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		first, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "first.csv", Body: []byte("first")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		second, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "second.csv", Body: []byte("second file")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		found, err := f.tenant.Upload(ctx, second)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "file", found.Name+" "+string(found.Body), "second.csv second file")
 		other, err := f.NewID()
-		must(t, err)
+		kit.Must(t, err)
 		colleague := store.UploadKey{User: other, ID: second.ID}
 		for name, find := range map[string]func() error{
 			"a replaced file":             func() error { _, err := f.tenant.Upload(ctx, first); return err },
@@ -133,12 +134,12 @@ func TestUploads(t *testing.T) {
 			t.Run(name, func(t *testing.T) { wantErr(t, find(), store.ErrNotFound) })
 		}
 		third, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "third.csv", Body: []byte("third")}, f.user.ID, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Hour)
 		_, err = f.tenant.Upload(ctx, third)
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(time.Second)
-		must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.DeleteExpired(ctx))
 		if left := f.number(t, `select count(*) from uploads where tenant_id = $1`, f.tenant.Key()); left != 0 {
 			t.Errorf("%d uploads are left", left)
 		}
@@ -157,7 +158,7 @@ func TestUsedNumbers(t *testing.T) {
 			numbers = append(numbers, fmt.Sprintf("FREE-%d", n))
 		}
 		used, err := f.tenant.UsedNumbers(t.Context(), numbers)
-		must(t, err)
+		kit.Must(t, err)
 		if len(used) != 2 || !used["INV-1"] || !used["INV-2"] {
 			t.Errorf("used are %v", used)
 		}
@@ -172,7 +173,7 @@ func BenchmarkImport(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				_, err := tenant.ImportDrafts(b.Context(), someDrafts(fmt.Sprintf("INV-%d", n), 10_000), store.ImportSource{})
-				must(b, err)
+				kit.Must(b, err)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // incoming is a document as a provider sends it, with the given bytes.
@@ -42,13 +43,13 @@ func onward(cursor string) store.SyncStep {
 func (f *fixture) claimPurchases(t *testing.T, c company) (store.PurchaseLease, bool) {
 	t.Helper()
 	scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	queue, due := findQueue(scan.Queues, c.connection.ID)
 	if !due {
 		return store.PurchaseLease{}, false
 	}
 	claims, err := queue.ClaimPurchases(t.Context(), leaseDuration)
-	must(t, err)
+	kit.Must(t, err)
 	if len(claims) == 0 {
 		return store.PurchaseLease{}, false
 	}
@@ -67,7 +68,7 @@ func (f *fixture) mustClaim(t *testing.T) store.PurchaseLease {
 func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep, docs ...store.NewIncoming) (store.PurchaseLease, int) {
 	t.Helper()
 	after, stored, err := lease.RetainPurchases(t.Context(), docs, step)
-	must(t, err)
+	kit.Must(t, err)
 	return after, stored
 }
 
@@ -75,10 +76,10 @@ func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep, docs .
 func (c company) incomingEvents(t *testing.T) (out []string) {
 	t.Helper()
 	events, err := storetest.Events(t.Context(), c.tenant, 0, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, e := range events {
 		var body api.Event[api.IncomingPayload]
-		must(t, json.Unmarshal(e.Body, &body))
+		kit.Must(t, json.Unmarshal(e.Body, &body))
 		if body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != body.Payload.IncomingInvoiceID || body.Event != e.Kind {
 			t.Errorf("event %s", e.Body)
 		}
@@ -121,19 +122,19 @@ func TestRetainPurchases(t *testing.T) {
 			t.Errorf("%d deliveries, want one for each revision", n)
 		}
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 2)
-		must(t, err)
+		kit.Must(t, err)
 		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" || list.Entries[1].ProviderDocumentID != "b" {
 			t.Fatalf("list %+v", list)
 		}
 		last, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 2, 2)
-		must(t, err)
+		kit.Must(t, err)
 		beyond, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, int(^uint(0)>>1), 100)
-		must(t, err)
+		kit.Must(t, err)
 		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
 		}
 		b, err := f.tenant.IncomingInvoice(ctx, list.Entries[1].ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the incoming e-invoice", b, list.Entries[1])
 		if b.Revision.Revision != 3 {
 			t.Errorf("revision %d, want 3", b.Revision.Revision)
@@ -149,10 +150,10 @@ func TestRevisionChain(t *testing.T) {
 		lease, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
 		retain(t, lease, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		id := list.Entries[0].ID
 		page, err := view.Of(f.tenant).Revisions(ctx, id, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if page.Total != 3 || len(page.Entries) != 3 {
 			t.Fatalf("%d revisions of %d", len(page.Entries), page.Total)
 		}
@@ -179,16 +180,16 @@ func TestRevisionChain(t *testing.T) {
 			t.Errorf("the second revision is shown as %+v", got)
 		}
 		second, err := view.Of(f.tenant).Revisions(ctx, id, 2, 2)
-		must(t, err)
+		kit.Must(t, err)
 		beyond, err := view.Of(f.tenant).Revisions(ctx, id, int(^uint(0)>>1), 100)
-		must(t, err)
+		kit.Must(t, err)
 		if len(second.Entries) != 1 || second.Entries[0].Revision != 3 || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", second, beyond)
 		}
 		f.disarm(t)
 		f.exec(t, `update revisions set total_amount = '1.00' where tenant_id = $1 and revision = 1`, f.tenant.Key())
 		altered, err := f.tenant.RevisionDocument(ctx, id, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if altered.Intact() {
 			t.Error("an altered amount is not seen")
 		}
@@ -203,11 +204,11 @@ func TestRevisionDocument(t *testing.T) {
 		large.Body, large.Retained, large.SHA256, large.Size = nil, false, new(sha256.Sum256([]byte("large"))), new(int64(11<<20))
 		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		id := list.Entries[0].ID
 		for n, want := range []string{"\x00\xff<a/>", "", ""} {
 			r, err := f.tenant.RevisionDocument(ctx, id, int64(n+1))
-			must(t, err)
+			kit.Must(t, err)
 			if string(r.Body) != want || r.Retained != (n < 2) || !r.Intact() {
 				t.Errorf("revision %d has %q, retained %v", n+1, r.Body, r.Retained)
 			}
@@ -251,7 +252,7 @@ func TestNothingNew(t *testing.T) {
 			}
 		}
 		known, err := lease.Known(t.Context(), []string{"a", "b", "c"})
-		must(t, err)
+		kit.Must(t, err)
 		if len(known) != 2 || known["a"] != sha256.Sum256(incoming("a", "A").Metadata) || known["b"] != sha256.Sum256([]byte("m3")) {
 			t.Errorf("known are %x", known)
 		}
@@ -292,14 +293,14 @@ func TestPurchaseLeases(t *testing.T) {
 			t.Errorf("synced at %d", n)
 		}
 		scan, err := f.DuePurchaseQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if want := f.Clock.Now().Add(time.Minute); !scan.NextDue.Equal(want) {
 			t.Errorf("the next sync is due at %s, want %s", scan.NextDue, want)
 		}
 		f.Clock.Advance(time.Minute)
 		flying := f.mustClaim(t)
 		_, err = f.DisableConnection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		_, _, err = flying.RetainPurchases(ctx, nil, onward("disabled"))
 		wantErr(t, err, store.ErrLeaseLost)
 		f.Clock.Advance(24 * time.Hour)
@@ -307,7 +308,7 @@ func TestPurchaseLeases(t *testing.T) {
 			t.Error("a disabled connection is due")
 		}
 		_, err = f.ActivateConnection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if again := f.mustClaim(t); again.Cursor != "done" {
 			t.Errorf("after the break it goes on at %q", again.Cursor)
 		}
@@ -318,7 +319,7 @@ func TestPurchaseLeases(t *testing.T) {
 func TestClaimSyncOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		queue, _ := findQueue(scan.Queues, f.connection.ID)
 		var claimed atomic.Int32
 		race(16, func(int) {
@@ -374,12 +375,12 @@ func TestSeedIncoming(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		docs := []store.NewIncoming{incoming("a", "A"), incoming("b", "B"), incoming("b", "B2"), incoming("c", "C")}
 		race(4, func(int) { must2(t, f.tenant.SeedIncoming(t.Context(), docs[:2])) })
-		must(t, f.tenant.SeedIncoming(t.Context(), docs[2:]))
+		kit.Must(t, f.tenant.SeedIncoming(t.Context(), docs[2:]))
 		if got := f.incomingEvents(t); len(got) != 4 {
 			t.Errorf("events %v", got)
 		}
 		list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if list.Total != 3 || len(list.Entries) != 3 {
 			t.Errorf("%d of %d are listed", len(list.Entries), list.Total)
 		}
@@ -405,17 +406,17 @@ func TestWithheldRevision(t *testing.T) {
 			}
 		}
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 1)
-		must(t, err)
+		kit.Must(t, err)
 		r, err := f.tenant.RevisionDocument(ctx, list.Entries[0].ID, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if len(r.Body) != 0 || !r.Withheld || !r.Intact() || hex.EncodeToString(r.SHA256[:]) != hashed(string(echo.Body)) {
 			t.Errorf("returned as %+v", r)
 		}
 		var sealed []byte
-		must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
 		tenant, row := f.tenant.Key(), append(list.Entries[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
 		opened, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
-		must(t, err)
+		kit.Must(t, err)
 		if string(opened) != string(echo.Metadata) {
 			t.Errorf("the metadata open as %q", opened)
 		}

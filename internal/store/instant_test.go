@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an event is never
@@ -21,10 +22,10 @@ func TestOneInstant(t *testing.T) {
 		f.Store.DB = f.Again(t)
 		var err error
 		f.tenant, err = f.Tenant(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.subscribe(t, api.EventKinds[:]...)
 		made, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "second@example.com", PasswordHash: "-"})
-		must(t, err)
+		kit.Must(t, err)
 		if others := f.number(t, `select count(*) from accounts a join tenants t on t.account_id = a.id join users u on u.account_id = a.id
 			where a.id = $1 and (t.created_at <> a.created_at or u.created_at <> a.created_at or a.created_at <> $2)`, made.ID, made.CreatedAt.UnixMicro()); others != 0 {
 			t.Error("an account, its tenant and its user bear several times")

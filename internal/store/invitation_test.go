@@ -9,13 +9,14 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // invite makes an invitation by the company's first user, with the digest of n.
 func (f *fixture) invite(t *testing.T, n byte, email string, role access.Role) store.Invitation {
 	t.Helper()
 	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)), store.NewInvitation{Email: email, Role: role, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour)})
-	must(t, err)
+	kit.Must(t, err)
 	return made
 }
 
@@ -34,10 +35,10 @@ func TestInvitation(t *testing.T) {
 		}
 		made := f.invite(t, 60, "books@example.com", access.Accountant)
 		listed, err := f.tenant.Invitations(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "invitations", listed, []store.Invitation{made})
 		joined, err := f.Join(ctx, digest(60), store.NewUser{Name: "Books", PasswordHash: "$2", Email: "ignored@example.com", Role: access.Owner})
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "joined", joined, store.User{Account: f.account.ID, ID: joined.ID, Email: "books@example.com", Name: "Books", Role: access.Accountant,
 			PasswordHash: "$2", CreatedAt: f.Clock.Now()})
 		_, err = f.Join(ctx, digest(60), store.NewUser{Name: "Again", PasswordHash: "$3"})
@@ -52,7 +53,7 @@ func TestInvitation(t *testing.T) {
 		}
 		wantErr(t, second(f.tenant.RevokeInvitation(ctx, as(joined.ID), replaced.ID)), store.ErrForbidden)
 		wantErr(t, second(f.decoy.tenant.RevokeInvitation(ctx, as(f.decoy.user.ID), replaced.ID)), store.ErrNotFound)
-		must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), replaced.ID)))
+		kit.Must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), replaced.ID)))
 		wantErr(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), replaced.ID)), store.ErrNotFound)
 		if usable(63) {
 			t.Error("the revoked invitation is usable")
@@ -76,25 +77,25 @@ func TestInvitation(t *testing.T) {
 		if listed, err := f.tenant.Invitations(ctx); err != nil || len(listed) != 1 || listed[0].Email != "other@example.com" {
 			t.Errorf("%+v, %v; want the new one alone", listed, err)
 		}
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		if _, err := f.Join(ctx, digest(65), store.NewUser{Name: "Other", PasswordHash: "$2"}); usable(65) || !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an invitation of a suspended account is usable: %v", err)
 		}
-		must(t, f.ReactivateAccount(ctx, f.account.ID))
+		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		if !usable(65) {
 			t.Error("the invitation of a reactivated account is not usable")
 		}
 
-		must(t, f.SetRole(ctx, f.account.ID, joined.ID, access.Owner))
+		kit.Must(t, f.SetRole(ctx, f.account.ID, joined.ID, access.Owner))
 		for n, end := range map[byte]func() error{
 			70: func() error { return f.DisableUser(ctx, f.account.ID, joined.ID, false) },
 			71: func() error { return f.SetRole(ctx, f.account.ID, joined.ID, access.Viewer) },
 		} {
-			must(t, f.EnableUser(ctx, f.account.ID, joined.ID))
-			must(t, f.SetRole(ctx, f.account.ID, joined.ID, access.Owner))
+			kit.Must(t, f.EnableUser(ctx, f.account.ID, joined.ID))
+			kit.Must(t, f.SetRole(ctx, f.account.ID, joined.ID, access.Owner))
 			_, err := f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: fmt.Sprintf("by-%d@example.com", n), Role: access.Owner, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-			must(t, err)
-			must(t, end())
+			kit.Must(t, err)
+			kit.Must(t, end())
 			if usable(n) {
 				t.Errorf("invitation %d is usable after its inviter", n)
 			}
@@ -102,7 +103,7 @@ func TestInvitation(t *testing.T) {
 		_, err = f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: "no@example.com", Role: access.Viewer, Digest: digest(72), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrForbidden)
 		_, err = f.tenant.Invite(ctx, nil, store.NewInvitation{Email: "administered@example.com", Role: access.Owner, Digest: digest(73), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		if !usable(73) || !usable(65) {
 			t.Error("the invitations of others have ended")
 		}
@@ -175,7 +176,7 @@ func TestUsersAreBounded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for n := range store.MaxUsers - 1 {
 			_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: fmt.Sprintf("p%d@example.com", n), Role: access.Viewer, Digest: [32]byte{7, byte(n), byte(n >> 8)}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "more@example.com", Role: access.Viewer, Digest: digest(60), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrLimit)

@@ -9,6 +9,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest first;
@@ -26,7 +27,7 @@ func TestInvoiceHistory(t *testing.T) {
 		}
 		for number, want := range map[int]string{1: "[4 5]", 2: "[2 3]", 3: "[1]", 4: "[]"} {
 			submissions, evidence, err := view.Of(f.tenant).History(t.Context(), view.OfInvoice(id), number, 2)
-			must(t, err)
+			kit.Must(t, err)
 			ordinals := []int64{}
 			for _, e := range evidence.Entries {
 				ordinals = append(ordinals, e.Ordinal)
@@ -48,7 +49,7 @@ func TestInvoiceExtent(t *testing.T) {
 		var length int
 		charge := func(bytes int) error { length = bytes; return nil }
 		_, err := f.tenant.InvoiceWithin(t.Context(), created.ID, charge)
-		must(t, err)
+		kit.Must(t, err)
 		extent, err := f.tenant.InvoiceExtent(t.Context(), created.ID)
 		if want := (store.InvoiceExtent{Bytes: length, Lines: len(created.Draft.Items)}); err != nil || extent != want {
 			t.Errorf("%+v, %v, want %+v", extent, err, want)

@@ -13,6 +13,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // listed is what the test of filters knows of an invoice.
@@ -46,7 +47,7 @@ func fillList(t *testing.T, f *fixture) []listed {
 			d.ExternalID = &l.external
 		}
 		created, err := f.tenant.CreateInvoice(t.Context(), d)
-		must(t, err)
+		kit.Must(t, err)
 		l.id, l.created = created.ID, created.CreatedAt
 		if n < 12 {
 			f.Clock.Advance(time.Minute)
@@ -70,7 +71,7 @@ func fillList(t *testing.T, f *fixture) []listed {
 			}
 		}
 		found, err := f.tenant.Invoice(t.Context(), created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		l.updated = found.UpdatedAt
 		out = append(out, l)
 	}
@@ -189,7 +190,7 @@ func (f *fixture) pagesOf(t *testing.T, filter view.InvoiceFilter, want int) []s
 	var out []store.ID
 	for page := 1; page <= want/perPage+2; page++ {
 		found, err := view.Of(f.tenant).Invoices(t.Context(), filter, page, perPage)
-		must(t, err)
+		kit.Must(t, err)
 		if found.Total != want || found.Truncated {
 			t.Errorf("page %d of %+v: total %d, truncated %t; want %d", page, filter, found.Total, found.Truncated, want)
 		}
@@ -210,10 +211,10 @@ func TestChangedSummary(t *testing.T) {
 			d.Items = append(d.Items, d.Items...)
 			return d, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssueDates: view.IssueDates{IssuedFrom: "2027-01-01"}}, {Search: "inv-9"}, {Number: new("INV-9")}} {
 			found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10)
-			must(t, err)
+			kit.Must(t, err)
 			if len(found.Entries) != 1 || found.Entries[0].Items != 2 || *found.Entries[0].Draft.RecipientName != "New Name" {
 				t.Errorf("%+v finds %+v", filter, found)
 			}
@@ -238,18 +239,18 @@ func TestSummarize(t *testing.T) {
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1 and id = $2`, f.tenant.Key(), stored.ID)
 		f.exec(t, `update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
 		before, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if row := before.Entries[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
 			t.Errorf("without its summary it is listed as %+v", row)
 		}
 		f.DB = f.Again(t)
 		tenant, err := f.DB.Tenant(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if left := f.number(t, `select count(*) from invoices where summarized = 0`); left != 0 {
 			t.Errorf("%d invoices are not summarized", left)
 		}
 		after, err := view.Of(tenant).Invoices(t.Context(), view.InvoiceFilter{Recipient: "söhne", Order: view.OrderIssueDate, Ascending: true}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(after.Entries) != 2 || after.Entries[0].ID != stored.ID || *after.Entries[1].Draft.BuyerCity != "Sharjah" {
 			t.Errorf("afterwards %+v", after.Entries)
 		}
@@ -288,14 +289,14 @@ func TestSearchDepth(t *testing.T) {
 			{view.InvoiceFilter{Attention: new(true)}, 1, 1, 1, false},
 		} {
 			found, err := view.Of(f.tenant).Invoices(t.Context(), test.filter, test.page, 25)
-			must(t, err)
+			kit.Must(t, err)
 			if found.Total != test.total || len(found.Entries) != test.len || found.Truncated != test.truncated {
 				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Entries), found.Total, found.Truncated,
 					test.len, test.total, test.truncated)
 			}
 		}
 		first, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Ascending: true}, 1, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if first.Entries[0].ID != oldest.ID {
 			t.Errorf("the oldest is %s, want %s", first.Entries[0].ID, oldest.ID)
 		}

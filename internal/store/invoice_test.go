@@ -12,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestCreateInvoice: a draft is given back as it came: every decimal with its scale, and absent what was absent.
@@ -83,7 +84,7 @@ func TestInvoicePages(t *testing.T) {
 				last := max(1, (total+size-1)/size)
 				for page := 1; page <= last; page++ {
 					got, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, page, size)
-					must(t, err)
+					kit.Must(t, err)
 					if want := min(size, total-seen); got.Total != total || len(got.Entries) != want {
 						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
 					}
@@ -96,7 +97,7 @@ func TestInvoicePages(t *testing.T) {
 				}
 				for _, page := range []int{last + 1, last + 2, 1_000_000, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
 					got, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, page, size)
-					must(t, err)
+					kit.Must(t, err)
 					if len(got.Entries) != 0 || got.Total != total {
 						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Entries), got.Total)
 					}
@@ -116,11 +117,11 @@ func TestListedSubmissions(t *testing.T) {
 		decide(t, notSent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
 		f.submit(t, "INV-4")
 		listed, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 25)
-		must(t, err)
+		kit.Must(t, err)
 		var submitted []bool
 		for _, i := range listed.Entries {
 			single, err := f.tenant.Invoice(ctx, i.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if i.Items != len(single.Draft.Items) || i.Draft.Items != nil {
 				t.Errorf("listed with %d items, alone with %d", i.Items, len(single.Draft.Items))
 			}
@@ -145,7 +146,7 @@ func TestConcurrentCreation(t *testing.T) {
 			must2(t, err)
 		})
 		all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
-		must(t, err)
+		kit.Must(t, err)
 		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Entries) != 30 || all.Total != 30 || highest != 30 {
 			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Entries), all.Total, highest)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // use returns a use of the n-th limit, which allows most uses a minute.
@@ -18,7 +19,7 @@ func use(n byte, most int64) store.LimitUse {
 func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
 	t.Helper()
 	used, _, err := db.LimitUsage(t.Context(), digest(n))
-	must(t, err)
+	kit.Must(t, err)
 	if used != want {
 		t.Errorf("limit %d has %d uses, want %d", n, used, want)
 	}
@@ -41,7 +42,7 @@ func TestSpend(t *testing.T) {
 		wantSpent(t, f.DB, 1, 0)
 		for n, db := range []*store.DB{f.DB, replica, f.DB} {
 			spent, err := db.AcquireLimits(ctx, use(1, 3))
-			must(t, err)
+			kit.Must(t, err)
 			wantEqual(t, "used limits", spent, []store.LimitUsage{{Key: digest(1), Used: int64(n + 1), WindowEnd: end}})
 			f.Clock.Advance(10 * time.Second)
 		}
@@ -54,7 +55,7 @@ func TestSpend(t *testing.T) {
 		f.Clock.Advance(time.Microsecond)
 		wantSpent(t, f.DB, 1, 0)
 		spent, err := f.AcquireLimits(ctx, use(1, 3))
-		must(t, err)
+		kit.Must(t, err)
 		if spent[0].Used != 1 || !spent[0].WindowEnd.Equal(f.Clock.Now().Add(time.Minute)) {
 			t.Errorf("the first use of a new window counts as %+v", spent)
 		}
@@ -66,7 +67,7 @@ func TestSpendAllOrNone(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for range 2 {
 			_, err := f.AcquireLimits(t.Context(), use(1, 9), use(2, 2), use(3, 9))
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err := f.AcquireLimits(t.Context(), use(1, 9), use(2, 2), use(3, 9))
 		wantExhausted(t, err, 1, 2)
@@ -109,16 +110,16 @@ func TestSettleLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		first, err := f.AcquireLimits(ctx, use(1, 5), use(2, 5))
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.AcquireLimits(ctx, use(1, 5), use(2, 5))
-		must(t, err)
-		must(t, f.ReleaseLimits(ctx, first[1:]))
+		kit.Must(t, err)
+		kit.Must(t, f.ReleaseLimits(ctx, first[1:]))
 		wantSpent(t, f.DB, 1, 2)
 		wantSpent(t, f.DB, 2, 1)
 		f.Clock.Advance(time.Minute)
 		_, err = f.AcquireLimits(ctx, use(1, 5))
-		must(t, err)
-		must(t, f.ReleaseLimits(ctx, first))
+		kit.Must(t, err)
+		kit.Must(t, f.ReleaseLimits(ctx, first))
 		wantSpent(t, f.DB, 1, 1)
 	})
 }
@@ -128,16 +129,16 @@ func TestRenew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, renewed := t.Context(), use(1, 0)
 		for range 3 {
-			must(t, f.ReleaseLimits(ctx, nil, renewed))
+			kit.Must(t, f.ReleaseLimits(ctx, nil, renewed))
 			f.Clock.Advance(40 * time.Second)
 		}
 		used, end, err := f.LimitUsage(ctx, renewed.Key)
-		must(t, err)
+		kit.Must(t, err)
 		if want := f.Clock.Now().Add(20 * time.Second); used != 3 || !end.Equal(want) {
 			t.Errorf("%d uses until %v, want 3 until %v", used, end, want)
 		}
 		f.Clock.Advance(20 * time.Second)
-		must(t, f.ReleaseLimits(ctx, nil, renewed))
+		kit.Must(t, f.ReleaseLimits(ctx, nil, renewed))
 		wantSpent(t, f.DB, 1, 1)
 	})
 }
@@ -147,12 +148,12 @@ func TestSweep(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.AcquireLimits(ctx, use(1, 1), store.LimitUse{Key: digest(2), Max: 1, Window: time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		f.token(t, 10, time.Minute)
 		f.token(t, 11, 2*time.Hour)
 		counts := func(limits, tokens int64) {
 			t.Helper()
-			must(t, f.DeleteExpired(ctx))
+			kit.Must(t, f.DeleteExpired(ctx))
 			if n := f.number(t, `select count(*) from limits`); n != limits {
 				t.Errorf("%d windows are left, want %d", n, limits)
 			}

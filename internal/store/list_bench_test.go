@@ -11,6 +11,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // envBenchDrafts overrides the sizes of BenchmarkListPage, for instance "1000,10000000".
@@ -26,7 +27,7 @@ func BenchmarkListPage(b *testing.B) {
 	for _, engine := range storetest.Engines() {
 		for size := range strings.SplitSeq(sizes, ",") {
 			drafts, err := strconv.Atoi(size)
-			must(b, err)
+			kit.Must(b, err)
 			s := storetest.Open(b, engine)
 			tenant := tenantWithDrafts(b, s, drafts)
 			for _, page := range []int{1, max(1, drafts/25)} {
@@ -48,9 +49,9 @@ func BenchmarkListPage(b *testing.B) {
 func tenantWithDrafts(b *testing.B, s *storetest.Store, drafts int) *store.Tenant {
 	b.Helper()
 	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench", PasswordHash: "-"})
-	must(b, err)
+	kit.Must(b, err)
 	tenant, err := s.Tenant(b.Context(), account.ID)
-	must(b, err)
+	kit.Must(b, err)
 	draft := api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("Bench"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1"))}}}
 	fillDrafts(b, s, tenant, draft, drafts)
 	return tenant
@@ -65,7 +66,7 @@ func BenchmarkOverview(b *testing.B) {
 	for _, engine := range storetest.Engines() {
 		for size := range strings.SplitSeq(sizes, ",") {
 			drafts, err := strconv.Atoi(size)
-			must(b, err)
+			kit.Must(b, err)
 			of := view.Of(tenantWithDrafts(b, storetest.Open(b, engine), drafts))
 			b.Run(fmt.Sprintf("%s/drafts=%d/overview", engine, drafts), func(b *testing.B) {
 				b.ReportAllocs()

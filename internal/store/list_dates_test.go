@@ -8,6 +8,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // year is a range of issue dates.
@@ -24,7 +25,7 @@ func TestCreditNotesByIssueDate(t *testing.T) {
 				note.IssueDate = day
 				return note, err
 			})
-			must(t, err)
+			kit.Must(t, err)
 			notes = append(notes, made)
 		}
 		f.voidCredit(t, notes[1].ID)
@@ -48,7 +49,7 @@ func TestCreditNotesByIssueDate(t *testing.T) {
 			got, total := "", 0
 			for number := 1; number <= 3; number++ {
 				page, err := view.Of(f.tenant).CreditNotes(t.Context(), test.filter, number, 2)
-				must(t, err)
+				kit.Must(t, err)
 				for _, note := range page.Entries {
 					got += note.Number + " "
 				}
@@ -67,7 +68,7 @@ func TestIncomingByDates(t *testing.T) {
 		arrive := func(id, body string, day *string) time.Time {
 			document := incoming(id, body)
 			document.IssueDate = day
-			must(t, f.tenant.SeedIncoming(t.Context(), []store.NewIncoming{document}))
+			kit.Must(t, f.tenant.SeedIncoming(t.Context(), []store.NewIncoming{document}))
 			at := f.Clock.Now()
 			f.Clock.Advance(time.Hour)
 			return at
@@ -95,7 +96,7 @@ func TestIncomingByDates(t *testing.T) {
 			got, total := "", 0
 			for number := 1; number <= 3; number++ {
 				page, err := view.Of(f.tenant).IncomingInvoices(t.Context(), test.filter, number, 2)
-				must(t, err)
+				kit.Must(t, err)
 				for _, one := range page.Entries {
 					got += one.ProviderDocumentID
 				}

@@ -7,6 +7,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestSecondFactorRequired checks that a company that requires a second factor ends the sessions that began without one, begins no other
@@ -20,7 +21,7 @@ func TestSecondFactorRequired(t *testing.T) {
 		session := func(n byte) store.Session {
 			t.Helper()
 			got, err := f.Authenticate(ctx, digest(n))
-			must(t, err)
+			kit.Must(t, err)
 			return got
 		}
 		ended := func(digests ...byte) {
@@ -30,25 +31,25 @@ func TestSecondFactorRequired(t *testing.T) {
 			}
 		}
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "other@example.com", Name: "Other", Role: access.Owner, PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		other, err := f.tenant.User(ctx, id)
-		must(t, err)
-		must(t, begin(1, f.user, store.ClientConsole, nil))
-		must(t, begin(2, f.user, store.ClientAPI, nil))
-		must(t, begin(3, other, store.ClientConsole, nil))
-		must(t, begin(4, other, store.ClientAPI, nil))
-		must(t, f.signOn(ctx, 5, "other", other.Email))
-		must(t, begin(6, f.newCompany(t, "third@example.com").user, store.ClientAPI, nil)) // of another company
+		kit.Must(t, err)
+		kit.Must(t, begin(1, f.user, store.ClientConsole, nil))
+		kit.Must(t, begin(2, f.user, store.ClientAPI, nil))
+		kit.Must(t, begin(3, other, store.ClientConsole, nil))
+		kit.Must(t, begin(4, other, store.ClientAPI, nil))
+		kit.Must(t, f.signOn(ctx, 5, "other", other.Email))
+		kit.Must(t, begin(6, f.newCompany(t, "third@example.com").user, store.ClientAPI, nil)) // of another company
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(1), store.LoginSecondFactor), store.ErrNoFactor)
 		f.Clock.Advance(time.Second)
 		factor := f.enroll(t, f, session(1))
 		proof := func(step int64) *store.FactorProof {
 			return &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
 		}
-		must(t, begin(7, f.user, store.ClientAPI, proof(101)))
+		kit.Must(t, begin(7, f.user, store.ClientAPI, proof(101)))
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(3), store.LoginSecondFactor), store.ErrNoFactor) // another's second factor
 		_, all := f.actsSince(t, 0)
-		must(t, f.tenant.SetLoginPolicy(ctx, session(1), store.LoginSecondFactor))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, session(1), store.LoginSecondFactor))
 		acts, entries := f.actsSince(t, len(all))
 		wantEqual(t, "acts", acts, []string{"account.login-policy"})
 		wantEqual(t, "details", entries[len(entries)-1].Details, `{"after":"second_factor","before":"any"}`)
@@ -60,29 +61,29 @@ func TestSecondFactorRequired(t *testing.T) {
 		}
 
 		wantErr(t, begin(10, other, store.ClientAPI, nil), store.ErrFactorRequired)
-		must(t, begin(11, other, store.ClientConsole, nil))
-		must(t, begin(12, other, store.ClientConsole, nil))
+		kit.Must(t, begin(11, other, store.ClientConsole, nil))
+		kit.Must(t, begin(12, other, store.ClientConsole, nil))
 		held := session(11)
 		wantEqual(t, "held", held.FactorRequired, true)
-		must(t, f.tenant.BeginTOTP(ctx, held, secret.New(sharedSecret)))
+		kit.Must(t, f.tenant.BeginTOTP(ctx, held, secret.New(sharedSecret)))
 		wantEqual(t, "held before the confirmation", session(11).FactorRequired, true)
-		must(t, f.tenant.ConfirmTOTP(ctx, held, secret.New(sharedSecret), 100, nil, nil))
+		kit.Must(t, f.tenant.ConfirmTOTP(ctx, held, secret.New(sharedSecret), 100, nil, nil))
 		wantEqual(t, "held after the confirmation", session(11).FactorRequired, false)
 		ended(12) // may be of somebody who has only the password
 		enrolled, err := f.SecondFactor(ctx, other)
-		must(t, err)
-		must(t, begin(13, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 101}))
+		kit.Must(t, err)
+		kit.Must(t, begin(13, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 101}))
 		wantErr(t, f.tenant.DisableSecondFactor(ctx, session(11), &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102}), store.ErrFactorRequired)
-		must(t, begin(14, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102})) // the code was not used up
+		kit.Must(t, begin(14, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102})) // the code was not used up
 
-		must(t, f.ResetSecondFactor(ctx, f.account.ID, other.ID))
+		kit.Must(t, f.ResetSecondFactor(ctx, f.account.ID, other.ID))
 		ended(11, 13, 14)
-		must(t, begin(15, other, store.ClientConsole, nil))
+		kit.Must(t, begin(15, other, store.ClientConsole, nil))
 		wantEqual(t, "held after a reset", session(15).FactorRequired, true)
-		must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
+		kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
 		wantEqual(t, "held when nothing is required", session(15).FactorRequired, false)
-		must(t, f.tenant.DisableSecondFactor(ctx, session(1), proof(102)))
-		must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSecondFactor)) // an administrator needs none
+		kit.Must(t, f.tenant.DisableSecondFactor(ctx, session(1), proof(102)))
+		kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSecondFactor)) // an administrator needs none
 		ended(1, 15)
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestMailsEndWithRestore checks that a restored database sends no mail or notice that was waiting in the backup, also not under the lease of a
@@ -31,7 +32,7 @@ func TestMailsEndWithRestore(t *testing.T) {
 		wantErr(t, leased[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now()}), store.ErrLeaseLost)
 		f.Clock.Advance(leaseDuration)
 		told, err := f.TellOwners(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if claimed := f.claimMails(t); told != 0 || len(claimed) != 0 || f.mailSecrets(t) != 0 {
 			t.Errorf("after the restore: %d notices, %d mails, %d secrets", told, len(claimed), f.mailSecrets(t))
 		}
@@ -39,7 +40,7 @@ func TestMailsEndWithRestore(t *testing.T) {
 		f.inviteByMail(t, 4, "later@example.com")
 		reject("INV-R2")
 		told, err = f.TellOwners(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		claimed := f.claimMails(t)
 		if told != 1 || len(claimed) != 2 {
 			t.Fatalf("afterwards: %d notices, %d mails", told, len(claimed))

@@ -12,21 +12,22 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // sendMails makes the installation send mails.
 func (f *fixture) sendMails(t *testing.T) {
 	t.Helper()
-	must(t, f.RecordMailer(t.Context(), true))
+	kit.Must(t, f.RecordMailer(t.Context(), true))
 }
 
 // inviteByMail invites a person with a secret, for which a mail is caused.
 func (f *fixture) inviteByMail(t *testing.T, n byte, email string) (store.Invitation, secret.Text) {
 	t.Helper()
 	code, err := secret.NewInvitation(strings.NewReader(strings.Repeat(string(rune('a'+n%26)), 32)))
-	must(t, err)
+	kit.Must(t, err)
 	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)), store.NewInvitation{Email: email, Role: access.Viewer, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour), Secret: code})
-	must(t, err)
+	kit.Must(t, err)
 	return made, code
 }
 
@@ -34,12 +35,12 @@ func (f *fixture) inviteByMail(t *testing.T, n byte, email string) (store.Invita
 func (f *fixture) claimMails(t *testing.T) []store.MailLease {
 	t.Helper()
 	scan, err := f.DueMailQueues(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	var claimed []store.MailLease
 	for _, q := range scan.Queues {
 		if q.Company() == f.account.ID {
 			claimed, err = q.ClaimMails(t.Context(), 1000, leaseDuration)
-			must(t, err)
+			kit.Must(t, err)
 		}
 	}
 	return claimed
@@ -49,7 +50,7 @@ func (f *fixture) claimMails(t *testing.T) []store.MailLease {
 func (f *fixture) mailOf(t *testing.T, id store.ID) store.InvitationMail {
 	t.Helper()
 	listed, err := f.tenant.Invitations(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	for _, i := range listed {
 		if i.ID == id {
 			return i.Mail
@@ -62,7 +63,7 @@ func (f *fixture) mailOf(t *testing.T, id store.ID) store.InvitationMail {
 // mailSecrets counts the sealed secrets in the table of mails.
 func (f *fixture) mailSecrets(t *testing.T) (n int) {
 	t.Helper()
-	must(t, f.raw.QueryRowContext(t.Context(), `select count(secret) from mails where account_id = $1`, f.account.ID[:]).Scan(&n))
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(secret) from mails where account_id = $1`, f.account.ID[:]).Scan(&n))
 	return n
 }
 
@@ -90,7 +91,7 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 			t.Fatalf("after a crash claimed %+v", repeated)
 		}
 		wantErr(t, claimed[0].Record(ctx, store.MailResult{State: store.MailSent}), store.ErrLeaseLost)
-		must(t, repeated[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute), Reason: "unreachable"}))
+		kit.Must(t, repeated[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute), Reason: "unreachable"}))
 		wantEqual(t, "mail", f.mailOf(t, made.ID), store.InvitationMail{State: store.MailPending, Reason: "unreachable"})
 		// The decoy's mail is one of them.
 		if pending, oldest, err := f.MailBacklog(ctx); err != nil || pending != 2 || oldest.After(claimed[0].CreatedAt) {
@@ -101,20 +102,20 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 		if len(third) != 1 || f.mailSecrets(t) != 1 {
 			t.Fatalf("claimed %d, %d secrets", len(third), f.mailSecrets(t))
 		}
-		must(t, third[0].Record(ctx, store.MailResult{State: store.MailSent}))
+		kit.Must(t, third[0].Record(ctx, store.MailResult{State: store.MailSent}))
 		wantErr(t, third[0].Record(ctx, store.MailResult{State: store.MailSent}), store.ErrLeaseLost)
 		wantEqual(t, "mail", f.mailOf(t, made.ID), store.InvitationMail{State: store.MailSent})
 		if f.mailSecrets(t) != 0 {
 			t.Error("the secret of a sent mail is still stored")
 		}
 		f.Clock.Advance(8 * 24 * time.Hour)
-		must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.DeleteExpired(ctx))
 		var left int
-		must(t, f.raw.QueryRowContext(ctx, `select count(*) from mails where account_id = $1`, f.account.ID[:]).Scan(&left))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select count(*) from mails where account_id = $1`, f.account.ID[:]).Scan(&left))
 		if left != 0 {
 			t.Errorf("%d rows are left after a week", left)
 		}
-		must(t, f.RecordMailer(ctx, false))
+		kit.Must(t, f.RecordMailer(ctx, false))
 		if sends, err := f.SendsMail(ctx); err != nil || sends {
 			t.Errorf("sends %v, %v", sends, err)
 		}
@@ -129,20 +130,20 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 		f.sendMails(t)
 		n := byte(3)
 		for name, end := range map[string]func(made store.Invitation){
-			"revoked":  func(made store.Invitation) { must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), made.ID))) },
+			"revoked":  func(made store.Invitation) { kit.Must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), made.ID))) },
 			"replaced": func(made store.Invitation) { f.invite(t, n+100, made.Email, access.Viewer) },
 			"used": func(store.Invitation) {
-				must(t, second(f.Join(ctx, digest(n), store.NewUser{Name: "Used", PasswordHash: "$2"})))
+				kit.Must(t, second(f.Join(ctx, digest(n), store.NewUser{Name: "Used", PasswordHash: "$2"})))
 			},
-			"suspended": func(store.Invitation) { must(t, f.SuspendAccount(ctx, f.account.ID)) },
+			"suspended": func(store.Invitation) { kit.Must(t, f.SuspendAccount(ctx, f.account.ID)) },
 			"expired":   func(store.Invitation) { f.Clock.Advance(store.MailTTL) },
 			"swept": func(store.Invitation) {
 				f.Clock.Advance(store.MailTTL)
-				must(t, f.DeleteExpired(ctx))
+				kit.Must(t, f.DeleteExpired(ctx))
 			},
 			"redirected": func(store.Invitation) {
 				_, err := f.raw.ExecContext(ctx, `update mails set recipient = 'thief@example.com' where account_id = $1 and due_at is not null`, f.account.ID[:])
-				must(t, err)
+				kit.Must(t, err)
 			},
 		} {
 			n++
@@ -151,7 +152,7 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 			if claimed := f.claimMails(t); len(claimed) != 0 || f.mailSecrets(t) != 0 {
 				t.Errorf("%s: %d mails are sent, %d secrets are left", name, len(claimed), f.mailSecrets(t))
 			}
-			must(t, f.ReactivateAccount(ctx, f.account.ID))
+			kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		}
 	})
 }
@@ -196,7 +197,7 @@ func TestMailClaimedOnce(t *testing.T) {
 			f.inviteByMail(t, n, fmt.Sprintf("p%d@example.com", n))
 		}
 		scan, err := f.DueMailQueues(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		var claimed atomic.Int32
 		race(8, func(int) {
 			got, err := scan.Queues[0].ClaimMails(t.Context(), 3, leaseDuration)
@@ -222,17 +223,17 @@ func TestNotices(t *testing.T) {
 		for n, role := range []access.Role{access.Owner, access.Owner, access.Owner, access.Viewer} {
 			f.invite(t, byte(80+n), fmt.Sprintf("%s-%d@example.com", role, n), role)
 			user, err := f.Join(ctx, digest(byte(80+n)), store.NewUser{Name: "N", PasswordHash: "$2"})
-			must(t, err)
+			kit.Must(t, err)
 			switch n {
 			case 1:
-				must(t, f.DisableUser(ctx, f.account.ID, user.ID, false))
+				kit.Must(t, f.DisableUser(ctx, f.account.ID, user.ID, false))
 			case 2:
 				_, err := f.CreateToken(ctx, user, store.NewToken{Digest: digest(99), ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
-				must(t, err)
+				kit.Must(t, err)
 				off := store.MailSettings{Language: "ar", Off: []store.MailKind{store.NoticeRejection}}
-				must(t, f.tenant.SetMailSettings(ctx, store.Session{User: user.ID, Digest: digest(99)}, off))
+				kit.Must(t, f.tenant.SetMailSettings(ctx, store.Session{User: user.ID, Digest: digest(99)}, off))
 				stored, err := f.tenant.MailSettings(ctx, user.ID)
-				must(t, err)
+				kit.Must(t, err)
 				wantEqual(t, "settings", stored, off)
 			}
 		}
@@ -242,11 +243,11 @@ func TestNotices(t *testing.T) {
 			for handled := 1; handled > 0; {
 				var err error
 				handled, err = f.TellOwners(ctx)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			for _, m := range f.claimMails(t) {
 				to = append(to, fmt.Sprintf("%s %s %d %s", m.To, m.Kind, m.Count, m.Language))
-				must(t, m.Record(ctx, store.MailResult{State: store.MailSent}))
+				kit.Must(t, m.Record(ctx, store.MailResult{State: store.MailSent}))
 			}
 			slices.Sort(to)
 			return to
@@ -281,14 +282,14 @@ func TestNotices(t *testing.T) {
 		s := f.subscribe(t, "einvoice.status.changed")
 		reject()
 		d := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, d.RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 		want("after a deactivation", "owner-0@example.com notice_deactivated 1 ", "owner-0@example.com notice_rejection 1 ", "owner-2@example.com notice_deactivated 1 ar",
 			"owner@example.com notice_deactivated 1 ", "owner@example.com notice_rejection 1 ")
 		f.Clock.Advance(2 * time.Hour)
 		_, err := f.tenant.DeactivateSubscription(ctx, f.subscribe(t, "einvoice.terminal").ID)
-		must(t, err)
+		kit.Must(t, err)
 		want("after a deactivation at the company's request")
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		reject()
 		want("while suspended")
 	})

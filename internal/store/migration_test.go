@@ -16,6 +16,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 var (
@@ -76,14 +77,14 @@ func notAdditive(text string) (faults []string) {
 // TestReleasedStatements has the statements of the others. On SQLite, whose file has one server, a table or a column may be built anew under its old name. The words of an operation on a table that is not new in the same file give away what does not.
 func TestAdditiveMigrations(t *testing.T) {
 	files, err := filepath.Glob("schema/*.sql")
-	must(t, err)
+	kit.Must(t, err)
 	looked := 0
 	for _, file := range files {
 		if name := filepath.Base(file); name < "0003" {
 			continue // they were released together, with nothing before them
 		}
 		read, err := os.ReadFile(file)
-		must(t, err)
+		kit.Must(t, err)
 		looked++
 		text := string(read)
 		if strings.Contains(text, "'least_migration'") {
@@ -141,7 +142,7 @@ func TestMigrateBesideServing(t *testing.T) {
 	}
 	t.Parallel()
 	later := fstest.MapFS{"schema/90001_later.sql": {Data: []byte(laterMigration)}}
-	must(t, fs.WalkDir(os.DirFS("."), "schema", func(name string, entry fs.DirEntry, err error) error {
+	kit.Must(t, fs.WalkDir(os.DirFS("."), "schema", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -154,9 +155,9 @@ func TestMigrateBesideServing(t *testing.T) {
 	f.company = f.newCompany(t, "owner@example.com")
 	ctx, stop := context.WithCancel(t.Context())
 	long, err := f.raw.BeginTx(t.Context(), nil)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = long.ExecContext(t.Context(), `lock table invoices in row exclusive mode`)
-	must(t, err)
+	kit.Must(t, err)
 	var facts atomic.Int64
 	migrated := make(chan int64, 1)
 	race(7, func(n int) {
@@ -230,12 +231,12 @@ func TestAttemptsRebuilt(t *testing.T) {
 				foreign key (tenant_id, delivery_id) references deliveries (tenant_id, id));
 			insert into attempts select * from before_it;
 			drop table before_it`)
-		must(t, err)
+		kit.Must(t, err)
 		text, err := os.ReadFile("schema/0007_attempts_sqlite.sql")
-		must(t, err)
+		kit.Must(t, err)
 		db, err := store.OpenUnmigrated(t.Context(), f.Address, f.Options)
-		must(t, err)
-		must(t, errors.Join(db.MigrateTo(t.Context(), fstest.MapFS{"schema/90007_attempts.sql": {Data: text}}), db.Close()))
+		kit.Must(t, err)
+		kit.Must(t, errors.Join(db.MigrateTo(t.Context(), fstest.MapFS{"schema/90007_attempts.sql": {Data: text}}), db.Close()))
 		if got := f.number(t, "select count(*) from sqlite_schema where name = 'attempts' and sql like '%without rowid%'"); got != 1 {
 			t.Errorf("the table was built anew %d times", got)
 		}

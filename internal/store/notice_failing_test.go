@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestFailingNotice checks that an attempt after which a delivery keeps failing causes a notice at once, that those of a day after it make
@@ -24,10 +25,10 @@ func TestFailingNotice(t *testing.T) {
 			t.Helper()
 			var got []string
 			_, err := f.TellOwners(ctx)
-			must(t, err)
+			kit.Must(t, err)
 			for _, m := range f.claimMails(t) {
 				got = append(got, fmt.Sprintf("%s %s %d", m.To, m.Kind, m.Count))
-				must(t, m.Record(ctx, store.MailResult{State: store.MailSent}))
+				kit.Must(t, m.Record(ctx, store.MailResult{State: store.MailSent}))
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: told %q, want %q", when, got, want)
@@ -35,11 +36,11 @@ func TestFailingNotice(t *testing.T) {
 		}
 		f.tell(t, 4)
 		claimed := f.claimDeliveries(t, s.ID, 4)
-		must(t, fails(claimed[0], false))
+		kit.Must(t, fails(claimed[0], false))
 		want("after an attempt that fails")
-		must(t, fails(claimed[1], true))
+		kit.Must(t, fails(claimed[1], true))
 		want("at once", "owner@example.com notice_failing 1")
-		must(t, fails(claimed[2], true))
+		kit.Must(t, fails(claimed[2], true))
 		f.Clock.Advance(leaseDuration)
 		again := f.claimDeliveries(t, s.ID, 1)
 		if len(again) != 1 || again[0].ID != claimed[3].ID {

@@ -10,6 +10,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestTold: the deliveries of a submission's events are counted by state, its events come oldest first with their
@@ -22,11 +23,11 @@ func TestTold(t *testing.T) {
 		record(t, call, allFour("pending", false), api.EventSubmissionUpdated, api.EventStatusChanged)
 		last := record(t, call, words{invoice.DimensionReceiver: {Value: "accepted", Terminal: true}}, api.EventStatusChanged, api.EventTerminal)
 		claimed := f.claimDeliveries(t, s.ID, 2)
-		must(t, claimed[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
-		must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		kit.Must(t, claimed[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		told, err := view.Of(f.tenant).NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
-		must(t, err)
+		kit.Must(t, err)
 		want := map[store.ID]view.NotificationSummary{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
 		wantEqual(t, "summaries", told, want)
 		if none, err := view.Of(f.tenant).NotificationSummaries(ctx, nil); err != nil || len(none) != 0 {
@@ -34,7 +35,7 @@ func TestTold(t *testing.T) {
 		}
 
 		events, err := view.Of(f.tenant).ResourceEvents(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID}, 3)
-		must(t, err)
+		kit.Must(t, err)
 		var kinds []string
 		for _, e := range events {
 			kinds = append(kinds, fmt.Sprintf("%d %s %d", e.Position, e.Kind, len(e.Deliveries)))
@@ -47,9 +48,9 @@ func TestTold(t *testing.T) {
 		}
 
 		after, err := f.tenant.Submission(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		evidence, err := f.tenant.Evidence(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if len(after.Origins) != 4 || len(evidence) != 2 {
 			t.Fatalf("%d origins, %d entries", len(after.Origins), len(evidence))
 		}
@@ -78,7 +79,7 @@ func TestOthersAreNotTold(t *testing.T) {
 			t.Errorf("events %+v, %v", events, err)
 		}
 		words, err := view.Of(f.tenant).StateValues(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		for dimension, list := range words {
 			if len(list) != 0 {
 				t.Errorf("%s: the words %q are another's", dimension, list)
@@ -95,7 +96,7 @@ func TestStateValues(t *testing.T) {
 			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), words{invoice.DimensionReceiver: {Value: word}})
 		}
 		found, err := view.Of(f.tenant).StateValues(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		list := found[invoice.DimensionReceiver]
 		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != 50 {
 			t.Errorf("%d words: %q", len(list), list)
@@ -115,7 +116,7 @@ func TestInvoiceSearch(t *testing.T) {
 			d := draft(number)
 			d.RecipientName, d.RecipientNetworkID = &recipient, &network
 			_, err := f.tenant.CreateInvoice(ctx, d)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		add("A-100%", `Palm "Trading" \ LLC`, "0012")
 		add("A_200", "شركة النخيل", "0034")
@@ -147,7 +148,7 @@ func TestInvoiceSearch(t *testing.T) {
 			{"both", view.InvoiceFilter{Search: "sub", Outcome: new(api.OutcomeAcknowledged)}, []string{"SUB-1"}},
 		} {
 			page, err := view.Of(f.tenant).Invoices(ctx, test.filter, 1, 100)
-			must(t, err)
+			kit.Must(t, err)
 			var got []string
 			for _, i := range page.Entries {
 				got = append(got, *i.Draft.InvoiceNumber)

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 func awaitNotification(t *testing.T, notified <-chan struct{}) {
@@ -48,7 +49,7 @@ func TestNotifications(t *testing.T) {
 			d.DueAt = nil
 			return d, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		awaitNotification(t, deliveries)
 		f.wantNoNotification(t, deliveries)
 
@@ -61,7 +62,7 @@ func TestNotifications(t *testing.T) {
 		purchases, endPurchases := f.Subscribe(store.WorkPurchases)
 		defer endPurchases()
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		awaitNotification(t, submissions)
 		awaitNotification(t, purchases)
 		endSubmissions()
@@ -70,7 +71,7 @@ func TestNotifications(t *testing.T) {
 		default:
 		}
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		awaitNotification(t, purchases)
 		select {
 		case <-submissions:
@@ -91,7 +92,7 @@ func TestNotificationsToReplicas(t *testing.T) {
 		defer end()
 		for range 100 { // the replica begins to listen in its own time
 			_, err := f.ActivateConnection(t.Context(), f.connection.ID)
-			must(t, err)
+			kit.Must(t, err)
 			select {
 			case <-notified:
 				return
@@ -108,7 +109,7 @@ func TestEngineNames(t *testing.T) {
 		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.SingleServer() != want[f.Engine()] || (f.Path != "") != f.SingleServer() {
 			t.Errorf("engine %q, exclusive %v", f.Engine(), f.SingleServer())
 		}
-		must(t, f.Ping(t.Context()))
-		must(t, f.Migrate(t.Context())) // again
+		kit.Must(t, f.Ping(t.Context()))
+		kit.Must(t, f.Migrate(t.Context())) // again
 	})
 }

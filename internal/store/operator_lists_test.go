@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // wholeList reads a list page by page, two rows at a time.
@@ -17,7 +18,7 @@ func wholeList[R, P any](t *testing.T, page func(after P) ([]R, error), position
 	var after P
 	for {
 		rows, err := page(after)
-		must(t, err)
+		kit.Must(t, err)
 		if len(rows) == 0 {
 			return all
 		}
@@ -33,7 +34,7 @@ func TestAccountList(t *testing.T) {
 		ctx := t.Context()
 		for n := range 3 {
 			f.Clock.Advance(time.Hour)
-			must(t, second(f.CreateAccount(ctx, fmt.Sprintf("Zed 100%% %d_Ünal", n), store.NewUser{Email: fmt.Sprintf("zed-%d@example.com", n)})))
+			kit.Must(t, second(f.CreateAccount(ctx, fmt.Sprintf("Zed 100%% %d_Ünal", n), store.NewUser{Email: fmt.Sprintf("zed-%d@example.com", n)})))
 		}
 		decide(t, f.submit(t, "INV-1"), func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 		f.unknown(t, "INV-2")
@@ -44,7 +45,7 @@ func TestAccountList(t *testing.T) {
 			}, store.AccountRow.Position)
 		}
 		all, err := f.Accounts(ctx, 100)
-		must(t, err)
+		kit.Must(t, err)
 		listed := list("")
 		slices.Reverse(all)
 		for n, a := range listed {
@@ -68,7 +69,7 @@ func TestAccountList(t *testing.T) {
 			f.Clock.Advance(12 * time.Minute)
 		}
 		names, err := f.Companies(ctx, []store.ID{f.account.ID, all[0].ID, {9}})
-		must(t, err)
+		kit.Must(t, err)
 		if len(names) != 2 || names[all[0].ID] != all[0].Company {
 			t.Errorf("companies %v", names)
 		}
@@ -83,7 +84,7 @@ func TestConnectionLists(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		all, err := f.Connections(ctx, nil)
-		must(t, err)
+		kit.Must(t, err)
 		slices.Reverse(all)
 		listed := wholeList(t, func(after store.ListPosition) ([]store.Connection, error) { return f.ConnectionList(ctx, after, 2) }, store.Connection.Position)
 		if len(listed) != len(all) || len(all) < 2 {
@@ -91,7 +92,7 @@ func TestConnectionLists(t *testing.T) {
 		}
 		failing := func() []store.Connection {
 			found, err := f.FailingConnections(ctx, 10)
-			must(t, err)
+			kit.Must(t, err)
 			return found
 		}
 		if found := failing(); len(found) != 0 {
@@ -114,7 +115,7 @@ func TestUnknownAges(t *testing.T) {
 		want := func(want store.UnknownAges) {
 			t.Helper()
 			got, err := f.UnknownAges(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			wantEqual(t, "the ages", got, want)
 		}
 		want(store.UnknownAges{})
@@ -170,7 +171,7 @@ func TestUndeliveredOfAll(t *testing.T) {
 		f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 5)
 		pending, err := f.AllDeliveries(ctx, &f.account.ID, api.DeliveryPending, 10)
-		must(t, err)
+		kit.Must(t, err)
 		for n, d := range pending[:4] {
 			f.exec(t, `update deliveries set state = $3, due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(), d.ID, []string{"failed", "blocked"}[n%2])
 		}
@@ -186,7 +187,7 @@ func TestUndeliveredOfAll(t *testing.T) {
 		slices.SortFunc(want, func(a, b store.ID) int { return strings.Compare(string(b[:]), string(a[:])) })
 		wantEqual(t, "deliveries", got, want)
 		failing, err := f.FailingSubscriptions(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if len(failing) != 1 || failing[0].Account != f.account.ID || failing[0].ID != pending[0].Subscription || failing[0].Undelivered != 4 || !failing[0].Active || failing[0].URL != hookURL {
 			t.Errorf("failing %+v", failing)
 		}
@@ -198,13 +199,13 @@ func TestAuditPage(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
 		other, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com"})
-		must(t, err)
+		kit.Must(t, err)
 		tenant, err := f.DB.Tenant(ctx, other.ID)
-		must(t, err)
+		kit.Must(t, err)
 		for n := range 5 {
 			f.Clock.Advance(time.Duration(n%2) * time.Second)
-			must(t, second(f.tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-%d", n)))))
-			must(t, second(tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-A%d", n)))))
+			kit.Must(t, second(f.tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-%d", n)))))
+			kit.Must(t, second(tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-A%d", n)))))
 		}
 		for name, filter := range map[string]store.AuditFilter{
 			"all": {}, "account": {Account: &f.account.ID}, "actor": {Actor: ann.Name}, "act": {Act: "draft.create"}, "family of acts": {Act: "draft"}, "nothing": {Act: "dra"},
@@ -212,7 +213,7 @@ func TestAuditPage(t *testing.T) {
 		} {
 			filter.Limit = 1000
 			want, err := f.Audit(ctx, filter)
-			must(t, err)
+			kit.Must(t, err)
 			slices.Reverse(want)
 			filter.Limit = 2
 			got := wholeList(t, func(after store.AuditPosition) ([]store.AuditEntry, error) { return f.AuditPage(ctx, filter, after) },

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const operatorEmail = "op@owner.example"
@@ -20,9 +21,9 @@ func factors(step int64) store.OperatorFactors {
 // enrolled adds an operator, who has enrolled with a code of the given step.
 func (f *fixture) enrolled(t *testing.T, step int64) store.Operator {
 	t.Helper()
-	must(t, second(f.AddOperator(t.Context(), operatorEmail, store.Enrolment{Digest: digest(80), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+	kit.Must(t, second(f.AddOperator(t.Context(), operatorEmail, store.Enrolment{Digest: digest(80), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 	o, err := f.EnrolOperator(t.Context(), digest(80), factors(step))
-	must(t, err)
+	kit.Must(t, err)
 	return o
 }
 
@@ -45,12 +46,12 @@ func TestEnrolment(t *testing.T) {
 			}
 		}
 		added, err := f.AddOperator(ctx, operatorEmail, link(80))
-		must(t, err)
+		kit.Must(t, err)
 		wantErr(t, second(f.AddOperator(ctx, operatorEmail, link(81))), store.ErrExists)
 		wantUsable(81, false)
 		wantUsable(80, true)
 		enrolled, err := f.EnrolOperator(ctx, digest(80), factors(7))
-		must(t, err)
+		kit.Must(t, err)
 		if enrolled.ID != added.ID || enrolled.PasswordHash != "$op" || enrolled.TOTPStep != 7 || enrolled.RecoveryCodes != 2 || enrolled.EnrolledAt == nil || enrolled.LinkExpiresAt != nil {
 			t.Errorf("enrolled %+v", enrolled)
 		}
@@ -60,21 +61,21 @@ func TestEnrolment(t *testing.T) {
 		wantUsable(80, false)
 
 		reset, err := f.ResetOperator(ctx, operatorEmail, link(82))
-		must(t, err)
+		kit.Must(t, err)
 		if reset.PasswordHash != "" || reset.RecoveryCodes != 0 || reset.EnrolledAt != nil || reset.LinkExpiresAt == nil {
 			t.Errorf("reset %+v", reset)
 		}
 		if shared, err := f.OperatorTOTP(reset); err != nil || !shared.IsZero() {
 			t.Errorf("the reset operator has an authenticator, %v", err)
 		}
-		must(t, second(f.ResetOperator(ctx, operatorEmail, link(83))))
+		kit.Must(t, second(f.ResetOperator(ctx, operatorEmail, link(83))))
 		wantUsable(82, false)
 		f.Clock.Advance(72*time.Hour - time.Microsecond)
 		wantUsable(83, true)
 		f.Clock.Advance(time.Microsecond)
 		wantUsable(83, false)
 
-		must(t, second(f.ResetOperator(ctx, operatorEmail, link(84))))
+		kit.Must(t, second(f.ResetOperator(ctx, operatorEmail, link(84))))
 		for range 2 { // the second one changes nothing
 			disabled, err := f.DisableOperator(ctx, operatorEmail)
 			if err != nil || disabled.DisabledAt == nil {
@@ -85,7 +86,7 @@ func TestEnrolment(t *testing.T) {
 		wantErr(t, second(f.DisableOperator(ctx, "nobody@owner.example")), store.ErrNotFound)
 		wantErr(t, second(f.ResetOperator(ctx, "nobody@owner.example", link(85))), store.ErrNotFound)
 		all, err := f.Operators(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if len(all) != 1 || all[0].ID != added.ID {
 			t.Errorf("operators %+v", all)
 		}
@@ -97,7 +98,7 @@ func TestEnrolment(t *testing.T) {
 func wantOperatorActs(t *testing.T, f *fixture, want ...string) {
 	t.Helper()
 	entries, err := f.Audit(t.Context(), store.AuditFilter{Act: "operator", Limit: 100})
-	must(t, err)
+	kit.Must(t, err)
 	var acts []string
 	for _, e := range entries {
 		if acts = append(acts, e.Act); e.Account != nil {
@@ -128,9 +129,9 @@ func TestOperatorSession(t *testing.T) {
 		}
 		recovery := digest(90)
 		wantErr(t, begin(1, store.OperatorProof{Step: 7}), store.ErrCodeUsed)
-		must(t, begin(1, store.OperatorProof{Step: 8}))
+		kit.Must(t, begin(1, store.OperatorProof{Step: 8}))
 		wantErr(t, begin(2, store.OperatorProof{Step: 8}), store.ErrCodeUsed)
-		must(t, begin(2, store.OperatorProof{Recovery: &recovery}))
+		kit.Must(t, begin(2, store.OperatorProof{Recovery: &recovery}))
 		wantErr(t, begin(3, store.OperatorProof{Recovery: &recovery}), store.ErrCodeUsed)
 		if !live(1) || !live(2) || live(3) {
 			t.Error("the sessions are not those of the codes")
@@ -155,17 +156,17 @@ func TestOperatorSession(t *testing.T) {
 			t.Error("a session is alive after eight hours")
 		}
 
-		must(t, begin(4, store.OperatorProof{Step: 9}))
+		kit.Must(t, begin(4, store.OperatorProof{Step: 9}))
 		s, err := f.AuthenticateOperator(ctx, digest(4))
-		must(t, err)
+		kit.Must(t, err)
 		for range 2 {
-			must(t, f.EndOperatorSession(ctx, s))
+			kit.Must(t, f.EndOperatorSession(ctx, s))
 		}
-		must(t, begin(5, store.OperatorProof{Step: 10}))
+		kit.Must(t, begin(5, store.OperatorProof{Step: 10}))
 		stale := o
 		stale.PasswordHash = "$older"
 		wantErr(t, f.BeginOperatorSession(ctx, stale, store.OperatorProof{Step: 11}, digest(6), f.Clock.Now().Add(time.Hour)), store.ErrNotFound)
-		must(t, second(f.DisableOperator(ctx, operatorEmail)))
+		kit.Must(t, second(f.DisableOperator(ctx, operatorEmail)))
 		wantErr(t, begin(6, store.OperatorProof{Step: 11}), store.ErrNotFound)
 		if live(4) || live(5) || live(6) {
 			t.Error("a session is alive after it was ended, or its operator disabled")

@@ -8,6 +8,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestOverviewDays: an invoice is in the column of the day of its submission, in the tab that it is in now.
@@ -22,7 +23,7 @@ func TestOverviewDays(t *testing.T) {
 		record(t, f.submit(t, "TODAY"), words{invoice.DimensionTaxAuthority: meant("asked", api.MeaningWaiting)})
 		record(t, late, words{invoice.DimensionReceiver: meant("no", api.MeaningNegative)})
 		found, err := view.Of(f.tenant).Overview(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if len(found.Days) != view.OverviewDays {
 			t.Fatalf("%d days", len(found.Days))
 		}
@@ -49,7 +50,7 @@ func TestTroubledSubscriptions(t *testing.T) {
 		want := func(what string, subscriptions ...store.ID) {
 			t.Helper()
 			found, err := view.Of(f.tenant).TroubledSubscriptions(ctx)
-			must(t, err)
+			kit.Must(t, err)
 			var got []store.ID
 			for _, s := range found {
 				got = append(got, s.ID)
@@ -64,7 +65,7 @@ func TestTroubledSubscriptions(t *testing.T) {
 			f.Clock.Advance(time.Second) // identifiers of the same millisecond have no order
 			record(t, call, words{invoice.DimensionReceiver: meant(value, "")}, api.EventStatusChanged)
 			for _, d := range f.claimDeliveries(t, s.ID, 10) {
-				must(t, d.RecordAttempt(ctx, attempt(f, 500), update))
+				kit.Must(t, d.RecordAttempt(ctx, attempt(f, 500), update))
 			}
 		}
 		emit("a", store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "exhausted"})
@@ -83,7 +84,7 @@ func TestTroubledSubscriptions(t *testing.T) {
 		want("a month later")
 		own := f.subscribe(t, api.EventStatusChanged)
 		_, err := f.tenant.DeactivateSubscription(ctx, own.ID)
-		must(t, err)
+		kit.Must(t, err)
 		want("the company has deactivated it")
 	})
 }
@@ -93,16 +94,16 @@ func TestAttentionCreditNotes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-		must(t, err)
+		kit.Must(t, err)
 		call := f.submit(t, "INV-1")
 		record(t, call, words{invoice.DimensionTaxAuthority: meant("ok", api.MeaningPositive)})
 		note := f.credit(t, call.Submission.Invoice, byQuantity(0, "1"))
 		sent, _, err := f.tenant.BeginCreditNoteSubmission(ctx, note.ID, intent())
-		must(t, err)
+		kit.Must(t, err)
 		want := func(what string, count int) {
 			t.Helper()
 			found, err := view.Of(f.tenant).AttentionCreditNotes(ctx, 5)
-			must(t, err)
+			kit.Must(t, err)
 			if len(found) != count || count > 0 && (found[0].ID != note.ID || found[0].Submission == nil) {
 				t.Errorf("%s: %+v, want %d", what, found, count)
 			}
@@ -120,9 +121,9 @@ func TestAttentionCreditNotes(t *testing.T) {
 		record(t, sent, words{invoice.DimensionReceiver: meant("no", api.MeaningNegative)})
 		want("a negative value", 1)
 		latest, err := view.Of(f.tenant).LatestResponses(ctx, []store.ID{sent.Submission.ID})
-		must(t, err)
+		kit.Must(t, err)
 		chain, err := f.tenant.Evidence(ctx, sent.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if latest[sent.Submission.ID] != chain[len(chain)-1].ID {
 			t.Errorf("the latest response is %s, want %s", latest[sent.Submission.ID], chain[len(chain)-1].ID)
 		}

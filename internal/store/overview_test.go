@@ -7,6 +7,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestAllSubmissions: an administrator finds the submissions of unknown outcome without knowing whose they are.
@@ -19,9 +20,9 @@ func TestAllSubmissions(t *testing.T) {
 		f.Clock.Advance(time.Second)
 		rejected := f.unknown(t, "INV-3").Submission.ID
 		_, err := f.ResolveSubmission(ctx, rejected, store.DecisionReject, because)
-		must(t, err)
+		kit.Must(t, err)
 		other, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com"})
-		must(t, err)
+		kit.Must(t, err)
 		for _, c := range []struct {
 			account *store.ID
 			outcome api.Outcome
@@ -35,7 +36,7 @@ func TestAllSubmissions(t *testing.T) {
 			{&other.ID, "", 10, nil},
 		} {
 			found, err := f.AllSubmissions(ctx, c.account, c.outcome, c.limit)
-			must(t, err)
+			kit.Must(t, err)
 			if len(found) != len(c.want) {
 				t.Errorf("%q: %d submissions, want %d", c.outcome, len(found), len(c.want))
 				continue
@@ -56,7 +57,7 @@ func TestAllDeliveries(t *testing.T) {
 		f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
 		pending, err := f.AllDeliveries(ctx, &f.account.ID, api.DeliveryPending, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(pending) == 0 || pending[0].Account != f.account.ID || pending[0].URL != hookURL {
 			t.Fatalf("pending: %+v", pending)
 		}
@@ -64,13 +65,13 @@ func TestAllDeliveries(t *testing.T) {
 		f.exec(t, `update deliveries set state = 'failed', due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(), failed)
 		for state, want := range map[api.DeliveryState]int{api.DeliveryFailed: 1, api.DeliveryBlocked: 0, api.DeliveryDelivered: 0, api.DeliveryPending: len(pending) - 1, "": len(pending)} {
 			found, err := f.AllDeliveries(ctx, nil, state, 10)
-			must(t, err)
+			kit.Must(t, err)
 			if len(found) != want || state == api.DeliveryFailed && found[0].ID != failed {
 				t.Errorf("%q: %+v", state, found)
 			}
 		}
 		found, err := f.AllDeliveries(ctx, nil, "", 1)
-		must(t, err)
+		kit.Must(t, err)
 		if len(found) != 1 {
 			t.Errorf("%d deliveries with a limit of 1", len(found))
 		}
@@ -83,16 +84,16 @@ func TestBacklogs(t *testing.T) {
 		f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 3)
 		deliveries, submissions, err := f.Backlogs(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if deliveries.Pending == 0 || submissions.Pending == 0 {
 			t.Fatalf("deliveries %+v, submissions %+v", deliveries, submissions)
 		}
 		_, err = f.raw.ExecContext(t.Context(), `update deliveries set due_at = due_at + 1000000000000 where tenant_id = $1`, f.tenant.Key())
-		must(t, err)
+		kit.Must(t, err)
 		f.exec(t, `update deliveries set due_at = $3 where tenant_id = $1 and id = (select id from deliveries where tenant_id = $1 and due_at is not null and id <> $2 limit 1)`,
 			f.tenant.Key(), f.tenant.Key(), f.Clock.Now().Add(-time.Minute).UnixMicro())
 		later, _, err := f.Backlogs(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if later != (store.Backlog{Pending: deliveries.Pending, Overdue: 1, Oldest: time.Minute}) {
 			t.Errorf("before %+v, after %+v", deliveries, later)
 		}
@@ -109,21 +110,21 @@ func TestDisabledUser(t *testing.T) {
 		}
 		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastOwner)
 		second, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
-		must(t, err)
+		kit.Must(t, err)
 		user := store.User{Account: f.account.ID, ID: second, PasswordHash: "$hash"}
-		must(t, token(user, 1))
-		must(t, f.DisableUser(ctx, f.account.ID, second, false))
-		must(t, f.DisableUser(ctx, f.account.ID, second, false)) // once more changes nothing
+		kit.Must(t, token(user, 1))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, second, false))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, second, false)) // once more changes nothing
 		wantErr(t, token(user, 2), store.ErrNotFound)
 		if _, err := f.Authenticate(ctx, [32]byte{1, 0xd1}); err == nil {
 			t.Error("a token of a disabled user is alive")
 		}
-		must(t, token(f.user, 3))
+		kit.Must(t, token(f.user, 3))
 		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastOwner)
-		must(t, f.EnableUser(ctx, f.account.ID, second))
-		must(t, token(user, 4))
-		must(t, f.DisableUser(ctx, f.account.ID, second, false))
-		must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+		kit.Must(t, f.EnableUser(ctx, f.account.ID, second))
+		kit.Must(t, token(user, 4))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, second, false))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		wantErr(t, token(f.user, 5), store.ErrNotFound)
 		wantErr(t, f.DisableUser(ctx, f.account.ID, f.decoy.user.ID, true), store.ErrNotFound)
 		wantErr(t, f.EnableUser(ctx, f.account.ID, f.decoy.user.ID), store.ErrNotFound)
@@ -140,9 +141,9 @@ func TestDisabledUser(t *testing.T) {
 // TestRename: the company's new name is shown, and the audit log has the old one.
 func TestRename(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Palm Trading FZE"))
+		kit.Must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Palm Trading FZE"))
 		found, err := f.Account(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		entries := f.audited(t, "account.rename")
 		if found.Company != "Palm Trading FZE" || len(entries) != 1 || entries[0].Details != `{"after":"Palm Trading FZE","before":"Palm Trading LLC"}` {
 			t.Errorf("%q, %+v", found.Company, entries)

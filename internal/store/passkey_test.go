@@ -11,6 +11,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // publicKey stands for a public key, which only the verification of assertions reads.
@@ -28,8 +29,8 @@ func (c company) addPasskey(t *testing.T, by store.Session, n byte, proof *store
 	t.Helper()
 	registration := store.Challenge{Purpose: store.ChallengeRegistration}
 	_, err := rand.Read(registration.Digest[:])
-	must(t, err)
-	must(t, c.tenant.BeginPasskey(t.Context(), by, registration))
+	kit.Must(t, err)
+	kit.Must(t, c.tenant.BeginPasskey(t.Context(), by, registration))
 	_, err = c.tenant.AddPasskey(t.Context(), by, store.NewPasskey{Name: "Laptop", Credential: store.PasskeyCredential{ID: []byte{n}, PublicKey: []byte(publicKey)},
 		SignCount: 5, Challenge: registration, Recovery: recovery, Proof: proof})
 	return err
@@ -39,14 +40,14 @@ func (c company) addPasskey(t *testing.T, by store.Session, n byte, proof *store
 func (c company) confirms(t *testing.T, by store.Session, passkey store.ID, count uint32, n byte) *store.FactorProof {
 	t.Helper()
 	asked := c.challenge(n, store.ChallengeConfirmation)
-	must(t, c.tenant.BeginPasskey(t.Context(), by, asked))
+	kit.Must(t, c.tenant.BeginPasskey(t.Context(), by, asked))
 	return &store.FactorProof{Passkey: &store.PasskeyProof{Passkey: passkey, SignCount: count, Challenge: asked}}
 }
 
 func (c company) passkeys(t *testing.T) []store.Passkey {
 	t.Helper()
 	state, err := c.tenant.SecondFactorState(t.Context(), c.user.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return state.Passkeys
 }
 
@@ -57,21 +58,21 @@ func TestPasskeyLogins(t *testing.T) {
 		ctx := t.Context()
 		other := f.newCompany(t, "other@example.com")
 		by, stranger := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, other.user, 42, "")
-		must(t, f.addPasskey(t, by, 1, nil, [32]byte{1}, [32]byte{2}))
-		must(t, other.addPasskey(t, stranger, 2, nil))
+		kit.Must(t, f.addPasskey(t, by, 1, nil, [32]byte{1}, [32]byte{2}))
+		kit.Must(t, other.addPasskey(t, stranger, 2, nil))
 		if strings.Contains(f.dump(t, f.company), publicKey) {
 			t.Error("the credential is stored in clear text")
 		}
 		factor, err := f.SecondFactor(ctx, f.user)
-		must(t, err)
+		kit.Must(t, err)
 		if factor.HasApp() || len(factor.Passkeys) != 1 || string(factor.Passkeys[0].Credential.PublicKey) != publicKey || factor.Passkeys[0].SignCount != 5 {
 			t.Errorf("second factor %+v", factor)
 		}
 		key, theirs := factor.Passkeys[0].ID, other.passkeys(t)[0].ID
 		login := func(n byte) store.Challenge {
 			pending := store.PendingLogin{Digest: [32]byte{n}, User: f.user, Means: store.LoginByPassword}
-			must(t, f.BeginLogin(ctx, pending, f.Clock.Now().Add(10*time.Minute)))
-			must(t, f.BeginPasskeyLogin(ctx, pending, f.challenge(n, store.ChallengeLogin).Digest))
+			kit.Must(t, f.BeginLogin(ctx, pending, f.Clock.Now().Add(10*time.Minute)))
+			kit.Must(t, f.BeginPasskeyLogin(ctx, pending, f.challenge(n, store.ChallengeLogin).Digest))
 			return f.challenge(n, store.ChallengeLogin)
 		}
 		proof := func(key store.ID, count uint32, asked store.Challenge) *store.FactorProof {
@@ -97,7 +98,7 @@ func TestPasskeyLogins(t *testing.T) {
 			}
 		}
 		wantEqual(t, "logins with one challenge", accepted, 1)
-		must(t, f.withFactor(t, 50, &store.FactorProof{Recovery: [32]byte{1}}))
+		kit.Must(t, f.withFactor(t, 50, &store.FactorProof{Recovery: [32]byte{1}}))
 
 		used := f.passkeys(t)[0]
 		if used.LastUsedAt == nil || used.SignCount < 6 {
@@ -106,7 +107,7 @@ func TestPasskeyLogins(t *testing.T) {
 		cloned := proof(key, used.SignCount, login(11))
 		wantErr(t, f.withFactor(t, 51, cloned), store.ErrSignCount)
 		_, before := f.actsSince(t, 0)
-		must(t, f.RefusePasskey(ctx, f.user, *cloned.Passkey))
+		kit.Must(t, f.RefusePasskey(ctx, f.user, *cloned.Passkey))
 		added, _ := f.actsSince(t, len(before))
 		wantEqual(t, "acts of a refused passkey", len(added), 1)
 		wantErr(t, f.RefusePasskey(ctx, f.user, *cloned.Passkey), store.ErrSecondFactor) // its challenge is gone
@@ -116,7 +117,7 @@ func TestPasskeyLogins(t *testing.T) {
 		wantErr(t, f.withFactor(t, 52, proof(key, 100, late)), store.ErrSecondFactor)
 		wantErr(t, f.BeginPasskeyLogin(ctx, store.PendingLogin{Digest: [32]byte{77}, User: f.user}, [32]byte{77}), store.ErrNotFound)
 		f.Clock.Advance(time.Second)
-		must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.DeleteExpired(ctx))
 		if left := f.rows(t, `select digest from passkey_challenges where account_id = $1`, f.account.ID); len(left) != 0 {
 			t.Errorf("%d challenges are left", len(left))
 		}
@@ -134,13 +135,13 @@ func TestPasskeyChanges(t *testing.T) {
 			return f.addPasskey(t, by, n, proof, recovery...)
 		}
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor), store.ErrNoFactor)
-		must(t, add(1, nil, [32]byte{1}, [32]byte{2}, [32]byte{3}))
+		kit.Must(t, add(1, nil, [32]byte{1}, [32]byte{2}, [32]byte{3}))
 		key := f.passkeys(t)[0].ID
 		wantErr(t, add(2, nil), store.ErrSecondFactor)
 		wantErr(t, add(1, f.confirms(t, by, key, 6, 20)), store.ErrExists)
-		must(t, add(2, f.confirms(t, by, key, 6, 21)))
+		kit.Must(t, add(2, f.confirms(t, by, key, 6, 21)))
 		once := store.NewPasskey{Name: "Key", Credential: store.PasskeyCredential{ID: []byte{99}}, Challenge: f.challenge(3, store.ChallengeRegistration)}
-		must(t, f.tenant.BeginPasskey(ctx, by, once.Challenge))
+		kit.Must(t, f.tenant.BeginPasskey(ctx, by, once.Challenge))
 		f.Clock.Advance(time.Millisecond)
 		for n, want := range []error{nil, store.ErrChallenge} {
 			once.Proof = f.confirms(t, by, key, uint32(7+n), byte(90+n))
@@ -150,37 +151,37 @@ func TestPasskeyChanges(t *testing.T) {
 			}
 		}
 		for n := byte(4); n <= store.MaxPasskeys; n++ {
-			must(t, add(n, f.confirms(t, by, key, uint32(10+n), 22+n)))
+			kit.Must(t, add(n, f.confirms(t, by, key, uint32(10+n), 22+n)))
 		}
 		wantErr(t, add(11, f.confirms(t, by, key, 50, 40)), store.ErrPasskeyLimit)
 		_, err := f.Authenticate(ctx, other.Digest)
-		must(t, err) // a passkey beside another factor ends no session
-		must(t, f.tenant.RenamePasskey(ctx, by, key, "Phone"))
+		kit.Must(t, err) // a passkey beside another factor ends no session
+		kit.Must(t, f.tenant.RenamePasskey(ctx, by, key, "Phone"))
 		wantEqual(t, "name", f.passkeys(t)[0].Name, "Phone")
 		wantErr(t, f.tenant.RenamePasskey(ctx, by, f.user.ID, "x"), store.ErrNotFound)
 
 		users, err := f.tenant.UsersWithSecondFactor(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if !users[f.user.ID] || len(users) != 1 {
 			t.Errorf("users with a second factor: %v", users)
 		}
 		wantErr(t, f.tenant.RemovePasskey(ctx, by, key, nil), store.ErrSecondFactor)
 		all := f.passkeys(t)
 		for n, p := range all[1:] {
-			must(t, f.tenant.RemovePasskey(ctx, by, p.ID, f.confirms(t, by, key, uint32(60+n), byte(60+n))))
+			kit.Must(t, f.tenant.RemovePasskey(ctx, by, p.ID, f.confirms(t, by, key, uint32(60+n), byte(60+n))))
 		}
 		_, err = f.Authenticate(ctx, other.Digest)
 		wantErr(t, err, store.ErrNotFound)
-		must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor))
 		wantErr(t, f.tenant.RemovePasskey(ctx, by, key, f.confirms(t, by, key, 80, 80)), store.ErrFactorRequired)
-		must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginAny))
-		must(t, f.tenant.RemovePasskey(ctx, by, key, &store.FactorProof{Recovery: [32]byte{1}}))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginAny))
+		kit.Must(t, f.tenant.RemovePasskey(ctx, by, key, &store.FactorProof{Recovery: [32]byte{1}}))
 		state, err := f.tenant.SecondFactorState(ctx, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if state.EnrolledAt() != nil || state.RecoveryCodes != 0 {
 			t.Errorf("after the last passkey: %+v", state)
 		}
-		must(t, f.withFactor(t, 50, nil))
+		kit.Must(t, f.withFactor(t, 50, nil))
 	})
 }
 
@@ -190,18 +191,18 @@ func TestPasskeyBesideApp(t *testing.T) {
 		ctx := t.Context()
 		by := f.startSession(ctx, t, f.user, 41, "")
 		factor := f.enroll(t, f, by, [32]byte{1}, [32]byte{2})
-		must(t, f.addPasskey(t, by, 1, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 101}, [32]byte{8}))
+		kit.Must(t, f.addPasskey(t, by, 1, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 101}, [32]byte{8}))
 		state, err := f.tenant.SecondFactorState(ctx, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "recovery codes", state.RecoveryCodes, 2)
 		wantEqual(t, "enrolled", *state.EnrolledAt(), factor.EnrolledAt)
 		key := state.Passkeys[0].ID
-		must(t, f.withFactor(t, 50, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 102}))
-		must(t, f.tenant.RemovePasskey(ctx, by, key, f.confirms(t, by, key, 6, 2)))
-		must(t, f.withFactor(t, 51, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 103})) // the app is left
-		must(t, f.addPasskey(t, by, 3, &store.FactorProof{Recovery: [32]byte{1}}))
-		must(t, f.ResetSecondFactor(ctx, f.account.ID, f.user.ID))
-		must(t, f.withFactor(t, 52, nil))
+		kit.Must(t, f.withFactor(t, 50, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 102}))
+		kit.Must(t, f.tenant.RemovePasskey(ctx, by, key, f.confirms(t, by, key, 6, 2)))
+		kit.Must(t, f.withFactor(t, 51, &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: 103})) // the app is left
+		kit.Must(t, f.addPasskey(t, by, 3, &store.FactorProof{Recovery: [32]byte{1}}))
+		kit.Must(t, f.ResetSecondFactor(ctx, f.account.ID, f.user.ID))
+		kit.Must(t, f.withFactor(t, 52, nil))
 		if left := f.passkeys(t); len(left) != 0 {
 			t.Errorf("%d passkeys are left", len(left))
 		}
@@ -213,15 +214,15 @@ func TestPasskeyAndLoginPolicy(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Viewer})
-		must(t, err)
+		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
-		must(t, err)
+		kit.Must(t, err)
 		by, early, without := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, f.user, 42, ""), f.startSession(ctx, t, second, 43, "")
 		f.Clock.Advance(time.Second)
-		must(t, f.addPasskey(t, by, 1, nil, [32]byte{1}))
+		kit.Must(t, f.addPasskey(t, by, 1, nil, [32]byte{1}))
 		f.Clock.Advance(time.Second)
-		must(t, f.withFactor(t, 44, &store.FactorProof{Recovery: [32]byte{1}}))
-		must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor))
+		kit.Must(t, f.withFactor(t, 44, &store.FactorProof{Recovery: [32]byte{1}}))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor))
 		for digest, want := range map[[32]byte]error{by.Digest: nil, early.Digest: store.ErrNotFound, without.Digest: store.ErrNotFound, sessionDigest(44): nil} {
 			got, err := f.Authenticate(ctx, digest)
 			if !errors.Is(err, want) || got.FactorRequired {
@@ -229,15 +230,15 @@ func TestPasskeyAndLoginPolicy(t *testing.T) {
 			}
 		}
 		_, err = f.CreateToken(ctx, second, store.NewToken{Digest: sessionDigest(45), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword, Client: store.ClientConsole})
-		must(t, err)
+		kit.Must(t, err)
 		held, err := f.Authenticate(ctx, sessionDigest(45))
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "held", held.FactorRequired, true)
 		company := f.company
 		company.user = second
-		must(t, company.addPasskey(t, held, 2, nil))
+		kit.Must(t, company.addPasskey(t, held, 2, nil))
 		held, err = f.Authenticate(ctx, sessionDigest(45))
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "held with a passkey", held.FactorRequired, false)
 	})
 }
@@ -247,13 +248,13 @@ func TestMovedPasskey(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Owner})
-		must(t, err)
+		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
-		must(t, err)
-		must(t, f.addPasskey(t, f.startSession(ctx, t, f.user, 41, ""), 1, nil))
-		must(t, f.tenant.BeginTOTP(ctx, f.startSession(ctx, t, second, 42, ""), secret.New(sharedSecret)))
+		kit.Must(t, err)
+		kit.Must(t, f.addPasskey(t, f.startSession(ctx, t, f.user, 41, ""), 1, nil))
+		kit.Must(t, f.tenant.BeginTOTP(ctx, f.startSession(ctx, t, second, 42, ""), secret.New(sharedSecret)))
 		_, err = f.raw.ExecContext(ctx, `update passkeys set user_id = $1 where user_id = $2`, second.ID, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if _, err := f.SecondFactor(ctx, second); err == nil {
 			t.Error("the passkey of another user is read")
 		}

@@ -10,20 +10,21 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // askReset asks for a link for an address, as the console does.
 func (f *fixture) askReset(t *testing.T, email string) {
 	t.Helper()
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorUser, Means: store.MeansConsole, Source: "192.0.2.7", RequestID: "r-1"})
-	must(t, f.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: "ar"}))
+	kit.Must(t, f.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: "ar"}))
 }
 
 // answerReset answers the oldest request with the secret of n.
 func (f *fixture) answerReset(t *testing.T, n byte) {
 	t.Helper()
 	found, err := f.AnswerResetRequest(t.Context(), newReset(n))
-	must(t, err)
+	kit.Must(t, err)
 	if !found {
 		t.Fatal("no request waits")
 	}
@@ -50,7 +51,7 @@ func (f *fixture) wantLink(t *testing.T, n byte, usable bool) {
 		wantErr(t, err, store.ErrNotFound)
 		return
 	}
-	must(t, err)
+	kit.Must(t, err)
 	if user.ID != f.user.ID || user.Account != f.account.ID {
 		t.Errorf("link %d is of user %s", n, user.Email)
 	}
@@ -61,15 +62,15 @@ func (f *fixture) wantLink(t *testing.T, n byte, usable bool) {
 func TestPasswordReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.RecordMailer(ctx, true))
+		kit.Must(t, f.RecordMailer(ctx, true))
 		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(2 * time.Hour)})
-		must(t, err)
-		must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$first"))
+		kit.Must(t, err)
+		kit.Must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$first"))
 		f.wantHash(t, "$first")
 		token := f.token(t, 11, time.Hour)
-		must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(12), User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
+		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(12), User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
 		f.Clock.Advance(time.Second)
 
 		f.resetLink(t, 60)
@@ -78,7 +79,7 @@ func TestPasswordReset(t *testing.T) {
 		f.wantLink(t, 60, true)
 		token = f.token(t, 13, time.Hour)
 		user, err := f.CompletePasswordReset(ctx, digest(60), "$new")
-		must(t, err)
+		kit.Must(t, err)
 		f.wantHash(t, "$new")
 		wantEqual(t, "user", user, f.user)
 		if f.user.PasswordChangeRequired {
@@ -129,26 +130,26 @@ func TestPasswordResetEnds(t *testing.T) {
 			return f.ResetSecondFactor(ctx, f.account.ID, f.user.ID)
 		},
 		"disabled": func(ctx context.Context, t *testing.T, f *fixture) error {
-			must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+			kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 			f.wantLink(t, 60, false)
 			return f.EnableUser(ctx, f.account.ID, f.user.ID)
 		},
 		"suspended": func(ctx context.Context, t *testing.T, f *fixture) error {
-			must(t, f.SuspendAccount(ctx, f.account.ID))
+			kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 			f.wantLink(t, 60, false)
 			return f.ReactivateAccount(ctx, f.account.ID)
 		},
 		"single sign-on": func(ctx context.Context, t *testing.T, f *fixture) error {
-			must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSingleSignOn))
+			kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSingleSignOn))
 			f.wantLink(t, 60, false)
 			return f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, f *fixture) {
-				must(t, f.RecordMailer(t.Context(), true))
+				kit.Must(t, f.RecordMailer(t.Context(), true))
 				f.resetLink(t, 60)
-				must(t, end(t.Context(), t, f))
+				kit.Must(t, end(t.Context(), t, f))
 				f.wantLink(t, 60, false)
 				wantErr(t, second(f.CompletePasswordReset(t.Context(), digest(60), "$mine")), store.ErrNotFound)
 				if name == "newer" {
@@ -164,9 +165,9 @@ func TestPasswordResetEnds(t *testing.T) {
 func (f *fixture) wantNoLinks(t *testing.T) {
 	t.Helper()
 	f.Clock.Advance(store.PasswordResetTTL + time.Microsecond)
-	must(t, f.DeleteExpired(t.Context()))
+	kit.Must(t, f.DeleteExpired(t.Context()))
 	var rows int
-	must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from password_resets where account_id = $1`, f.account.ID).Scan(&rows))
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from password_resets where account_id = $1`, f.account.ID).Scan(&rows))
 	if rows != 0 {
 		t.Errorf("%d rows are left", rows)
 	}
@@ -175,11 +176,11 @@ func (f *fixture) wantNoLinks(t *testing.T) {
 // TestPasswordResetEndsWithRestore checks that a restore ends every link and every request.
 func TestPasswordResetEndsWithRestore(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		must(t, f.RecordMailer(t.Context(), true))
+		kit.Must(t, f.RecordMailer(t.Context(), true))
 		f.resetLink(t, 60)
 		f.askReset(t, f.user.Email)
 		_, err := f.MarkRestored(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		f.wantLink(t, 60, false)
 		found, err := f.AnswerResetRequest(t.Context(), newReset(61))
 		if err != nil || found {
@@ -193,7 +194,7 @@ func TestPasswordResetEndsWithRestore(t *testing.T) {
 func TestPasswordResetRequests(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.RecordMailer(ctx, true))
+		kit.Must(t, f.RecordMailer(ctx, true))
 		nothing := func(name string) {
 			t.Helper()
 			f.answerReset(t, 60)
@@ -207,29 +208,29 @@ func TestPasswordResetRequests(t *testing.T) {
 		}
 		f.askReset(t, "nobody@example.com")
 		nothing("nobody")
-		must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		f.askReset(t, f.user.Email)
 		nothing("disabled")
-		must(t, f.EnableUser(ctx, f.account.ID, f.user.ID))
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.EnableUser(ctx, f.account.ID, f.user.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		f.askReset(t, f.user.Email)
 		nothing("suspended")
-		must(t, f.ReactivateAccount(ctx, f.account.ID))
-		must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSingleSignOn))
+		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
+		kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginSingleSignOn))
 		f.askReset(t, f.user.Email)
 		nothing("single sign-on")
-		must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
+		kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
 		f.askReset(t, f.user.Email)
 		f.Clock.Advance(store.PasswordResetTTL + time.Microsecond)
 		nothing("late")
 		f.askReset(t, f.user.Email)
-		must(t, f.RecordMailer(ctx, false))
+		kit.Must(t, f.RecordMailer(ctx, false))
 		nothing("no e-mail")
-		must(t, f.RecordMailer(ctx, true))
+		kit.Must(t, f.RecordMailer(ctx, true))
 
 		f.askReset(t, f.user.Email)
 		f.Clock.Advance(store.PasswordResetTTL + time.Microsecond)
-		must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.DeleteExpired(ctx))
 		if found, err := f.AnswerResetRequest(ctx, newReset(61)); err != nil || found {
 			t.Errorf("an expired request is left: %v", err)
 		}
@@ -248,14 +249,14 @@ func TestSendPasswordReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@host", Means: store.MeansCommandLine})
 		wantErr(t, f.SendPasswordReset(ctx, f.user, newReset(60)), store.ErrNoMail)
-		must(t, f.RecordMailer(ctx, true))
-		must(t, f.SendPasswordReset(ctx, f.user, newReset(60)))
+		kit.Must(t, f.RecordMailer(ctx, true))
+		kit.Must(t, f.SendPasswordReset(ctx, f.user, newReset(60)))
 		f.wantLink(t, 60, true)
 		if acts := f.audited(t, "user.request-password-reset"); len(acts) != 1 || acts[0].Kind != store.ActorAdministrator || acts[0].Subject != f.user.ID.String() {
 			t.Errorf("audited: %+v", acts)
 		}
-		must(t, second(f.CompletePasswordReset(ctx, digest(60), "$new")))
-		must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
+		kit.Must(t, second(f.CompletePasswordReset(ctx, digest(60), "$new")))
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		wantErr(t, f.SendPasswordReset(ctx, f.user, newReset(61)), store.ErrNotFound)
 		f.wantLink(t, 61, false)
 	})
@@ -266,7 +267,7 @@ func TestSendPasswordReset(t *testing.T) {
 func TestPasswordResetsAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.RecordMailer(ctx, true))
+		kit.Must(t, f.RecordMailer(ctx, true))
 		f.resetLink(t, 60)
 		var used atomic.Int32
 		race(8, func(i int) {
@@ -282,7 +283,7 @@ func TestPasswordResetsAtOnce(t *testing.T) {
 		for round := range byte(4) {
 			f.Clock.Advance(time.Second)
 			user, err := f.UserByEmail(ctx, f.user.Email)
-			must(t, err)
+			kit.Must(t, err)
 			f.user = user
 			session := f.session(t, 10+round)
 			f.resetLink(t, 61+round)
@@ -300,13 +301,13 @@ func TestPasswordResetsAtOnce(t *testing.T) {
 			switch {
 			case reset != nil: // the change was first and has ended the link
 				wantErr(t, reset, store.ErrNotFound)
-				must(t, changed)
+				kit.Must(t, changed)
 				f.wantHash(t, "$change")
 			case round%2 == 0: // the link was first and has ended the session
 				wantErr(t, changed, store.ErrSessionEnded)
 				f.wantHash(t, "$link")
 			default: // an administrator's reset counts in any case
-				must(t, changed)
+				kit.Must(t, changed)
 				f.wantHash(t, "$change")
 			}
 		}

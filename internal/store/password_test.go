@@ -8,13 +8,14 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // session creates a valid session of the fixture's user.
 func (f *fixture) session(t *testing.T, n byte) store.Session {
 	t.Helper()
 	session, err := f.Authenticate(t.Context(), f.token(t, n, time.Hour))
-	must(t, err)
+	kit.Must(t, err)
 	return session
 }
 
@@ -23,7 +24,7 @@ func (f *fixture) wantLive(t *testing.T, token [32]byte, live bool) {
 	t.Helper()
 	_, err := f.Authenticate(t.Context(), token)
 	if live {
-		must(t, err)
+		kit.Must(t, err)
 		return
 	}
 	wantErr(t, err, store.ErrNotFound)
@@ -34,7 +35,7 @@ func (f *fixture) wantHash(t *testing.T, want string) {
 	t.Helper()
 	var err error
 	f.user, err = f.UserByEmail(t.Context(), f.user.Email)
-	must(t, err)
+	kit.Must(t, err)
 	if f.user.PasswordHash != want {
 		t.Errorf("password hash %q, want %q", f.user.PasswordHash, want)
 	}
@@ -46,13 +47,13 @@ func TestChangePassword(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		session, drop := f.session(t, 10), f.token(t, 11, time.Hour)
 		spent, err := f.AcquireLimits(ctx, use(1, 9), use(2, 9))
-		must(t, err)
-		must(t, f.ChangePassword(ctx, session, f.user.PasswordHash, "$new", spent...))
+		kit.Must(t, err)
+		kit.Must(t, f.ChangePassword(ctx, session, f.user.PasswordHash, "$new", spent...))
 		wantSpent(t, f.DB, 1, 0)
 		wantSpent(t, f.DB, 2, 0)
 		f.wantLive(t, session.Digest, true)
@@ -72,7 +73,7 @@ func TestChangePasswordRefused(t *testing.T) {
 		session, other := f.session(t, 10), f.token(t, 11, time.Hour)
 		old := f.user.PasswordHash
 		spent, err := f.AcquireLimits(ctx, use(1, 9))
-		must(t, err)
+		kit.Must(t, err)
 		wantErr(t, f.ChangePassword(ctx, session, "$another", "$new", spent...), store.ErrPasswordChanged)
 		f.wantHash(t, old)
 		f.wantLive(t, other, true)
@@ -81,7 +82,7 @@ func TestChangePasswordRefused(t *testing.T) {
 		stolen := session
 		stolen.User, stolen.Account = f.decoy.user.ID, f.decoy.account
 		wantErr(t, f.ChangePassword(ctx, stolen, f.decoy.user.PasswordHash, "$stolen"), store.ErrSessionEnded)
-		must(t, f.RevokeToken(ctx, session.Digest))
+		kit.Must(t, f.RevokeToken(ctx, session.Digest))
 		wantErr(t, f.ChangePassword(ctx, session, old, "$new"), store.ErrSessionEnded)
 		session = f.session(t, 12)
 		f.Clock.Advance(time.Hour)
@@ -141,7 +142,7 @@ func TestRehash(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, token := t.Context(), f.token(t, 10, time.Hour)
 		before := f.user
-		must(t, f.Rehash(ctx, before, "$stronger"))
+		kit.Must(t, f.Rehash(ctx, before, "$stronger"))
 		f.wantHash(t, "$stronger")
 		f.wantLive(t, token, true)
 		wantErr(t, f.Rehash(ctx, before, "$again"), store.ErrPasswordChanged)
@@ -157,29 +158,29 @@ func TestPasswordChangeRequired(t *testing.T) {
 		want := func(session store.Session, want bool) {
 			t.Helper()
 			read, err := f.Authenticate(ctx, session.Digest)
-			must(t, err)
+			kit.Must(t, err)
 			user, err := f.User(ctx, session)
-			must(t, err)
+			kit.Must(t, err)
 			if read.PasswordChangeRequired != want || user.PasswordChangeRequired != want {
 				t.Errorf("session %v, user %v, want %v", read.PasswordChangeRequired, user.PasswordChangeRequired, want)
 			}
 		}
 		want(f.session(t, 10), false)
-		must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$reset"))
+		kit.Must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$reset"))
 		f.wantHash(t, "$reset")
 		session := f.session(t, 11)
 		want(session, true)
-		must(t, f.Rehash(ctx, f.user, "$stronger"))
+		kit.Must(t, f.Rehash(ctx, f.user, "$stronger"))
 		want(session, true)
-		must(t, f.ChangePassword(ctx, session, "$stronger", "$own"))
+		kit.Must(t, f.ChangePassword(ctx, session, "$stronger", "$own"))
 		want(session, false)
 		f.wantHash(t, "$own")
 		want(f.session(t, 12), false)
 
 		_, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2", PasswordChangeRequired: true})
-		must(t, err)
+		kit.Must(t, err)
 		second, err := f.UserByEmail(ctx, "second@example.com")
-		must(t, err)
+		kit.Must(t, err)
 		if !second.PasswordChangeRequired {
 			t.Error("a new user does not have to change the password")
 		}

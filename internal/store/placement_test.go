@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // placement is what docs/scaling.md says about a table: the column that it is distributed by, "" for a reference table, and whether its
@@ -26,7 +28,7 @@ var (
 func placements(t *testing.T) map[string]placement {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scaling.md"))
-	must(t, err)
+	kit.Must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n| Tables | Placement |\n")
 	section, _, _ = strings.Cut(section, "\n\n")
 	found := map[string]placement{}
@@ -84,13 +86,13 @@ func TestEveryTableHasAPlacement(t *testing.T) {
 func (f *fixture) texts(t *testing.T, query string) (all []string) {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), query)
-	must(t, err)
+	kit.Must(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var one string
-		must(t, rows.Scan(&one))
+		kit.Must(t, rows.Scan(&one))
 		all = append(all, one)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return all
 }

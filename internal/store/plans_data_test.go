@@ -14,6 +14,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // The sizes of a database in which plans are examined: planCompanies companies have the rows of the first one, and
@@ -33,7 +34,7 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 	f.copyRows(t, true, planCopies, fmt.Sprintf(`r.tenant_id in (select id from tenants order by id limit %d) or r.tenant_id = $1`, planLargeCompanies), f.tenant.Key())
 	_, err := f.raw.ExecContext(t.Context(), numbers(10_000)+` insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at)
 		select r.tenant_id, `+f.numbered("r.id", 1, "n.i")+`, r.kind, 'customer ' || n.i, r.terms, r.fields, 1, 0, 0 from n, book_entries r where r.id = $1 and r.tenant_id = $2`, rows.customer, f.tenant.Key())
-	must(t, err)
+	kit.Must(t, err)
 	for _, statement := range []string{
 		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") + fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`, f.Clock.Now().UnixMicro()),
 		numbers(20_000) + ` insert into password_reset_requests (email, language, source, request_id, requested_at)
@@ -45,7 +46,7 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 			credit_notes = (select max(position) from credit_notes where tenant_id = tenants.id), incoming = (select max(position) from incoming where tenant_id = tenants.id)`,
 	} {
 		_, err := f.raw.ExecContext(t.Context(), statement)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	f.Clock.Advance(-30 * 24 * time.Hour)
 	f.tell(t, 1)
@@ -56,11 +57,11 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 			select tenant_id, id, 1, created_at, 0, 200, '', '' from deliveries where created_at < $1`,
 	} {
 		_, err := f.raw.ExecContext(t.Context(), statement, f.Clock.Now().AddDate(0, 0, -1).UnixMicro())
-		must(t, err)
+		kit.Must(t, err)
 	}
 	// Nearly every connection has been synced before.
 	_, err = f.raw.ExecContext(t.Context(), `update purchase_syncs set synced_at = due_at where connection_id <> $1`, f.connection.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if f.Engine() == storetest.Postgres {
 		f.vacuum(t)
 	}
@@ -74,9 +75,9 @@ func (f *fixture) vacuum(t *testing.T) {
 	var unmarked int
 	for range 60 {
 		_, err := f.raw.ExecContext(t.Context(), "vacuum (freeze, analyze)")
-		must(t, err)
+		kit.Must(t, err)
 		// The last pages of a table may be empty, without a mark.
-		must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relallvisible + 20 < relpages`).Scan(&unmarked))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relallvisible + 20 < relpages`).Scan(&unmarked))
 		if unmarked == 0 {
 			return
 		}
@@ -108,22 +109,22 @@ type planRows struct {
 func (f *fixture) fillOnce(t *testing.T) planRows {
 	t.Helper()
 	_, err := f.tenant.StoreUpload(t.Context(), store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, 365*24*time.Hour)
-	must(t, err)
+	kit.Must(t, err)
 	ctx := t.Context()
 	_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
-	must(t, err)
-	must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(2*time.Hour)))
+	kit.Must(t, err)
+	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(2*time.Hour)))
 	by := store.Session{User: f.user.ID, Digest: [32]byte{1}}
-	must(t, f.addPasskey(t, by, 1, nil, planRecovery))
+	kit.Must(t, f.addPasskey(t, by, 1, nil, planRecovery))
 	f.Clock.Advance(2 * time.Hour) // the challenge has not expired when the plans are examined
-	must(t, f.tenant.BeginPasskey(ctx, by, f.challenge(2, store.ChallengeConfirmation)))
+	kit.Must(t, f.tenant.BeginPasskey(ctx, by, f.challenge(2, store.ChallengeConfirmation)))
 	f.Clock.Advance(-2 * time.Hour)
 	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 	f.fillMails(t, f, 0)
-	must(t, f.RecordMailer(ctx, true))
+	kit.Must(t, f.RecordMailer(ctx, true))
 	f.fillReset(t, f, f.Clock.Now().Add(2*time.Hour))
 	s := f.subscribe(t, api.EventKinds[:]...)
 	key := newKey(t, "plan")
@@ -144,10 +145,10 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	states := []api.DeliveryState{api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked}
 	for n, d := range f.claimDeliveries(t, s.ID, len(states)) {
 		rows.delivery, rows.event = d.ID, d.Event
-		must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: states[n]}))
+		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: states[n]}))
 	}
 	_, err = f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-	must(t, err)
+	kit.Must(t, err)
 	acknowledged := f.submit(t, "INV-CREDITED")
 	decide(t, acknowledged, func(s store.Submission, now time.Time) store.Decision {
 		d := reported(s, now, allFour("accepted", false))
@@ -157,11 +158,11 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	rows.credited = acknowledged.Submission.Invoice
 	rows.note = f.credit(t, rows.credited, byQuantity(0, "1")).ID
 	_, _, err = f.tenant.BeginCreditNoteSubmission(ctx, rows.note, intent())
-	must(t, err)
+	kit.Must(t, err)
 	claim, _ := f.claimPurchases(t, f.company)
 	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute, Event: "e-0"}, incoming("a", "A"), incoming("b", "B"))
 	known, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	rows.incoming = known.Entries[0].ID
 	return rows
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // tableAccess is an access to a table in a plan.
@@ -43,8 +44,8 @@ func (f *fixture) explainers(t *testing.T) []explainer {
 		return []explainer{{"sqlite", false, func(s tracedStatement) []tableAccess { return f.sqlitePlan(t, schema, s) }}}
 	}
 	conn, err := pgx.Connect(t.Context(), f.Address)
-	must(t, err)
-	t.Cleanup(func() { must(t, conn.Close(context.Background())) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, conn.Close(context.Background())) })
 	return []explainer{
 		{"postgres, for the values,", false, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_custom_plan") }},
 		{"postgres, for any values,", true, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_generic_plan") }},
@@ -110,17 +111,17 @@ func postgresPlan(t *testing.T, conn *pgx.Conn, s tracedStatement, mode string) 
 	t.Helper()
 	ctx := t.Context()
 	tx, err := conn.Begin(ctx)
-	must(t, err)
-	defer func() { must(t, tx.Rollback(ctx)) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, tx.Rollback(ctx)) }()
 	_, err = tx.Exec(ctx, "set local jit = off; set local random_page_cost = 1.1; set local plan_cache_mode = "+mode)
-	must(t, err)
+	kit.Must(t, err)
 	described, err := conn.Prepare(ctx, "examined", s.text)
-	must(t, err)
-	defer func() { must(t, conn.Deallocate(ctx, "examined")) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, conn.Deallocate(ctx, "examined")) }()
 	execute := "execute examined"
 	for n, arg := range s.args {
 		value, err := conn.TypeMap().Encode(described.ParamOIDs[n], pgtype.TextFormatCode, arg, nil)
-		must(t, err)
+		kit.Must(t, err)
 		literal := "null"
 		if value != nil {
 			literal = "'" + strings.ReplaceAll(string(value), "'", "''") + "'"
@@ -135,8 +136,8 @@ func postgresPlan(t *testing.T, conn *pgx.Conn, s tracedStatement, mode string) 
 		analyze = ""
 	}
 	var text []byte
-	must(t, tx.QueryRow(ctx, "explain ("+analyze+"format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&text))
+	kit.Must(t, tx.QueryRow(ctx, "explain ("+analyze+"format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&text))
 	var plans []struct{ Plan postgresNode }
-	must(t, json.Unmarshal(text, &plans))
+	kit.Must(t, json.Unmarshal(text, &plans))
 	return plans[0].Plan.accesses()
 }

@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // operation is something that a server does, whose statements are examined.
@@ -76,10 +77,10 @@ func TestPlans(t *testing.T) {
 			options := f.Options
 			options.Quotas = store.DefaultQuotas()
 			db, err := store.Open(t.Context(), f.Address, store.WithTrace(options, func(text string, args []any) { traced = append(traced, tracedStatement{text, args}) }))
-			must(t, err)
-			defer func() { must(t, db.Close()) }()
+			kit.Must(t, err)
+			defer func() { kit.Must(t, db.Close()) }()
 			tenant, err := db.Tenant(t.Context(), f.account.ID)
-			must(t, err)
+			kit.Must(t, err)
 			wanted := map[string]bool{}
 			for _, o := range slices.Concat(f.workOperations(db, &rows), f.operatorOperations(db), f.mailOperations(db, tenant, &rows), f.requestOperations(db, tenant, &rows), bookRequests(tenant, &rows), f.listOperations(tenant, &rows)) {
 				statements := o.trace(t, &traced)
@@ -116,10 +117,10 @@ var createIndex = regexp.MustCompile(`(?m)^create (?:unique )?index (\w+)`)
 func schemaIndexes(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("schema/*.sql")
-	must(t, err)
+	kit.Must(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		must(t, err)
+		kit.Must(t, err)
 		for _, found := range createIndex.FindAllStringSubmatch(string(text), -1) {
 			names = append(names, found[1])
 		}

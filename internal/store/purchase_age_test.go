@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestOldestPurchaseSync: of the active connections, the one that has waited longest for a complete sync counts, since it was added if it
@@ -19,7 +20,7 @@ func TestOldestPurchaseSync(t *testing.T) {
 			}
 		}
 		connections, err := f.Connections(ctx, nil)
-		must(t, err)
+		kit.Must(t, err)
 		syncAll := func(at time.Time, except store.ID) {
 			t.Helper()
 			for _, c := range connections {
@@ -41,10 +42,10 @@ func TestOldestPurchaseSync(t *testing.T) {
 		syncAll(f.Clock.Advance(time.Hour), store.ID{})
 		want(added) // it has had none
 		connections, err = f.Connections(ctx, nil)
-		must(t, err)
+		kit.Must(t, err)
 		for _, c := range connections {
 			_, err := f.DisableConnection(ctx, c.ID)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err = f.OldestPurchaseSync(ctx)
 		wantErr(t, err, store.ErrNotFound)

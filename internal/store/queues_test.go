@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // keys returns those of the given keys whose queues are in the list, in its order.
@@ -32,7 +33,7 @@ func TestDueDeliveryQueues(t *testing.T) {
 		begun := f.Clock.Now()
 		for n, wait := range []time.Duration{20 * time.Second, 10 * time.Second, 30 * time.Second} {
 			d := f.claimDeliveries(t, s[n], 1)[0]
-			must(t, d.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
+			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
 		}
 		for _, want := range []struct {
 			at     time.Duration
@@ -45,20 +46,20 @@ func TestDueDeliveryQueues(t *testing.T) {
 		} {
 			f.Clock.Advance(begun.Add(want.at).Sub(f.Clock.Now()))
 			scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
-			must(t, err)
+			kit.Must(t, err)
 			if got := keys(scan.Queues, s[:]...); !slices.Equal(got, want.queues) || !scan.NextDue.Equal(begun.Add(want.next)) {
 				t.Errorf("after %v: queues %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.queues, want.next)
 			}
 		}
 		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
 		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if got := keys(scan.Queues, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(scan.Queues) != 4 || !scan.NextDue.IsZero() {
 			t.Errorf("of all: %v of %d, next %v", got, len(scan.Queues), scan.NextDue)
 		}
-		must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
 		scan, err = f.DueDeliveryQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if len(scan.Queues) != 4 {
 			t.Errorf("%d queues after a suspension, want 4", len(scan.Queues))
 		}
@@ -72,28 +73,28 @@ func TestDueSubmissionQueues(t *testing.T) {
 		ctx := t.Context()
 		first := f.submit(t, "INV-1")
 		_, err := f.DisableConnection(ctx, f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		added, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.ActivateConnection(ctx, added.ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.Clock.Advance(time.Second)
 		second, third := f.submit(t, "INV-2"), f.submit(t, "INV-3")
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 
 		scan, err := f.DueSubmissionQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if len(scan.Queues) != 0 || !scan.NextDue.Equal(*first.Submission.DueAt) {
 			t.Errorf("%d queues while the calls are under way, next %v", len(scan.Queues), scan.NextDue)
 		}
 		f.Clock.Advance(leaseDuration)
 		scan, err = f.DueSubmissionQueues(ctx, store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		if got := keys(scan.Queues, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
 			t.Fatalf("queues %v", got)
 		}
 		claimed, err := scan.Queues[1].ClaimSubmissions(ctx, 10, leaseDuration)
-		must(t, err)
+		kit.Must(t, err)
 		var ids []store.ID
 		for _, call := range claimed {
 			ids = append(ids, call.Submission.ID)
@@ -160,7 +161,7 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 		asked = f.claimSubmissions(t, 1)[0]
 		record(t, known, allFour("accepted", false))
 		cut := f.submit(t, "INV-2")
-		must(t, f.ReleaseOrphanedLeases(t.Context()))
+		kit.Must(t, f.ReleaseOrphanedLeases(t.Context()))
 		claimed := f.claimSubmissions(t, 10)
 		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID || claimed[1].Submission.ID == known.Submission.ID {
 			t.Fatalf("due at once: %+v", claimed)
@@ -172,7 +173,7 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 				}
 				return outcome(s, s.Outcome), nil
 			})
-			must(t, err)
+			kit.Must(t, err)
 		}
 	})
 }
@@ -185,9 +186,9 @@ func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 		f.tell(t, 1)
 		attempted := f.claimDeliveries(t, cut.ID, 1)[0]
 		later := store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
-		must(t, f.claimDeliveries(t, waiting.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 503), later))
-		must(t, f.claimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
-		must(t, f.ReleaseOrphanedLeases(t.Context()))
+		kit.Must(t, f.claimDeliveries(t, waiting.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 503), later))
+		kit.Must(t, f.claimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, f.ReleaseOrphanedLeases(t.Context()))
 		for subscription, due := range map[store.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
 			if claimed := f.claimDeliveries(t, subscription, 10); len(claimed) != due {
 				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
@@ -206,8 +207,8 @@ func TestReleaseOrphanedLeasesKeepsFrozenWork(t *testing.T) {
 		f.submit(t, "INV-OPEN")
 		f.claimDeliveries(t, s.ID, 1)
 		_, err := f.ResetTenant(t.Context(), f.account.ID)
-		must(t, err)
-		must(t, f.ReleaseOrphanedLeases(t.Context()))
+		kit.Must(t, err)
+		kit.Must(t, f.ReleaseOrphanedLeases(t.Context()))
 		f.Clock.Advance(48 * time.Hour)
 		if _, due := f.submissionQueue(t, f.connection.ID); due {
 			t.Error("a submission of the old tenant is due")

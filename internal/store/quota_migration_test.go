@@ -11,6 +11,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestUsageOfBefore checks that a database from before the quotas counts its drafts, its submitted invoices, and its
@@ -24,8 +25,8 @@ func TestUsageOfBefore(t *testing.T) {
 			s := &storetest.Store{Clock: storetest.NewClock()}
 			s.Address = emptyDatabase(t, engine, s)
 			db, err := store.OpenUnmigrated(ctx, s.Address, s.Options)
-			must(t, err)
-			must(t, errors.Join(db.MigrateTo(ctx, schemaUpTo(t, "0010")), db.Close()))
+			kit.Must(t, err)
+			kit.Must(t, errors.Join(db.MigrateTo(ctx, schemaUpTo(t, "0010")), db.Close()))
 			raw := openRaw(t, s)
 			id := func(n byte) []byte { return append(make([]byte, 15), n) }
 			for _, row := range []struct {
@@ -43,25 +44,25 @@ func TestUsageOfBefore(t *testing.T) {
 					[]any{id(2), id(31), make([]byte, 50)}},
 			} {
 				_, err := raw.ExecContext(ctx, row.query, row.args...)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			for n, outcome := range []string{"", "acknowledged", "not_sent", "rejected"} {
 				_, err := raw.ExecContext(ctx, `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
 					values ($1, $2, $3, $4, '{"n":"ü"}', 1, 0, 0)`, id(2), id(byte(10+n)), n+1, outcome)
-				must(t, err)
+				kit.Must(t, err)
 				if outcome == "" {
 					continue
 				}
 				_, err = raw.ExecContext(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
 					outcome, attempted_at, sent_at, poll_wait) values ($1, $2, $3, $4, $5, 1, 1, $6, '{}', $6, 0, 0, 0)`, id(2), id(byte(20+n)), id(1), id(4), id(byte(10+n)), outcome)
-				must(t, err)
+				kit.Must(t, err)
 			}
 			db, err = store.OpenUnmigrated(ctx, s.Address, s.Options)
-			must(t, err)
-			must(t, errors.Join(db.MigrateTo(ctx, schemaUpTo(t, "0011")), db.Close()))
+			kit.Must(t, err)
+			kit.Must(t, errors.Join(db.MigrateTo(ctx, schemaUpTo(t, "0011")), db.Close()))
 			for tenant, want := range map[byte][2]int64{2: {2, 4*10 + 700 + 50}, 3: {0, 0}} {
 				var drafts, bytes int64
-				must(t, raw.QueryRowContext(ctx, `select drafts, stored_bytes from tenants where id = $1`, id(tenant)).Scan(&drafts, &bytes))
+				kit.Must(t, raw.QueryRowContext(ctx, `select drafts, stored_bytes from tenants where id = $1`, id(tenant)).Scan(&drafts, &bytes))
 				if drafts != want[0] || bytes != want[1] {
 					t.Errorf("%d drafts and %d bytes are counted, want %d and %d", drafts, bytes, want[0], want[1])
 				}
@@ -84,12 +85,12 @@ func emptyDatabase(t *testing.T, engine string, s *storetest.Store) string {
 func schemaUpTo(t *testing.T, last string) fs.FS {
 	t.Helper()
 	files, err := filepath.Glob("schema/*.sql")
-	must(t, err)
+	kit.Must(t, err)
 	out := fstest.MapFS{}
 	for _, file := range files {
 		if filepath.Base(file)[:4] <= last {
 			text, err := os.ReadFile(file)
-			must(t, err)
+			kit.Must(t, err)
 			out[file] = &fstest.MapFile{Data: text}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // limited opens the store again as a server with quotas, for the fixture's company.
@@ -21,14 +22,14 @@ func (f *fixture) limited(t *testing.T, quotas store.Quotas) {
 	f.Store.DB = f.Again(t)
 	var err error
 	f.tenant, err = f.Tenant(t.Context(), f.account.ID)
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // used returns the company's use of a quota.
 func (f *fixture) used(t *testing.T, quota string) int64 {
 	t.Helper()
 	quotas, err := f.tenant.Quotas(t.Context(), f.user.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return quotas[quota].Used
 }
 
@@ -82,12 +83,12 @@ func TestUsageIsCounted(t *testing.T) {
 		first, second := f.create(t, "INV-1"), f.create(t, "INV-2")
 		check("two drafts")
 		_, err := f.tenant.UpdateInvoice(ctx, first.ID, any, changed("A city with a longer name"))
-		must(t, err)
+		kit.Must(t, err)
 		check("a longer draft")
 		_, err = f.tenant.UpdateInvoice(ctx, first.ID, any, changed("B"))
-		must(t, err)
+		kit.Must(t, err)
 		check("a shorter draft")
-		must(t, f.tenant.DeleteInvoice(ctx, second.ID, any))
+		kit.Must(t, f.tenant.DeleteInvoice(ctx, second.ID, any))
 		check("a deletion")
 		call := f.begin(t, first.ID)
 		check("an intent")
@@ -103,24 +104,24 @@ func TestUsageIsCounted(t *testing.T) {
 			return d
 		})
 		_, err = f.tenant.UpdateInvoice(ctx, rejected.Submission.Invoice, any, changed("Corrected"))
-		must(t, err)
+		kit.Must(t, err)
 		check("a correction")
 		_, err = f.tenant.CreateCreditNote(ctx, first.ID, func(d *api.Draft, _ []invoice.Credit) (store.NewCreditNote, error) {
 			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned", Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		check("a credit note")
 		for range 2 {
 			_, _, err = once(f, "key", 1, "INV-4")
-			must(t, err)
+			kit.Must(t, err)
 			check("an idempotent call")
 		}
 		f.Clock.Advance(25 * time.Hour)
 		_, _, err = once(f, "key", 2, "INV-5")
-		must(t, err)
+		kit.Must(t, err)
 		check("a key that is taken over")
 		f.Clock.Advance(25 * time.Hour)
-		must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.DeleteExpired(ctx))
 		check("a sweep")
 		if f.number(t, `select count(*) from idempotency where tenant_id = $1`, f.tenant.Key()) != 0 {
 			t.Error("an expired response was not removed")
@@ -135,7 +136,7 @@ func TestRetentionFreesBytes(t *testing.T) {
 		before := f.used(t, store.QuotaStoredBytes)
 		f.Clock.Advance(48 * time.Hour)
 		_, err := f.ApplyRetention(t.Context(), store.Retention{Events: time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if after := f.used(t, store.QuotaStoredBytes); after >= before || after != f.stored(t) {
 			t.Errorf("%d bytes are counted, before it was %d, and there are %d", after, before, f.stored(t))
 		}
@@ -166,7 +167,7 @@ func TestQuotas(t *testing.T) {
 		large := draft("INV-LARGE")
 		large.Items[0].Description = new(strings.Repeat("x", 20_000))
 		created, err := f.tenant.CreateInvoice(ctx, large) // a submitted invoice is no draft
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.tenant.UpdateInvoice(ctx, created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
 			longer := *large
 			longer.BuyerCity = new("A city with a longer name")
@@ -185,7 +186,7 @@ func TestQuotas(t *testing.T) {
 
 		first := f.subscribe(t, api.EventTerminal)
 		_, err = f.tenant.DeactivateSubscription(ctx, first.ID)
-		must(t, err)
+		kit.Must(t, err)
 		f.subscribe(t, api.EventTerminal)
 		_, err = f.tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:]})
 		wantQuota(t, err, store.QuotaSubscriptionsCreated, 2)
@@ -198,14 +199,14 @@ func TestTokenQuota(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, store.NewToken{Digest: [32]byte{99}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		f.limited(t, store.Quotas{Tokens: 3})
 		for n := range byte(6) {
 			f.Clock.Advance(time.Second)
 			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{n + 101}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		var live []byte
 		for _, n := range []byte{101, 102, 103, 104, 105, 106, 99} {

@@ -10,6 +10,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // BenchmarkSubscription reads what the page of a subscription shows, for companies with few and with many deliveries,
@@ -59,11 +60,11 @@ func BenchmarkSubscription(b *testing.B) {
 func tenantWithDeliveries(b *testing.B, s *storetest.Store, size int) (*store.Tenant, store.ID) {
 	b.Helper()
 	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench", PasswordHash: "-"})
-	must(b, err)
+	kit.Must(b, err)
 	tenant, err := s.Tenant(b.Context(), account.ID)
-	must(b, err)
+	kit.Must(b, err)
 	made, err := tenant.CreateSubscription(b.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
-	must(b, err)
+	kit.Must(b, err)
 	id := "cast(printf('%016d', n.i) as blob)" // sixteen bytes that grow with i
 	if s.Engine() == storetest.Postgres {
 		id = "convert_to(lpad(n.i::text, 16, '0'), 'UTF8')"
@@ -80,12 +81,12 @@ func tenantWithDeliveries(b *testing.B, s *storetest.Store, size int) (*store.Te
 		for first := 1; first <= size; first += some {
 			with := fmt.Sprintf("with recursive n(i) as (select %d union all select i + 1 from n where i < %d) ", first, min(size, first+some-1))
 			_, err := openRaw(b, s).ExecContext(b.Context(), with+fmt.Sprintf(statement, id, begin), tenant.Key(), made.ID)
-			must(b, err)
+			kit.Must(b, err)
 		}
 	}
 	if s.Engine() == storetest.Postgres {
 		_, err := openRaw(b, s).ExecContext(b.Context(), "analyze")
-		must(b, err)
+		kit.Must(b, err)
 	}
 	return tenant, made.ID
 }

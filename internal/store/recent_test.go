@@ -11,6 +11,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by state,
@@ -25,10 +26,10 @@ func TestRecentDeliveries(t *testing.T) {
 		}
 		claimed := f.claimDeliveries(t, s.ID, 3)
 		for n, settlement := range []store.DeliveryUpdate{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
-			must(t, claimed[n].RecordAttempt(ctx, attempt(f, 200), settlement))
+			kit.Must(t, claimed[n].RecordAttempt(ctx, attempt(f, 200), settlement))
 		}
 		all, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "counts", all.Counts, map[api.DeliveryState]int{store.DeliveryDelivered: 2, store.DeliveryFailed: 1, store.DeliveryPending: 1})
 		if all.Among() != 4 || len(all.Deliveries) != 3 {
 			t.Errorf("%d of %d deliveries, want 3 of 4", len(all.Deliveries), all.Among())
@@ -37,12 +38,12 @@ func TestRecentDeliveries(t *testing.T) {
 			t.Errorf("not newest first: %+v", all.Deliveries)
 		}
 		second, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
-		must(t, err)
+		kit.Must(t, err)
 		if len(second.Deliveries) != 1 || second.Deliveries[0].ID != claimed[0].ID {
 			t.Errorf("the second page: %+v", second.Deliveries)
 		}
 		failed, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, store.DeliveryFailed, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(failed.Deliveries) != 1 || failed.Deliveries[0].ID != claimed[0].ID || failed.Among() != 4 {
 			t.Errorf("failed: %+v", failed)
 		}
@@ -52,7 +53,7 @@ func TestRecentDeliveries(t *testing.T) {
 		}
 
 		states, err := view.Of(f.tenant).RecentStates(ctx, []store.ID{s.ID, other.ID, f.decoyDelivery(t).Subscription}, 3)
-		must(t, err)
+		kit.Must(t, err)
 		want := map[store.ID][]api.DeliveryState{
 			s.ID:     {store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDelivered},
 			other.ID: {store.DeliveryPending, store.DeliveryPending, store.DeliveryPending},
@@ -71,7 +72,7 @@ func TestRecentDeliveries(t *testing.T) {
 func (f *fixture) decoyDelivery(t *testing.T) store.Delivery {
 	t.Helper()
 	page, err := view.Of(f.decoy.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	return page.Entries[0]
 }
 
@@ -84,17 +85,17 @@ func TestRecentAttempts(t *testing.T) {
 		before := f.Clock.Now()
 		f.tell(t, 1)
 		first := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, first.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
+		kit.Must(t, first.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
 		since := f.Clock.Advance(time.Hour)
 		again := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, again.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.DeliveryUpdate{State: store.DeliveryFailed}))
+		kit.Must(t, again.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.DeliveryUpdate{State: store.DeliveryFailed}))
 		f.tell(t, 1)
 		last := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, last.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, last.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 
 		read := func(since time.Time) string {
 			recent, err := view.Of(f.tenant).RecentAttempts(ctx, s.ID, since)
-			must(t, err)
+			kit.Must(t, err)
 			if !recent.From.IsZero() {
 				t.Errorf("every delivery was looked at, and it says only those from %s", recent.From)
 			}
@@ -121,12 +122,12 @@ func TestOneEvent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 1)
 		events, err := storetest.Events(t.Context(), f.tenant, 0, 1)
-		must(t, err)
+		kit.Must(t, err)
 		found, err := f.tenant.Event(t.Context(), events[0].ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the event", found, events[0])
 		some, err := view.Of(f.tenant).EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "events by identifier", some, map[store.ID]store.Event{events[0].ID: events[0]})
 		if none, err := view.Of(f.tenant).EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v, %v", none, err)
@@ -148,13 +149,13 @@ func TestSearchIncoming(t *testing.T) {
 		plain.SupplierName, plain.InvoiceNumber, plain.SupplierNetworkID = new("Plain Ltd"), new("X-8"), nil
 		revised := incoming("plain", "Q")
 		revised.SupplierName, revised.InvoiceNumber, revised.SupplierNetworkID = new("Plain Ltd"), new("X-9"), new("77")
-		must(t, f.tenant.SeedIncoming(ctx, []store.NewIncoming{odd, plain, revised}))
+		kit.Must(t, f.tenant.SeedIncoming(ctx, []store.NewIncoming{odd, plain, revised}))
 		for text, want := range map[string]string{
 			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ", "_": "odd_100% ", "%": "odd_100% ", "77": "plain ",
 			"l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
 		} {
 			page, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{Text: text}, 1, 10)
-			must(t, err)
+			kit.Must(t, err)
 			got := ""
 			for _, i := range page.Entries {
 				got += i.ProviderDocumentID + " "

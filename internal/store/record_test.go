@@ -15,6 +15,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // chained computes the digest of an evidence entry from the description of the chain alone: SHA-256 over the label, the
@@ -23,7 +24,7 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	t.Helper()
 	var text bytes.Buffer
 	part := func(content []byte) {
-		must(t, binary.Write(&text, binary.BigEndian, int64(len(content))))
+		kit.Must(t, binary.Write(&text, binary.BigEndian, int64(len(content))))
 		text.Write(content)
 	}
 	number := func(n int64) {
@@ -35,7 +36,7 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	}
 	truth := map[bool]int64{true: 1}
 	words, err := json.Marshal(e.StateValues)
-	must(t, err)
+	kit.Must(t, err)
 	part([]byte("quittance/evidence/v2"))
 	part(e.Previous[:])
 	part(e.Submission[:])
@@ -75,12 +76,12 @@ func TestEvidenceChain(t *testing.T) {
 			})
 		}
 		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if len(chain) != len(responses) {
 			t.Fatalf("%d entries, want %d", len(chain), len(responses))
 		}
 		text, err := store.Document(ctx, f.tenant, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		link := &fields{t: t}
 		link.bytes([]byte("quittance/document/v1"))
 		link.bytes(call.Submission.ID[:])
@@ -98,14 +99,14 @@ func TestEvidenceChain(t *testing.T) {
 		}
 		var kept []byte
 		var count int64
-		must(t, f.raw.QueryRowContext(ctx, `select evidence_head, evidence_count from submissions where id = $1`, call.Submission.ID).Scan(&kept, &count))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select evidence_head, evidence_count from submissions where id = $1`, call.Submission.ID).Scan(&kept, &count))
 		if !bytes.Equal(kept, head[:]) || count != int64(len(chain)) {
 			t.Errorf("head %x of %d, want %x of %d", kept, count, head, len(chain))
 		}
 		f.disarm(t)
 		f.exec(t, `update evidence set http_status = 201 where tenant_id = $1 and ordinal = 3`, f.tenant.Key())
 		altered, err := f.tenant.Evidence(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if altered[2].Digest == chained(t, altered[2]) {
 			t.Error("an altered entry verifies")
 		}
@@ -122,7 +123,7 @@ func TestStates(t *testing.T) {
 		changed := f.Clock.Advance(time.Minute)
 		record(t, call, words{invoice.DimensionSubmission: {Value: "valid", Terminal: true}})
 		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		want := map[string][]any{
 			"submission_state": {"valid", int64(1), chain[1].ID, changed.UnixMicro()},
 			"receiver_state":   {"delivered", int64(1), chain[0].ID, changed.Add(-time.Minute).UnixMicro()},
@@ -131,7 +132,7 @@ func TestStates(t *testing.T) {
 			var word string
 			var terminal, at int64
 			var evidence store.ID
-			must(t, f.raw.QueryRowContext(ctx, `select word, terminal, evidence_id, changed_at from states where submission_id = $1 and dimension = $2`,
+			kit.Must(t, f.raw.QueryRowContext(ctx, `select word, terminal, evidence_id, changed_at from states where submission_id = $1 and dimension = $2`,
 				call.Submission.ID, dimension).Scan(&word, &terminal, &evidence, &at))
 			if word != row[0] || terminal != row[1] || evidence != row[2] || at != row[3] {
 				t.Errorf("%s is %q %d from %s at %d, want %v", dimension, word, terminal, evidence, at, row)
@@ -141,7 +142,7 @@ func TestStates(t *testing.T) {
 			t.Errorf("%d dimensions have a row, want 2", n)
 		}
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "states", kept.States.Wire(), api.States{SubmissionState: new("valid"), ReceiverState: new("delivered")})
 	})
 }
@@ -157,7 +158,7 @@ func TestRecorded(t *testing.T) {
 			return d
 		})
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the stored submission", kept, after)
 		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil || !kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
 			*kept.ProviderReference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
@@ -165,7 +166,7 @@ func TestRecorded(t *testing.T) {
 		}
 		// A repeated answer moves the time of the last check, and nothing that customers see as a change.
 		before, err := f.tenant.Invoice(t.Context(), kept.Invoice)
-		must(t, err)
+		kit.Must(t, err)
 		later := f.Clock.Advance(time.Minute)
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
 			d := outcome(s, s.Outcome)
@@ -173,7 +174,7 @@ func TestRecorded(t *testing.T) {
 			return d
 		})
 		unchanged, err := f.tenant.Invoice(t.Context(), kept.Invoice)
-		must(t, err)
+		kit.Must(t, err)
 		if unchanged.Version != before.Version || !unchanged.UpdatedAt.Equal(before.UpdatedAt) || !unchanged.Submission.LastCheckedAt.Equal(later) || unchanged.Submission.Evidence != 1 {
 			t.Errorf("a repeated answer changed\n%+v to\n%+v", before, unchanged)
 		}
@@ -197,7 +198,7 @@ func TestLostLease(t *testing.T) {
 			}
 			return reported(s, now, allFour("accepted", false), api.EventSubmissionUpdated), nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		if after.DueAt == nil || !after.DueAt.Equal(*due) || after.Evidence != 1 || after.Outcome != api.OutcomeAcknowledged {
 			t.Errorf("a late answer leads to %s", shown(after))
 		}
@@ -207,7 +208,7 @@ func TestLostLease(t *testing.T) {
 			}
 			return reported(s, now, allFour("accepted", false)), nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		if want := f.Clock.Now().Add(time.Second); after.DueAt == nil || !after.DueAt.Equal(want) || after.Evidence != 2 {
 			t.Errorf("the holder's answer leads to %s", shown(after))
 		}
@@ -227,7 +228,7 @@ func TestKeepLease(t *testing.T) {
 				d.KeepLease = s.Outcome == api.OutcomeInProgress
 				return d, nil
 			})
-			must(t, err)
+			kit.Must(t, err)
 		}
 	})
 }
@@ -272,7 +273,7 @@ func TestFailedRecord(t *testing.T) {
 		}
 		record(t, call, allFour("accepted", true), api.EventTerminal)
 		events, err := storetest.Events(ctx, f.tenant, 0, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(events) != 1 || events[0].Position != 1 {
 			t.Errorf("events %+v after the failures", events)
 		}
@@ -288,9 +289,9 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 		same := func(what string, got store.Invoice) {
 			t.Helper()
 			found, err := f.tenant.Invoice(ctx, got.ID)
-			must(t, err)
+			kit.Must(t, err)
 			want, err := json.Marshal(view.Invoice(found, view.Seller{Profile: &f.account.Profile}))
-			must(t, err)
+			kit.Must(t, err)
 			if text, err := json.Marshal(view.Invoice(got, view.Seller{Profile: &f.account.Profile})); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
 				t.Errorf("%s: version %d, want %d\ngot  %s\nwant %s (%v)", what, got.Version, found.Version, text, want, err)
 			}
@@ -311,7 +312,7 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 		created := f.create(t, "INV-AGAIN")
 		record(t, f.begin(t, created.ID), allFour("pending", false))
 		again, begun, err := f.tenant.BeginSubmission(ctx, created.ID, intent())
-		must(t, err)
+		kit.Must(t, err)
 		if begun {
 			t.Error("submitted twice")
 		}

@@ -23,6 +23,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // numberOf returns the number of a migration file.
@@ -30,7 +31,7 @@ func numberOf(t *testing.T, file string) int64 {
 	t.Helper()
 	number, _, _ := strings.Cut(path.Base(file), "_")
 	n, err := strconv.ParseInt(number, 10, 64)
-	must(t, err)
+	kit.Must(t, err)
 	return n
 }
 
@@ -39,11 +40,11 @@ func migrationsOf(t *testing.T, last int64) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
 	files, err := fs.Glob(os.DirFS("."), "schema/*.sql")
-	must(t, err)
+	kit.Must(t, err)
 	for _, file := range files {
 		if last == 0 || numberOf(t, file) <= last {
 			text, err := os.ReadFile(file)
-			must(t, err)
+			kit.Must(t, err)
 			out[file] = &fstest.MapFile{Data: text}
 		}
 	}
@@ -96,10 +97,10 @@ func TestReleasedMigrationsAreFrozen(t *testing.T) {
 func recordedStatements(t *testing.T, version, engine string) (texts []string) {
 	t.Helper()
 	unpacked, err := gzip.NewReader(bytes.NewReader(storetest.ReleaseFile(t, version, "statements.jsonl.gz")))
-	must(t, err)
+	kit.Must(t, err)
 	for lines := json.NewDecoder(unpacked); lines.More(); {
 		var recorded [2]string
-		must(t, lines.Decode(&recorded))
+		kit.Must(t, lines.Decode(&recorded))
 		if recorded[0] == engine {
 			texts = append(texts, recorded[1])
 		}
@@ -174,16 +175,16 @@ type preparer struct {
 func openPreparer(t *testing.T, engine string, migrations fs.FS) preparer {
 	t.Helper()
 	s := storetest.Unmigrated(t, engine)
-	must(t, s.MigrateTo(t.Context(), migrations))
+	kit.Must(t, s.MigrateTo(t.Context(), migrations))
 	p := preparer{Store: s, f: &fixture{Store: s}}
 	p.f.raw = openRaw(t, s)
 	if engine == storetest.Postgres {
 		var err error
 		p.conn, err = pgx.Connect(t.Context(), s.Address)
-		must(t, err)
-		t.Cleanup(func() { must(t, p.conn.Close(context.Background())) })
+		kit.Must(t, err)
+		t.Cleanup(func() { kit.Must(t, p.conn.Close(context.Background())) })
 		_, err = p.conn.Exec(t.Context(), "set plan_cache_mode = force_generic_plan")
-		must(t, err)
+		kit.Must(t, err)
 	}
 	return p
 }
@@ -225,7 +226,7 @@ func (p preparer) prepare(t *testing.T, text string) (types string, err error) {
 		count := 0
 		for _, found := range parameter.FindAllStringSubmatch(text, -1) {
 			n, err := strconv.Atoi(found[1])
-			must(t, err)
+			kit.Must(t, err)
 			count = max(count, n)
 		}
 		_, err := p.f.raw.ExecContext(t.Context(), "explain "+text, make([]any, count)...)
@@ -235,7 +236,7 @@ func (p preparer) prepare(t *testing.T, text string) (types string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { must(t, p.conn.Deallocate(t.Context(), "examined")) }()
+	defer func() { kit.Must(t, p.conn.Deallocate(t.Context(), "examined")) }()
 	nulls := strings.TrimSuffix(strings.Repeat("null, ", len(described.ParamOIDs)), ", ")
 	if nulls != "" {
 		nulls = "(" + nulls + ")"
@@ -277,14 +278,14 @@ func (p preparer) mayInsert(t *testing.T, text string) error {
 func (f *fixture) strings(t *testing.T, query string) (values []string) {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), query)
-	must(t, err)
-	defer func() { must(t, rows.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, rows.Close()) }()
 	for rows.Next() {
 		var value string
-		must(t, rows.Scan(&value))
+		kit.Must(t, rows.Scan(&value))
 		values = append(values, value)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return values
 }
 
@@ -300,10 +301,10 @@ func TestLeastMigration(t *testing.T) {
 		later["schema/90000_addition.sql"] = &fstest.MapFile{Data: []byte(`-- +goose Up
 			insert into settings (key, value) values ('least_migration', '49') on conflict (key) do update set value = excluded.value;
 			create table later (id bigint not null primary key);`)}
-		must(t, f.MigrateTo(t.Context(), later))
-		must(t, f.Again(t).Ping(t.Context()))
+		kit.Must(t, f.MigrateTo(t.Context(), later))
+		kit.Must(t, f.Again(t).Ping(t.Context()))
 		later["schema/90001_removal.sql"] = &fstest.MapFile{Data: []byte(tooNew)}
-		must(t, f.MigrateTo(t.Context(), later))
+		kit.Must(t, f.MigrateTo(t.Context(), later))
 		wantErr(t, f.Ping(t.Context()), store.ErrLaterRelease)
 		before := f.rows(t, "select * from settings order by key")
 		_, err := store.Open(t.Context(), f.Address, f.Options)

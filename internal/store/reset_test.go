@@ -9,6 +9,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestReset checks that the account gets a new tenant, and that nothing of the old one can be accessed or sent any
@@ -22,7 +23,7 @@ func TestReset(t *testing.T) {
 		inFlight := f.claimDeliveries(t, s.ID, 1)[0]
 
 		fresh, err := f.ResetTenant(t.Context(), f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if fresh.Key() == f.tenant.Key() || fresh.Account() != f.account.ID {
 			t.Error("the tenant is not a new one of the account")
 		}
@@ -47,17 +48,17 @@ func TestReset(t *testing.T) {
 			t.Error("the frozen tenant accepted a draft")
 		}
 		page, err := view.Of(fresh).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if page.Total != 0 {
 			t.Errorf("the fresh tenant has %d invoices", page.Total)
 		}
 		connections, err := f.Connections(t.Context(), &f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if len(connections) != 1 || connections[0].State != store.ConnectionActive {
 			t.Errorf("connections %+v", connections)
 		}
 		_, err = f.UserByEmail(t.Context(), "owner@example.com")
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -65,13 +66,13 @@ func TestReset(t *testing.T) {
 // is reset.
 func TestResetKeepsOutOfProduction(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		must(t, f.RecordEnvironment(t.Context(), "sandbox"))
-		must(t, f.RecordEnvironment(t.Context(), "local"))
+		kit.Must(t, f.RecordEnvironment(t.Context(), "sandbox"))
+		kit.Must(t, f.RecordEnvironment(t.Context(), "local"))
 		if err := f.RecordEnvironment(t.Context(), "production"); err == nil {
 			t.Error("a sandbox became production")
 		}
 		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.ResetTenant(t.Context(), f.account.ID)
 		wantErr(t, err, store.ErrProductionConnection)
 	})
@@ -92,7 +93,7 @@ func TestKeyRotation(t *testing.T) {
 		fresh := again.Again(t)
 
 		resealed, err := fresh.Reseal(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if resealed < 2 {
 			t.Errorf("%d values were resealed", resealed)
 		}
@@ -100,13 +101,13 @@ func TestKeyRotation(t *testing.T) {
 			t.Errorf("reseal again: %d, %v", more, err)
 		}
 		connection, err := old.Connection(t.Context(), f.connection.ID)
-		must(t, err)
+		kit.Must(t, err)
 		text, err := old.Credential(connection)
 		if err != nil || text.Reveal() != credential || reloads != 1 {
 			t.Errorf("the store with the old keys: %v after %d reloads", err, reloads)
 		}
 		scan, err := fresh.DueDeliveryQueues(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		queue, due := findQueue(scan.Queues, s.ID)
 		if !due {
 			t.Fatal("no delivery is due")

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 const because = "the provider said so by telephone"
@@ -31,7 +32,7 @@ func (f *fixture) unknown(t *testing.T, number string) store.SubmissionLease {
 func (f *fixture) audited(t *testing.T, act string) []store.AuditEntry {
 	t.Helper()
 	entries, err := f.Audit(t.Context(), store.AuditFilter{Act: act, Limit: 100})
-	must(t, err)
+	kit.Must(t, err)
 	return entries
 }
 
@@ -51,7 +52,7 @@ func TestResolve(t *testing.T) {
 			}
 		}
 		resolved, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
-		must(t, err)
+		kit.Must(t, err)
 		claimed := f.claimSubmissions(t, 1)
 		if !resolved.ResendOrdered || len(claimed) != 1 || !claimed[0].Submission.ResendOrdered {
 			t.Errorf("resend: %+v, claimed %+v", resolved, claimed)
@@ -60,7 +61,7 @@ func TestResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, err := f.tenant.Submission(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		r := stored.Resolved
 		if stored.Outcome != api.OutcomeResolvedRejected {
 			t.Errorf("outcome %s, want resolved_rejected", stored.Outcome)
@@ -76,7 +77,7 @@ func TestResolve(t *testing.T) {
 		// The number is free again, and the invoice may be corrected.
 		f.begin(t, f.create(t, "INV-9").ID)
 		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.ResolveSubmission(ctx, f.account.ID, store.DecisionResend, because)
 		wantErr(t, err, store.ErrNotFound)
 	})
@@ -88,11 +89,11 @@ func TestResolveDuringResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")
 		_, err := f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionResend, because)
-		must(t, err)
+		kit.Must(t, err)
 		again, err := f.claimSubmissions(t, 1)[0].BeginResend(t.Context(), leaseDuration)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionResend, because)
-		must(t, err)
+		kit.Must(t, err)
 		decided := f.Now()
 		after, err := again.Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
 			if held {
@@ -102,7 +103,7 @@ func TestResolveDuringResend(t *testing.T) {
 			d.DueAt, d.Responded, d.LastStatus = new(now.Add(time.Hour)), true, 503
 			return d, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		if !after.ResendOrdered || !after.DueAt.Equal(decided) || after.LastStatus != 503 {
 			t.Errorf("after the late response: resend ordered %v, due %v, last status %d", after.ResendOrdered, after.DueAt, after.LastStatus)
 		}
@@ -114,15 +115,15 @@ func TestOutcomeFilters(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ours := f.unknown(t, "INV-OURS").Submission
 		_, err := f.ResolveSubmission(t.Context(), ours.ID, store.DecisionReject, because)
-		must(t, err)
+		kit.Must(t, err)
 		// The provider itself rejects another one, which an administrator had ordered to resend.
 		theirs := f.unknown(t, "INV-THEIRS")
 		_, err = f.ResolveSubmission(t.Context(), theirs.Submission.ID, store.DecisionResend, because)
-		must(t, err)
+		kit.Must(t, err)
 		decide(t, theirs, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS", api.OutcomeResolvedRejected: "INV-OURS"} {
 			page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Outcome: &wanted}, 1, 10)
-			must(t, err)
+			kit.Must(t, err)
 			if len(page.Entries) != 1 || *page.Entries[0].Draft.InvoiceNumber != number || page.Entries[0].Submission.Outcome != wanted {
 				t.Errorf("%s: %+v", wanted, page.Entries)
 			}
@@ -136,13 +137,13 @@ func TestContradiction(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")
 		_, err := f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionReject, because)
-		must(t, err)
+		kit.Must(t, err)
 		// The invoice is corrected before the provider says anything.
 		change := func(number string) error {
 			_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft(number), nil })
 			return err
 		}
-		must(t, change("INV-2"))
+		kit.Must(t, change("INV-2"))
 		for range 2 {
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 				d := reported(s, now, allFour("accepted", false))
@@ -152,19 +153,19 @@ func TestContradiction(t *testing.T) {
 			f.Clock.Advance(time.Minute)
 		}
 		stored, err := f.tenant.Submission(t.Context(), call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		word, _, reported := stored.States.Get(invoice.DimensionReceiver)
 		if stored.Outcome != api.OutcomeResolvedRejected || stored.Resolved.ContradictedAt == nil || !stored.Resolved.ContradictedAt.Equal(f.Now().Add(-2*time.Minute)) || !reported || word != "accepted" {
 			t.Errorf("%s, %+v, %q", stored.Outcome, stored.Resolved, word)
 		}
 		count, err := f.Contradicted(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		entries := f.audited(t, "submission.contradicted")
 		if count != 1 || len(entries) != 1 || entries[0].Kind != store.ActorSystem || entries[0].Subject != stored.ID.String() {
 			t.Errorf("%d contradictions, audited %+v", count, entries)
 		}
 		var details map[string]string
-		must(t, json.Unmarshal([]byte(entries[0].Details), &details))
+		kit.Must(t, json.Unmarshal([]byte(entries[0].Details), &details))
 		if details["resolved_by"] != "ada@desk" || details["number"] != "INV-1" {
 			t.Errorf("details %v", details)
 		}
@@ -183,7 +184,7 @@ func TestContradictedInvoiceStays(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")
 		_, err := f.ResolveSubmission(t.Context(), call.Submission.ID, store.DecisionReject, because)
-		must(t, err)
+		kit.Must(t, err)
 		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 			d := reported(s, now, allFour("accepted", true))
 			d.Outcome, d.Contradicts = s.Outcome, true

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions, also
@@ -32,7 +33,7 @@ func TestReferences(t *testing.T) {
 			seen[id] = true
 			decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 			_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-1"), nil })
-			must(t, err)
+			kit.Must(t, err)
 		}
 		if other := f.submit(t, "INV-2"); seen[other.Submission.ID] {
 			t.Error("two invoices share a reference")
@@ -46,7 +47,7 @@ func TestRestored(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
-		must(t, err)
+		kit.Must(t, err)
 		open, ended, drafted := f.submit(t, "INV-1"), f.submit(t, "INV-2"), f.create(t, "INV-3")
 		record(t, ended, allFour("accepted", true))
 		f.exec(t, `update submissions set due_at = null, next_check_at = null where id = $1`, ended.Submission.ID)
@@ -56,12 +57,12 @@ func TestRestored(t *testing.T) {
 			return d
 		})
 		_, err = f.ResolveSubmission(ctx, open.Submission.ID, store.DecisionResend, because)
-		must(t, err)
+		kit.Must(t, err)
 		at := f.Clock.Advance(time.Minute)
 		count, err := f.MarkRestored(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		after, err := f.tenant.Submission(ctx, open.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.ResendOrdered || !after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
 			t.Errorf("%d open: %s", count, shown(after))
 		}
@@ -91,7 +92,7 @@ func TestRestoredBeforeUpgrade(t *testing.T) {
 		f.exec(t, `insert into settings (key, value) values ('restored_at', $1)`, strconv.FormatInt(f.Clock.Now().UnixMicro(), 10))
 		f.Clock.Advance(time.Second)
 		migration, err := os.ReadFile("schema/0026_restored.sql")
-		must(t, err)
+		kit.Must(t, err)
 		f.exec(t, regexp.MustCompile(`(?m)^update .*;$`).FindString(string(migration)))
 		if older, younger := f.begin(t, created.ID), f.submit(t, "INV-2"); !older.QueryFirst || younger.QueryFirst {
 			t.Errorf("QueryFirst of an invoice from before the restore is %v, of a later invoice %v; want true, false", older.QueryFirst, younger.QueryFirst)
@@ -106,18 +107,18 @@ func TestRestoredMarksAllOrNothing(t *testing.T) {
 		first := f.create(t, "INV-1")
 		f.Clock.Advance(time.Second)
 		_, err := f.raw.ExecContext(t.Context(), `alter table audit rename to audit_elsewhere`) // the last statement of the restore fails
-		must(t, err)
+		kit.Must(t, err)
 		if _, err := f.MarkRestored(t.Context()); err == nil {
 			t.Error("a restore without an entry in the audit log was recorded")
 		}
 		_, err = f.raw.ExecContext(t.Context(), `alter table audit_elsewhere rename to audit`)
-		must(t, err)
+		kit.Must(t, err)
 		second := f.create(t, "INV-2")
 		if begun := f.begin(t, first.ID); begun.QueryFirst {
 			t.Error("the interrupted command has marked the company")
 		}
 		_, err = f.MarkRestored(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if begun := f.begin(t, second.ID); !begun.QueryFirst {
 			t.Error("the repeated command has not marked the company")
 		}
@@ -131,19 +132,19 @@ func TestAdoptLater(t *testing.T) {
 		ctx := t.Context()
 		created := f.create(t, "INV-1")
 		_, err := f.MarkRestored(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		begun := f.begin(t, created.ID)
 		all, err := begun.LaterReferences(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if len(all) != store.MaxLaterReferences || all[1].Ordinal != 3 || slices.ContainsFunc(all, func(s store.LaterReference) bool { return s.ID == begun.Submission.ID }) {
 			t.Fatalf("%+v", all)
 		}
 		adopted, err := begun.AdoptLater(ctx, all[1], time.Minute)
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.tenant.Submission(ctx, all[1].ID)
-		must(t, err)
+		kit.Must(t, err)
 		document, err := store.Document(ctx, f.tenant, adopted.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the stored submission", kept, adopted.Submission)
 		if kept.Outcome != api.OutcomeUnknown || !kept.Current || kept.Ordinal != 3 || kept.Number != "INV-1" ||
 			!bytes.Equal(document, begun.Document) || !kept.DueAt.Equal(f.Clock.Now().Add(time.Minute)) {
@@ -156,7 +157,7 @@ func TestAdoptLater(t *testing.T) {
 		wantErr(t, err, store.ErrLeaseLost)
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(created.ID), 1, 10); err != nil || history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
 			t.Errorf("history %v, %v", history, err)
 		}
@@ -189,11 +190,11 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	}()
-	must(t, f.Backup(t.Context(), path))
+	kit.Must(t, f.Backup(t.Context(), path))
 	close(stop)
 	<-stopped
 	info, err := os.Stat(path)
-	must(t, err)
+	kit.Must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
@@ -204,12 +205,12 @@ func TestBackup(t *testing.T) {
 		t.Errorf("an existing file was touched: %v", err)
 	}
 	restored, err := store.Open(t.Context(), "sqlite:"+path, s.Options)
-	must(t, err)
-	defer func() { must(t, restored.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, restored.Close()) }()
 	tenant, err := restored.Tenant(t.Context(), f.account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	kept, err := tenant.Submission(t.Context(), call.Submission.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if kept.Outcome != api.OutcomeAcknowledged || kept.Evidence != 1 {
 		t.Errorf("in the copy: %s", shown(kept))
 	}

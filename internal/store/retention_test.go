@@ -11,6 +11,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestRetentionInBatches checks that one call removes more old history, of every company, than one transaction does,
@@ -27,23 +28,23 @@ func TestRetentionInBatches(t *testing.T) {
 			s := c.subscribe(t, api.EventStatusChanged)
 			record(t, c.submit(t, "INV-1"), allFour("accepted", false), slices.Repeat([]api.EventKind{api.EventStatusChanged}, old)...)
 			for _, d := range f.claimDeliveries(t, s.ID, old) {
-				must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+				kit.Must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 			}
 		}
 		f.Clock.Advance(10 * 24 * time.Hour)
 		record(t, f.submit(t, "INV-2"), allFour("accepted", false), api.EventStatusChanged)
 		removed, err := f.ApplyRetention(ctx, store.Retention{Attempts: 5 * 24 * time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if left := f.number(t, `select count(*) from attempts`); removed != 2*old || left != 0 {
 			t.Errorf("%d attempts went and %d are left", removed, left)
 		}
 		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if events, deliveries := f.number(t, `select count(*) from events`), f.number(t, `select count(*) from deliveries`); removed != 2*old || events != 1 || deliveries != 1 {
 			t.Errorf("%d events went, %d events and %d deliveries are left", removed, events, deliveries)
 		}
 		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour, Attempts: 5 * 24 * time.Hour})
-		must(t, err)
+		kit.Must(t, err)
 		if removed != 0 {
 			t.Errorf("%d rows went again", removed)
 		}
@@ -64,7 +65,7 @@ func TestRetentionBesideRedeliver(t *testing.T) {
 		var ids []store.ID
 		for _, d := range f.claimDeliveries(t, s.ID, old) {
 			ids = append(ids, d.ID)
-			must(t, d.RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		}
 		f.Clock.Advance(10 * 24 * time.Hour)
 		var mu sync.Mutex
@@ -109,12 +110,12 @@ func TestRetentionPlans(t *testing.T) {
 		raw := openRaw(t, s)
 		_, err := raw.ExecContext(t.Context(), `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
 			select tenant_id, id, 1, created_at, 0, 200, '', id from deliveries`)
-		must(t, err)
+		kit.Must(t, err)
 		explain := "explain query plan "
 		if engine == storetest.Postgres {
 			explain = "explain "
 			_, err := raw.ExecContext(t.Context(), "vacuum analyze")
-			must(t, err)
+			kit.Must(t, err)
 		}
 		at, looked := s.Clock.Now().UnixMicro(), 0
 		for _, statement := range statementsOf(t) {

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // fillSealed gives the company a value in every column that holds sealed values.
@@ -58,7 +59,7 @@ func TestRetiredKey(t *testing.T) {
 		f.fillSealed(t)
 		old := f.Options.Keys.PrimaryID()
 		var seal []byte
-		must(t, f.raw.QueryRowContext(ctx, `select evidence_seal from submissions where evidence_seal is not null`).Scan(&seal))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select evidence_seal from submissions where evidence_seal is not null`).Scan(&seal))
 		if before := f.underKey(t, old); len(before) < 5 {
 			t.Fatalf("only %v are sealed", before)
 		}
@@ -70,7 +71,7 @@ func TestRetiredKey(t *testing.T) {
 			t.Fatalf("a key in use is retired: %v", err)
 		}
 		_, err := db.Reseal(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if left := f.underKey(t, old); len(left) > 0 {
 			t.Errorf("still sealed under the old key: %v", left)
 		}
@@ -79,7 +80,7 @@ func TestRetiredKey(t *testing.T) {
 		}
 		retire := func(id uint32) bool {
 			before, err := db.RetireKey(ctx, id)
-			must(t, err)
+			kit.Must(t, err)
 			return before
 		}
 		if retire(old) {
@@ -90,7 +91,7 @@ func TestRetiredKey(t *testing.T) {
 			t.Error("the key was not retired before")
 		}
 		retired, err := db.Audit(ctx, store.AuditFilter{Act: "key.retire", Limit: 10})
-		must(t, err)
+		kit.Must(t, err)
 		if len(retired) != 1 {
 			t.Errorf("%d entries say that the key was retired", len(retired))
 		}
@@ -119,8 +120,8 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		ctx := t.Context()
 		old := f.Options.Keys.PrimaryID()
 		server, err := f.NewServer("machine:1", "1.0", "all")
-		must(t, err)
-		must(t, f.RegisterServer(ctx, server))
+		kit.Must(t, err)
+		kit.Must(t, f.RegisterServer(ctx, server))
 		rotated := f.Rotated(t)
 		admin := f.Again(t)
 		var behind *store.KeyNotLoadedError
@@ -136,9 +137,9 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		if alive, err := admin.Servers(ctx); err != nil || len(alive) != 0 {
 			t.Errorf("%d servers are running, %v", len(alive), err)
 		}
-		must(t, f.RegisterServer(ctx, server))
-		must(t, f.UnregisterServer(ctx, server))
-		must(t, admin.RecordKey(ctx, rotated))
+		kit.Must(t, f.RegisterServer(ctx, server))
+		kit.Must(t, f.UnregisterServer(ctx, server))
+		kit.Must(t, admin.RecordKey(ctx, rotated))
 		// The server starts again with the old key file.
 		var fault *store.KeyError
 		if err := f.RegisterServer(ctx, server); !errors.As(err, &fault) || fault.ID != rotated.PrimaryID() {
@@ -147,16 +148,16 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		if err := f.CheckKeys(ctx); !errors.As(err, &fault) {
 			t.Errorf("keys of a server without the key: %v", err)
 		}
-		must(t, func() error { _, err := admin.Reseal(ctx); return err }())
+		kit.Must(t, func() error { _, err := admin.Reseal(ctx); return err }())
 		second, err := admin.NewServer("machine:2", "1.0", "worker")
-		must(t, err)
-		must(t, admin.RegisterServer(ctx, second))
+		kit.Must(t, err)
+		kit.Must(t, admin.RegisterServer(ctx, second))
 		var inUse *store.KeyInUseError
 		if _, err := admin.RetireKey(ctx, rotated.PrimaryID()); !errors.As(err, &inUse) {
 			t.Errorf("the key that a server seals with is retired: %v", err)
 		}
 		_, err = admin.RetireKey(ctx, old)
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -171,24 +172,24 @@ func TestRefreshKeys(t *testing.T) {
 		server.Options.ReloadKeys = func() (*secret.Keyring, error) { return file, nil }
 		a, b := server.Again(t), f.Again(t)
 		serverA, err := a.NewServer("a", "1.0", "all")
-		must(t, err)
+		kit.Must(t, err)
 		serverB, err := b.NewServer("b", "1.0", "all")
-		must(t, err)
-		must(t, errors.Join(a.RegisterServer(ctx, serverA), b.RegisterServer(ctx, serverB)))
+		kit.Must(t, err)
+		kit.Must(t, errors.Join(a.RegisterServer(ctx, serverA), b.RegisterServer(ctx, serverB)))
 
 		file = f.Rotated(t)
-		must(t, a.RefreshKeys(ctx))
+		kit.Must(t, a.RefreshKeys(ctx))
 		if keys := a.Keys(); !keys.Holds(file.PrimaryID()) || keys.PrimaryID() != first.PrimaryID() {
 			t.Errorf("a key that another server lacks is the primary one, or not loaded: %+v", keys.List())
 		}
-		must(t, errors.Join(a.RegisterServer(ctx, serverA), b.UnregisterServer(ctx, serverB)))
-		must(t, a.RefreshKeys(ctx))
+		kit.Must(t, errors.Join(a.RegisterServer(ctx, serverA), b.UnregisterServer(ctx, serverB)))
+		kit.Must(t, a.RefreshKeys(ctx))
 		if keys := a.Keys(); keys.PrimaryID() != file.PrimaryID() {
 			t.Errorf("the new key does not seal although every server has it: %+v", keys.List())
 		}
 		right := a.Keys()
 		wrong, err := secret.Generate()
-		must(t, err)
+		kit.Must(t, err)
 		file = wrong
 		if err := a.RefreshKeys(ctx); !errors.As(err, new(*store.KeyError)) {
 			t.Errorf("a key file of another database: %v", err)
@@ -202,7 +203,7 @@ func TestRefreshKeys(t *testing.T) {
 // TestDatabaseFileIsPrivate checks that opening a database file removes the access of other users.
 func TestDatabaseFileIsPrivate(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
-	must(t, os.Chmod(s.Path, 0o644))
+	kit.Must(t, os.Chmod(s.Path, 0o644))
 	s.Again(t)
 	if info, err := os.Stat(s.Path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)

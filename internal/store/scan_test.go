@@ -12,6 +12,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // fillStore writes rows directly, because the store would take long: companies with the given number of subscriptions and one
@@ -25,11 +26,11 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 		random = "uuid_send(gen_random_uuid())"
 	}
 	account, err := s.CreateAccount(t.Context(), "Crowd", store.NewUser{Email: "crowd@example.com", PasswordHash: "-"})
-	must(t, err)
+	kit.Must(t, err)
 	tenant, err := s.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	model, err := tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
-	must(t, err)
+	kit.Must(t, err)
 	now := s.Clock.Now().UnixMicro()
 	for _, fill := range []string{
 		// Accounts and their tenants share an identifier here.
@@ -44,25 +45,25 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 			select s.tenant_id, ` + random + `, e.id, s.id, e.kind, 'pending', 0, 0, ` + fmt.Sprint(now) + ` from events e join subscriptions s on s.tenant_id = e.tenant_id`,
 	} {
 		_, err := raw.ExecContext(t.Context(), fill)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	if waiting > 0 {
 		_, err = raw.ExecContext(t.Context(), numbers(waiting)+` insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
 			select $1, `+random+`, n.i, 'einvoice.terminal', 'submission', $1, 0, $1 from n`, tenant.Key())
-		must(t, err)
+		kit.Must(t, err)
 		_, err = raw.ExecContext(t.Context(), `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
 			select e.tenant_id, `+random+`, e.id, $2, e.kind, 'pending', 0, 0, $3 from events e where e.tenant_id = $1`, tenant.Key(), model.ID, now)
-		must(t, err)
+		kit.Must(t, err)
 		connection, err := s.AddConnection(t.Context(), account.ID, sandboxConnection())
-		must(t, err)
+		kit.Must(t, err)
 		_, err = raw.ExecContext(t.Context(), `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
 			select e.tenant_id, e.id, e.position, 'C-' || e.position, '{}', 1, 0, 0 from events e where e.tenant_id = $1`, tenant.Key())
-		must(t, err)
+		kit.Must(t, err)
 		_, err = raw.ExecContext(t.Context(), `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
 			outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at)
 			select i.tenant_id, i.id, $2, $3, i.id, 1, 1, i.number, i.document, 'unknown', 0, 0, 0, $4, $4 from invoices i where i.tenant_id = $1`,
 			tenant.Key(), account.ID, connection.ID, now)
-		must(t, err)
+		kit.Must(t, err)
 	}
 }
 
@@ -76,7 +77,7 @@ func TestScanPlans(t *testing.T) {
 		raw := openRaw(t, s)
 		if engine == storetest.Postgres {
 			_, err := raw.ExecContext(t.Context(), "vacuum analyze")
-			must(t, err)
+			kit.Must(t, err)
 		}
 		explain := "explain query plan "
 		if engine == storetest.Postgres {
@@ -104,7 +105,7 @@ func TestScanPlans(t *testing.T) {
 func planOf(t *testing.T, raw *sql.DB, engine, explain string, args ...any) (plan []string) {
 	t.Helper()
 	rows, err := raw.QueryContext(t.Context(), explain, args...)
-	must(t, err)
+	kit.Must(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var id, parent, unused int64
@@ -113,10 +114,10 @@ func planOf(t *testing.T, raw *sql.DB, engine, explain string, args ...any) (pla
 		if engine == storetest.Postgres {
 			into = into[3:]
 		}
-		must(t, rows.Scan(into...))
+		kit.Must(t, rows.Scan(into...))
 		plan = append(plan, line)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return plan
 }
 
@@ -157,7 +158,7 @@ func TestScanSteps(t *testing.T) {
 		found, steps := map[store.ID]int{}, 0
 		for from := (store.ScanCursor{}); steps == 0 || !from.IsZero(); steps++ {
 			scan, err := s.DueDeliveryQueues(t.Context(), from)
-			must(t, err)
+			kit.Must(t, err)
 			if !scan.NextDue.IsZero() || len(scan.Queues) > 2*256+1 {
 				t.Errorf("%s: %d queues in one step, the next at %s", engine, len(scan.Queues), scan.NextDue)
 			}
@@ -187,7 +188,7 @@ func BenchmarkScan(b *testing.B) {
 				fillStore(b, s, size.companies, 1, size.waiting, size.idle)
 				if engine == storetest.Postgres {
 					_, err := openRaw(b, s).ExecContext(b.Context(), "vacuum analyze")
-					must(b, err)
+					kit.Must(b, err)
 				}
 				for b.Loop() {
 					scan, err := s.DueDeliveryQueues(b.Context(), store.ScanCursor{})
@@ -216,13 +217,13 @@ func TestPurchaseScan(t *testing.T) {
 				` + (c.created_at / 2) * 2 from connections c where c.created_at <= 700`,
 		} {
 			_, err := raw.ExecContext(t.Context(), fill)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		found, steps := map[store.ID]bool{}, 0
 		var next time.Time
 		for from := (store.ScanCursor{}); steps == 0 || !from.IsZero(); steps++ {
 			scan, err := s.DuePurchaseQueues(t.Context(), from)
-			must(t, err)
+			kit.Must(t, err)
 			for _, queue := range scan.Queues {
 				found[queue.Key()] = true
 			}

@@ -7,13 +7,14 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // faultsOf verifies the store with the service's replay functions.
 func (f *fixture) faultsOf(t *testing.T) []store.EvidenceError {
 	t.Helper()
 	found, err := f.VerifyEvidence(t.Context(), rules())
-	must(t, err)
+	kit.Must(t, err)
 	return found.Faults
 }
 
@@ -24,7 +25,7 @@ func TestEvidenceOfBefore(t *testing.T) {
 		f.story(t)
 		a := f.attacker(t)
 		a.do(t, `update connections set kind = 'simulator'`) // the story's responses are read with its vocabulary
-		must(t, store.Downgrade(t.Context(), f.tenant, a.conn))
+		kit.Must(t, store.Downgrade(t.Context(), f.tenant, a.conn))
 		again := f.Again(t) // opening a database with evidence makes no record
 		if faults := f.faultsOf(t); len(faults) < 8 || faults[0].Kind != store.KindDatabase {
 			t.Errorf("before sealing: %v", faults)
@@ -33,7 +34,7 @@ func TestEvidenceOfBefore(t *testing.T) {
 		wantErr(t, err, store.ErrNotSealed)
 		a.do(t, `update evidence set http_status = 299 where ordinal = 2 and submission_id = (select submission_id from evidence where ordinal = 2 order by submission_id limit 1)`)
 		done, err := f.SealEvidence(t.Context(), rules())
-		must(t, err)
+		kit.Must(t, err)
 		if done.Sealed < 6 || len(done.Faults) != 1 || done.Faults[0].Ordinal != 2 {
 			t.Errorf("sealed %+v", done)
 		}
@@ -52,18 +53,18 @@ func TestEvidenceOfBefore(t *testing.T) {
 			"a word":   `update states set word = 'x' where dimension = 'receiver_state' and submission_id = (select id from submissions where number = 'INV-DONE')`,
 		} {
 			tx, err := a.conn.BeginTx(t.Context(), nil)
-			must(t, err)
+			kit.Must(t, err)
 			if a.sqlite {
 				statement = strings.ReplaceAll(statement, `'\x20'`, `x'20'`)
 			}
 			_, err = tx.ExecContext(t.Context(), statement)
-			must(t, err)
+			kit.Must(t, err)
 			found, err := f.VerifyThrough(t.Context(), tx, rules())
-			must(t, err)
+			kit.Must(t, err)
 			if len(found.Faults) != 2 {
 				t.Errorf("%s: found %v", what, found.Faults)
 			}
-			must(t, tx.Rollback())
+			kit.Must(t, tx.Rollback())
 		}
 	})
 }
@@ -78,7 +79,7 @@ func TestAlteredBeforeAResponse(t *testing.T) {
 		f.Clock.Advance(time.Second)
 		record(t, call, allFour("two", false), api.EventStatusChanged)
 		found, err := f.tenant.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		if found.Entries != 2 || len(found.Faults) != 1 || !strings.Contains(found.Faults[0].What, "it was not what was sealed when something was added") {
 			t.Errorf("found %+v", found)
 		}
@@ -102,7 +103,7 @@ func TestEvidenceKeepsItsDocument(t *testing.T) {
 			as := intent()
 			as.Render = func(store.Source) ([]byte, api.Faults, error) { return []byte(document), nil, nil }
 			call, begun, err := f.tenant.BeginSubmission(t.Context(), created.ID, as)
-			must(t, err)
+			kit.Must(t, err)
 			if !begun {
 				t.Fatal("the submission has not begun")
 			}
@@ -118,7 +119,7 @@ func TestEvidenceKeepsItsDocument(t *testing.T) {
 		}
 		refuse(other)
 		found, err := f.tenant.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		if len(found.Faults) > 0 || found.Chains != 2 {
 			t.Errorf("found %+v", found)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestSealedOnce checks that the evidence of a database that began with seals is never sealed as it is found, and gets
@@ -22,7 +23,7 @@ func TestSealedOnce(t *testing.T) {
 			_, _, err = db.EvidenceKey(t.Context())
 			wantErr(t, err, store.ErrNotSealed)
 			found, err := db.VerifyEvidence(t.Context(), replay())
-			must(t, err)
+			kit.Must(t, err)
 			if len(found.Faults) != 2 || found.Faults[0].Kind != store.KindDatabase || !strings.Contains(found.Faults[1].What, "its row is not what was sealed") {
 				t.Errorf("found %v", found.Faults)
 			}
@@ -70,15 +71,15 @@ func TestSealsOfBeforeTheRecordCount(t *testing.T) {
 				record(t, f.submit(t, "INV-1"), allFour("one", false))
 				retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
 				f.clean(t, 2, 2)
-				must(t, store.ForgetSealed(t.Context(), f.DB))
+				kit.Must(t, store.ForgetSealed(t.Context(), f.DB))
 				f.exec(t, statement, f.tenant.Key())
 				done, err := f.SealEvidence(t.Context(), replay())
-				must(t, err)
+				kit.Must(t, err)
 				if done.Sealed != 0 || len(done.Faults) != 1 {
 					t.Errorf("sealed %+v", done)
 				}
 				found, err := f.tenant.VerifyEvidence(t.Context(), replay())
-				must(t, err)
+				kit.Must(t, err)
 				if len(found.Faults) != 1 {
 					t.Errorf("found %v", found.Faults)
 				}

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const sharedSecret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
@@ -16,10 +17,10 @@ const sharedSecret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 // enroll gives the user of a session a second factor with a recovery code for each digest, and returns what a proof of it needs.
 func (c company) enroll(t *testing.T, f *fixture, by store.Session, recovery ...[32]byte) store.SecondFactor {
 	t.Helper()
-	must(t, c.tenant.BeginTOTP(t.Context(), by, secret.New(sharedSecret)))
-	must(t, c.tenant.ConfirmTOTP(t.Context(), by, secret.New(sharedSecret), 100, recovery, nil))
+	kit.Must(t, c.tenant.BeginTOTP(t.Context(), by, secret.New(sharedSecret)))
+	kit.Must(t, c.tenant.ConfirmTOTP(t.Context(), by, secret.New(sharedSecret), 100, recovery, nil))
 	factor, err := f.SecondFactor(t.Context(), c.user)
-	must(t, err)
+	kit.Must(t, err)
 	return factor
 }
 
@@ -35,8 +36,8 @@ func TestFactorProofs(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		by := f.startSession(ctx, t, f.user, 41, "")
-		must(t, f.tenant.BeginTOTP(ctx, by, secret.New(sharedSecret)))
-		must(t, f.withFactor(t, 42, nil)) // nothing is enrolled yet
+		kit.Must(t, f.tenant.BeginTOTP(ctx, by, secret.New(sharedSecret)))
+		kit.Must(t, f.withFactor(t, 42, nil)) // nothing is enrolled yet
 		f.Clock.Advance(61 * time.Minute)
 		by = f.startSession(ctx, t, f.user, 43, "")
 		wantErr(t, f.tenant.ConfirmTOTP(ctx, by, secret.New(sharedSecret), 100, nil, nil), store.ErrNotFound) // too late
@@ -52,7 +53,7 @@ func TestFactorProofs(t *testing.T) {
 		wantErr(t, f.withFactor(t, 50, nil), store.ErrSecondFactor)
 		wantErr(t, f.withFactor(t, 50, step(100)), store.ErrSecondFactor)
 		wantErr(t, f.withFactor(t, 50, &store.FactorProof{Step: 101}), store.ErrSecondFactor) // of another enrolment
-		must(t, f.withFactor(t, 50, step(102)))
+		kit.Must(t, f.withFactor(t, 50, step(102)))
 		wantErr(t, f.withFactor(t, 51, step(101)), store.ErrSecondFactor)
 		recovery := &store.FactorProof{EnrolledAt: factor.EnrolledAt, Recovery: used}
 		var wg sync.WaitGroup
@@ -71,17 +72,17 @@ func TestFactorProofs(t *testing.T) {
 		}
 		wantEqual(t, "logins with one recovery code", accepted, 1)
 		state, err := f.tenant.SecondFactorState(ctx, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "codes left", state.RecoveryCodes, 1)
 
-		must(t, f.tenant.BeginTOTP(ctx, by, secret.New(strings.Repeat("A", 32))))
+		kit.Must(t, f.tenant.BeginTOTP(ctx, by, secret.New(strings.Repeat("A", 32))))
 		wantErr(t, f.tenant.ConfirmTOTP(ctx, by, secret.New(strings.Repeat("A", 32)), 100, nil, nil), store.ErrSecondFactor)
 		f.Clock.Advance(time.Second)
-		must(t, f.tenant.ConfirmTOTP(ctx, by, secret.New(strings.Repeat("A", 32)), 100, nil, step(103)))
+		kit.Must(t, f.tenant.ConfirmTOTP(ctx, by, secret.New(strings.Repeat("A", 32)), 100, nil, step(103)))
 		_, err = f.Authenticate(ctx, sessionDigest(50))
 		wantErr(t, err, store.ErrNotFound) // another second factor ends the other sessions
 		_, err = f.Authenticate(ctx, by.Digest)
-		must(t, err)
+		kit.Must(t, err)
 		wantErr(t, f.withFactor(t, 51, step(104)), store.ErrSecondFactor) // of the replaced one
 	})
 }
@@ -93,12 +94,12 @@ func TestResetSecondFactor(t *testing.T) {
 		ctx := t.Context()
 		third := f.newCompany(t, "third@example.com")
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Owner})
-		must(t, err)
+		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
-		must(t, err)
+		kit.Must(t, err)
 		by, other, stranger := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, second, 42, ""), f.startSession(ctx, t, third.user, 43, "")
 		f.enroll(t, f, by)
-		must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
+		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
 		for _, refused := range []struct {
 			company company
 			by      store.Session
@@ -109,14 +110,14 @@ func TestResetSecondFactor(t *testing.T) {
 		}
 		wantErr(t, f.tenant.DisableSecondFactor(ctx, by, nil), store.ErrSecondFactor)
 		_, err = f.tenant.ResetSecondFactor(ctx, other, f.user.ID)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = f.Authenticate(ctx, by.Digest)
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.PendingLogin(ctx, [32]byte{9})
 		wantErr(t, err, store.ErrNotFound)
-		must(t, f.withFactor(t, 50, nil))
+		kit.Must(t, f.withFactor(t, 50, nil))
 		_, all := f.actsSince(t, 0)
-		must(t, f.ResetSecondFactor(ctx, f.account.ID, f.user.ID)) // there is none
+		kit.Must(t, f.ResetSecondFactor(ctx, f.account.ID, f.user.ID)) // there is none
 		more, _ := f.actsSince(t, len(all))
 		wantEqual(t, "acts of a reset that changes nothing", len(more), 0)
 	})
@@ -127,7 +128,7 @@ func TestPendingLogins(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		begin := func(n byte) [32]byte {
-			must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{n}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
+			kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{n}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
 			return [32]byte{n}
 		}
 		complete := func(n byte, pending [32]byte) error {
@@ -136,17 +137,17 @@ func TestPendingLogins(t *testing.T) {
 		}
 		first := begin(1)
 		waiting, err := f.PendingLogin(ctx, first)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "user", waiting.User, f.user)
-		must(t, complete(50, first))
+		kit.Must(t, complete(50, first))
 		wantErr(t, complete(51, first), store.ErrSessionEnded)
 		late := begin(2)
 		f.Clock.Advance(time.Minute)
 		_, err = f.PendingLogin(ctx, late)
 		wantErr(t, err, store.ErrNotFound)
 		wantErr(t, complete(52, late), store.ErrSessionEnded)
-		must(t, f.DeleteExpired(ctx))
-		must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$other"))
+		kit.Must(t, f.DeleteExpired(ctx))
+		kit.Must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$other"))
 		wantErr(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{3}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)), store.ErrNotFound)
 	})
 }

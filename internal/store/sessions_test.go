@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestAuthenticateTogether checks that each of many concurrent look-ups, some of the same token, gets its own result,
@@ -22,7 +23,7 @@ func TestAuthenticateTogether(t *testing.T) {
 		token := func(n int) [32]byte { return digest(byte(100 + n)) }
 		for n, c := range companies {
 			_, err := f.CreateToken(ctx, c.user, store.NewToken{Digest: token(n), ExpiresAt: f.Clock.Now().Add(time.Hour)})
-			must(t, err)
+			kit.Must(t, err)
 		}
 		ask := func(refused int) {
 			race(48, func(i int) {
@@ -46,7 +47,7 @@ func TestAuthenticateTogether(t *testing.T) {
 			})
 		}
 		ask(-1)
-		must(t, f.RevokeToken(ctx, token(1)))
+		kit.Must(t, f.RevokeToken(ctx, token(1)))
 		ask(1)
 	})
 }

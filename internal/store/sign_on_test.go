@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const issuer = "https://login.example"
@@ -48,36 +49,36 @@ func TestSignOn(t *testing.T) {
 		}
 		linked(false)
 		wantErr(t, f.signOn(ctx, 1, "one", "nobody@example.com"), store.ErrNotFound)
-		must(t, f.SuspendAccount(ctx, f.account.ID))
+		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
 		wantErr(t, f.signOn(ctx, 1, "one", f.user.Email), store.ErrSuspended)
-		must(t, f.ReactivateAccount(ctx, f.account.ID))
+		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		acts("account.suspend", "account.reactivate")
-		must(t, second(f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
+		kit.Must(t, second(f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
 		acts("session.begin")
 		linked(false)
-		must(t, f.signOn(ctx, 1, "one", f.user.Email))
+		kit.Must(t, f.signOn(ctx, 1, "one", f.user.Email))
 		acts("user.link", "session.begin")
 		linked(true)
 		session, err := f.Authenticate(ctx, digest(1))
 		if err != nil || session.User != f.user.ID || session.PasswordChangeRequired {
 			t.Errorf("the session is %+v, %v", session, err)
 		}
-		must(t, f.signOn(ctx, 2, "one", f.user.Email))
+		kit.Must(t, f.signOn(ctx, 2, "one", f.user.Email))
 		acts("session.begin")
 		wantErr(t, f.signOn(ctx, 3, "two", f.user.Email), store.ErrOtherSubject)
 		_, _, err = f.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://other.example", Subject: "one", Email: f.user.Email}, f.bySignOn(3))
 		wantErr(t, err, store.ErrOtherSubject)
 		wantErr(t, f.signOn(ctx, 3, "one", f.decoy.user.Email), store.ErrOtherSubject) // the person is linked to a user of another company
 		acts()
-		must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
-		must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
+		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
+		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
 		wantErr(t, f.UnlinkUser(ctx, f.account.ID, f.decoy.user.ID), store.ErrNotFound)
 		acts("user.unlink")
 		linked(false)
 		_, err = f.Authenticate(ctx, digest(1))
 		wantErr(t, err, store.ErrNotFound)
-		must(t, second(f.Authenticate(ctx, digest(9)))) // which began with a password
-		must(t, f.signOn(ctx, 3, "two", f.user.Email))
+		kit.Must(t, second(f.Authenticate(ctx, digest(9)))) // which began with a password
+		kit.Must(t, f.signOn(ctx, 3, "two", f.user.Email))
 		acts("user.link", "session.begin")
 		wantErr(t, f.signOn(ctx, 4, "one", f.user.Email), store.ErrOtherSubject)
 		changed, err := f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Owner, true)) // which unlinks
@@ -99,20 +100,20 @@ func TestLoginPolicy(t *testing.T) {
 		session := func(n byte) store.Session {
 			t.Helper()
 			got, err := f.Authenticate(ctx, digest(n))
-			must(t, err)
+			kit.Must(t, err)
 			return got
 		}
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "Viewer", Role: access.Viewer, PasswordHash: "$2"})
-		must(t, err)
-		must(t, byPassword(f.user, 1))
-		must(t, f.signOn(ctx, 3, "viewer", "viewer@example.com"))
-		must(t, f.signOn(ctx, 4, "owner", f.user.Email))
+		kit.Must(t, err)
+		kit.Must(t, byPassword(f.user, 1))
+		kit.Must(t, f.signOn(ctx, 3, "viewer", "viewer@example.com"))
+		kit.Must(t, f.signOn(ctx, 4, "owner", f.user.Email))
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(1), store.LoginSingleSignOn), store.ErrNotSignOn)
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(3), store.LoginSingleSignOn), store.ErrForbidden)
 		wantErr(t, f.tenant.SetLoginPolicy(ctx, store.Session{}, store.LoginSingleSignOn), store.ErrForbidden)
 		_, all := f.actsSince(t, 0)
-		must(t, f.tenant.SetLoginPolicy(ctx, session(4), store.LoginSingleSignOn))
-		must(t, f.tenant.SetLoginPolicy(ctx, session(4), store.LoginSingleSignOn)) // changes nothing
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, session(4), store.LoginSingleSignOn))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, session(4), store.LoginSingleSignOn)) // changes nothing
 		acts, entries := f.actsSince(t, len(all))
 		wantEqual(t, "acts", acts, []string{"account.login-policy"})
 		wantEqual(t, "details", entries[len(entries)-1].Details, `{"after":"single_sign_on","before":"any"}`)
@@ -124,9 +125,9 @@ func TestLoginPolicy(t *testing.T) {
 		if got := session(4); got.Account.LoginPolicy != store.LoginSingleSignOn || got.Means != store.LoginBySingleSignOn {
 			t.Errorf("the session is %+v", got)
 		}
-		must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
-		must(t, byPassword(f.user, 7))
-		must(t, f.tenant.SetLoginPolicy(ctx, session(7), store.LoginAny))
+		kit.Must(t, f.SetLoginPolicy(ctx, f.account.ID, store.LoginAny))
+		kit.Must(t, byPassword(f.user, 7))
+		kit.Must(t, f.tenant.SetLoginPolicy(ctx, session(7), store.LoginAny))
 		wantErr(t, f.SetLoginPolicy(ctx, id, store.LoginAny), store.ErrNotFound)
 	})
 }
@@ -136,11 +137,11 @@ func TestSignOnOfDisabledUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "left@example.com", Name: "Left", Role: access.Owner, PasswordHash: "$2", PasswordChangeRequired: true})
-		must(t, err)
-		must(t, f.DisableUser(ctx, f.account.ID, id, false))
+		kit.Must(t, err)
+		kit.Must(t, f.DisableUser(ctx, f.account.ID, id, false))
 		wantErr(t, f.signOn(ctx, 1, "one", "left@example.com"), store.ErrNotFound)
-		must(t, f.EnableUser(ctx, f.account.ID, id))
-		must(t, f.signOn(ctx, 1, "one", "left@example.com"))
+		kit.Must(t, f.EnableUser(ctx, f.account.ID, id))
+		kit.Must(t, f.signOn(ctx, 1, "one", "left@example.com"))
 		session, err := f.Authenticate(ctx, digest(1))
 		if err != nil || session.User != id || session.PasswordChangeRequired {
 			t.Errorf("the session is %+v, %v", session, err)

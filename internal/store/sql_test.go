@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
@@ -90,7 +92,7 @@ func TestStatementsHoldNoValues(t *testing.T) {
 		`package p; func f() { q += " order by id limit " + strconv.FormatInt(n, 10) }`,
 	} {
 		file, err := parser.ParseFile(set, "", text, parser.SkipObjectResolution)
-		must(t, err)
+		kit.Must(t, err)
 		if len(spliced(file)) != 1 {
 			t.Errorf("nothing is found in %s", text)
 		}
@@ -191,7 +193,7 @@ func sqlSources(t *testing.T, set *token.FileSet) []*ast.File {
 func sources(t *testing.T, set *token.FileSet, pattern string) (files []*ast.File) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	must(t, err)
+	kit.Must(t, err)
 	if len(names) == 0 {
 		t.Fatalf("%s matches no file", pattern)
 	}
@@ -200,7 +202,7 @@ func sources(t *testing.T, set *token.FileSet, pattern string) (files []*ast.Fil
 			continue
 		}
 		file, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-		must(t, err)
+		kit.Must(t, err)
 		files = append(files, file)
 	}
 	return files

@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestBeginSubmission: the whole intent is committed, under a permanent reference, before the provider is called.
@@ -25,16 +26,16 @@ func TestBeginSubmission(t *testing.T) {
 		at := f.Clock.Advance(time.Minute)
 		call := f.begin(t, created.ID)
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		wantEqual(t, "the stored submission", kept, call.Submission)
 		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(leaseDuration)) ||
 			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
 			t.Errorf("intent %s", shown(kept))
 		}
 		document, err := store.Document(ctx, f.tenant, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		rendered, _, err := intent().Render(store.Source{Draft: &created.Draft, Reference: call.Submission.ID.String()})
-		must(t, err)
+		kit.Must(t, err)
 		if want := string(rendered); string(document) != want || string(call.Document) != want {
 			t.Errorf("document %s, to be sent %s, want %s", document, call.Document, want)
 		}
@@ -42,12 +43,12 @@ func TestBeginSubmission(t *testing.T) {
 			t.Errorf("call over %s for %s", call.Connection.ID, call.Tenant.Key())
 		}
 		opened, err := f.Credential(call.Connection)
-		must(t, err)
+		kit.Must(t, err)
 		if opened.Reveal() != credential {
 			t.Error("the call's connection opens another credential")
 		}
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if invoice.Submission == nil || invoice.Submission.ID != kept.ID || invoice.Version != 2 || !invoice.UpdatedAt.Equal(at) {
 			t.Errorf("submitted invoice %+v", invoice)
 		}
@@ -81,10 +82,10 @@ func TestRefusals(t *testing.T) {
 			add := sandboxConnection()
 			add.Environment = "production"
 			c, err := f.AddConnection(ctx, f.account.ID, add)
-			must(t, err)
+			kit.Must(t, err)
 			return c.ID
 		}
-		change := func(_ store.Connection, err error) { t.Helper(); must(t, err) }
+		change := func(_ store.Connection, err error) { t.Helper(); kit.Must(t, err) }
 		release := "R-1"
 		try := func(id store.ID, complete bool) (store.SubmissionLease, bool, error) {
 			i := intent()
@@ -104,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		before := f.dump(t, f.company)
 
 		call, begun, err := try(recorded.ID, false)
-		must(t, err)
+		kit.Must(t, err)
 		if begun || call.Submission.ID != done.Submission.ID || call.Submission.Outcome != api.OutcomeAcknowledged {
 			t.Errorf("begun %v, recorded %s", begun, shown(call.Submission))
 		}
@@ -187,7 +188,7 @@ func TestOneSubmission(t *testing.T) {
 			}
 		})
 		all, err := view.Of(f.tenant).SubmissionHistory(t.Context(), view.OfInvoice(created.ID), 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if begun.Load() != 1 || all.Total != 1 {
 			t.Errorf("%d have begun, %d submissions are kept", begun.Load(), all.Total)
 		}
@@ -219,7 +220,7 @@ func TestOneNumber(t *testing.T) {
 			if ids[n] != *winner.Load() {
 				wantDuplicate(t, err, *winner.Load())
 			} else {
-				must(t, err)
+				kit.Must(t, err)
 			}
 		}
 	})
@@ -236,9 +237,9 @@ func TestNotSent(t *testing.T) {
 			t.Errorf("not sent: %s", shown(notSent))
 		}
 		again, err := f.tenant.Invoice(ctx, call.Submission.Invoice)
-		must(t, err)
+		kit.Must(t, err)
 		history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(call.Submission.Invoice), 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if again.Submission != nil || history.Total != 0 {
 			t.Errorf("a draft again with submission %v and a history of %d", again.Submission, history.Total)
 		}
@@ -258,7 +259,7 @@ func TestNotSent(t *testing.T) {
 			}
 			return outcome(s, s.Outcome), nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 	})
 }
 
@@ -275,7 +276,7 @@ func TestRejectedNumber(t *testing.T) {
 		f.begin(t, second.ID)
 		// What is recorded of the rejected one is told to whoever submits it again.
 		call, begun, err := f.tenant.BeginSubmission(t.Context(), first.Submission.Invoice, intent())
-		must(t, err)
+		kit.Must(t, err)
 		if begun || call.Submission.Outcome != api.OutcomeRejected {
 			t.Errorf("begun %v: %s", begun, shown(call.Submission))
 		}
@@ -295,9 +296,9 @@ func TestOrderedResend(t *testing.T) {
 		})
 		for _, taken := range []bool{false, true} {
 			again, err := f.claimSubmissions(t, 1)[0].BeginResend(ctx, time.Minute)
-			must(t, err)
+			kit.Must(t, err)
 			kept, err := f.tenant.Submission(ctx, call.Submission.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if kept.ResendOrdered || !kept.ResendUnderWay || again.Submission.ResendOrdered || !again.Submission.ResendUnderWay {
 				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.ResendOrdered, kept.ResendUnderWay)
 			}
@@ -307,7 +308,7 @@ func TestOrderedResend(t *testing.T) {
 				return d
 			})
 			kept, err = f.tenant.Submission(ctx, call.Submission.ID)
-			must(t, err)
+			kit.Must(t, err)
 			if kept.ResendOrdered == taken || kept.ResendUnderWay {
 				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.ResendOrdered, kept.ResendUnderWay)
 			}
@@ -335,9 +336,9 @@ func TestBeginResend(t *testing.T) {
 		}
 		at := f.Clock.Advance(time.Second)
 		again, err := claimed[0].BeginResend(ctx, time.Minute)
-		must(t, err)
+		kit.Must(t, err)
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
-		must(t, err)
+		kit.Must(t, err)
 		if !bytes.Equal(again.Document, call.Document) || claimed[0].Document != nil {
 			t.Errorf("to be sent is %s, want %s, and only after this", again.Document, call.Document)
 		}

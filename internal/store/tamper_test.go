@@ -16,6 +16,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/test/kit"
 )
 
 // proven lists the tables with evidence, or values that follow from it, and the columns that a verification ignores,
@@ -116,7 +117,7 @@ func (f *fixture) story(t *testing.T) {
 	submit := func(number string) store.ID {
 		f.Clock.Advance(time.Second)
 		sent, err := service.Submit(ctx, f.tenant, f.create(t, number).ID)
-		must(t, err)
+		kit.Must(t, err)
 		return sent.Submission.ID
 	}
 	poll := func(times int) {
@@ -124,7 +125,7 @@ func (f *fixture) story(t *testing.T) {
 			f.Clock.Advance(70 * time.Second)
 			for _, call := range f.claimSubmissions(t, 10) {
 				_, err := service.Poll(ctx, call)
-				must(t, err)
+				kit.Must(t, err)
 			}
 		}
 	}
@@ -132,7 +133,7 @@ func (f *fixture) story(t *testing.T) {
 	poll(6)
 	f.Clock.Advance(30 * 24 * time.Hour)
 	removed, err := f.ApplyRetention(ctx, store.Retention{Events: 24 * time.Hour})
-	must(t, err)
+	kit.Must(t, err)
 	if removed == 0 {
 		t.Fatal("no event was removed")
 	}
@@ -145,7 +146,7 @@ func (f *fixture) story(t *testing.T) {
 	adapter.next = []provider.Response{unclear}
 	contradicted := submit("INV-CONTRADICTED")
 	_, err = f.ResolveSubmission(ctx, contradicted, store.DecisionReject, "they said so")
-	must(t, err)
+	kit.Must(t, err)
 	poll(1)
 	echo := unclear
 	echo.Echoed, echo.Body = true, []byte("sealed-canary")
@@ -154,19 +155,19 @@ func (f *fixture) story(t *testing.T) {
 	withheld := real("y", "sealed-canary")
 	withheld.Withheld = true
 	_, err = f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
-	must(t, err)
+	kit.Must(t, err)
 	credited, err := service.Submit(ctx, f.tenant, f.create(t, "INV-CREDITED").ID)
-	must(t, err)
+	kit.Must(t, err)
 	for _, number := range []string{"CN-1", "CN-2"} {
 		f.Clock.Advance(time.Second)
 		note, err := f.tenant.CreateCreditNote(ctx, credited.ID, creditBy(number, byQuantity(0, "2")))
-		must(t, err)
+		kit.Must(t, err)
 		_, err = service.SubmitCreditNote(ctx, f.tenant, note.ID)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	retain(t, f.mustClaim(t), onward("c"), real("x", "one"), real("x", "two"), withheld)
 	found, err := f.VerifyEvidence(ctx, rules())
-	must(t, err)
+	kit.Must(t, err)
 	if len(found.Faults) > 0 || found.Chains < 10 {
 		t.Fatalf("before any change: %+v", found)
 	}
@@ -189,15 +190,15 @@ func (f *fixture) catalogue(t *testing.T) map[string][]string {
 		query = `select t.name, c.name from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
 	}
 	rows, err := f.raw.QueryContext(t.Context(), query)
-	must(t, err)
-	defer func() { must(t, rows.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, rows.Close()) }()
 	out := map[string][]string{}
 	for rows.Next() {
 		var table, column string
-		must(t, rows.Scan(&table, &column))
+		kit.Must(t, rows.Scan(&table, &column))
 		out[table] = append(out[table], column)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return out
 }
 
@@ -314,8 +315,8 @@ func (a attacker) unbind(t *testing.T) {
 func (f *fixture) try(t *testing.T, a attacker, change change) bool {
 	t.Helper()
 	tx, err := a.conn.BeginTx(t.Context(), nil)
-	must(t, err)
-	defer func() { must(t, tx.Rollback()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, tx.Rollback()) }()
 	result, err := tx.ExecContext(t.Context(), change.statement, change.args...)
 	if err != nil {
 		return false
@@ -354,18 +355,18 @@ func (a attacker) table(t *testing.T, table string, columns []string) (out []row
 		key = sqliteKey
 	}
 	rows, err := a.conn.QueryContext(t.Context(), `select `+key+`, `+strings.Join(columns, ", ")+` from `+table)
-	must(t, err)
-	defer func() { must(t, rows.Close()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, rows.Close()) }()
 	for rows.Next() {
 		r := row{values: make([]any, len(columns))}
 		into := []any{&r.key}
 		for n := range r.values {
 			into = append(into, &r.values[n])
 		}
-		must(t, rows.Scan(into...))
+		kit.Must(t, rows.Scan(into...))
 		out = append(out, r)
 	}
-	must(t, rows.Err())
+	kit.Must(t, rows.Err())
 	return out
 }
 

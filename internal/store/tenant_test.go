@@ -8,6 +8,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestNoTenant checks that only this package creates a working *Tenant: all operations of the zero value and of nil
@@ -78,13 +79,13 @@ func TestForeignKeys(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		var foreign store.ID
-		must(t, f.raw.QueryRowContext(t.Context(), `select id from evidence where tenant_id = $1`, f.decoy.tenant.Key()).Scan(&foreign))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id from evidence where tenant_id = $1`, f.decoy.tenant.Key()).Scan(&foreign))
 		conn, err := f.raw.Conn(t.Context())
-		must(t, err)
-		defer func() { must(t, conn.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, conn.Close()) }()
 		if f.Path != "" {
 			_, err := conn.ExecContext(t.Context(), "pragma foreign_keys = 1")
-			must(t, err)
+			kit.Must(t, err)
 		}
 		_, err = conn.ExecContext(t.Context(), `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
 			values ($1, $2, 'receiver_state', 'x', 0, $3, 1)`, f.tenant.Key(), call.Submission.ID, foreign)

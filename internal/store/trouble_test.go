@@ -15,13 +15,14 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // behindProxy is a company whose store reaches its database through a proxy.
 func behindProxy(t *testing.T, checkpoint store.Checkpoint) (*fixture, *pgtest.Proxy) {
 	t.Helper()
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	proxy := pgtest.NewProxy(t, pgtest.URL(t))
 	clock := storetest.NewClock()
 	s := &storetest.Store{Address: proxy.URL(), Clock: clock,
@@ -80,7 +81,7 @@ func TestLostCommit(t *testing.T) {
 	// A draft without a key exists too.
 	lose("create invoice", func() error { _, err := f.tenant.CreateInvoice(ctx, draft("INV-2")); return err })
 	all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 10)
-	must(t, err)
+	kit.Must(t, err)
 	if all.Total != 2 {
 		t.Fatalf("%d drafts, want 2", all.Total)
 	}
@@ -107,9 +108,9 @@ func TestLostCommit(t *testing.T) {
 	}
 	lose("record answer", func() error { _, err := calls[0].Record(ctx, response); return err })
 	after, err := calls[0].Record(ctx, response)
-	must(t, err)
+	kit.Must(t, err)
 	events, err := storetest.Events(ctx, f.tenant, 0, 10)
-	must(t, err)
+	kit.Must(t, err)
 	if after.Outcome != api.OutcomeAcknowledged || after.Evidence != 1 || len(events) != 2 {
 		t.Errorf("recorded twice: %s, %d events", shown(after), len(events))
 	}
@@ -164,10 +165,10 @@ func TestStalledDatabase(t *testing.T) {
 	wantUnavailable(t, f.Ping(short(t)))
 	proxy.Resume()
 	proxy.Cut()
-	must(t, f.Ping(t.Context()))
+	kit.Must(t, f.Ping(t.Context()))
 	f.create(t, "INV-3")
 	all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	if all.Total < 2+int(acknowledged.Load()) {
 		t.Errorf("%d invoices exist", all.Total)
 	}
@@ -186,7 +187,7 @@ func wantUnavailable(t *testing.T, err error) {
 func TestPingWrites(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.Ping(ctx))
+		kit.Must(t, f.Ping(ctx))
 		const probes = `select count(*) from settings where key = 'written_at'`
 		if n := f.number(t, probes); n != 0 {
 			t.Errorf("the check of a working database has written to it")
@@ -199,17 +200,17 @@ func TestPingWrites(t *testing.T) {
 			return nil
 		})
 		broken, err := store.Open(ctx, f.Address, options)
-		must(t, err)
-		defer func() { must(t, broken.Close()) }()
+		kit.Must(t, err)
+		defer func() { kit.Must(t, broken.Close()) }()
 		readOnly.Store(true)
-		must(t, broken.Ping(ctx)) // no write has failed yet
+		kit.Must(t, broken.Ping(ctx)) // no write has failed yet
 		tenant, err := broken.Tenant(ctx, f.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = tenant.CreateInvoice(ctx, draft("INV-1"))
 		wantErr(t, err, store.ErrUnavailable)
 		wantErr(t, broken.Ping(ctx), store.ErrUnavailable)
 		readOnly.Store(false)
-		must(t, broken.Ping(ctx))
+		kit.Must(t, broken.Ping(ctx))
 		if n := f.number(t, probes); n != 1 {
 			t.Errorf("%d rows from the check, want 1", n)
 		}

@@ -16,6 +16,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // twins is a closed database with a decoy and the company of a test. [openTwins] opens copies of it, because to fill it takes longer than
@@ -47,7 +48,7 @@ func openTwins(t *testing.T, engine string) (f *fixture, decoyRows string) {
 	for _, c := range []*company{&f.company, &f.decoy} {
 		var err error
 		c.tenant, err = f.Tenant(t.Context(), c.account.ID)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	return f, from.dump
 }
@@ -65,14 +66,14 @@ func (w *twins) fill(t *testing.T, engine string) {
 	if !f.Clock.Now().Equal(start) {
 		t.Fatal("the twins are from later than the tests")
 	}
-	must(t, errors.Join(f.raw.Close(), f.Close()))
+	kit.Must(t, errors.Join(f.raw.Close(), f.Close()))
 	var err error
 	if engine == storetest.Postgres {
 		w.address, err = keepDatabase(t.Context(), f.Address)
 	} else {
 		w.file, err = os.ReadFile(f.Path)
 	}
-	must(t, err)
+	kit.Must(t, err)
 	w.keys, w.company, w.decoy = f.Options.Keys, f.company, f.decoy
 	w.made = true
 }
@@ -84,7 +85,7 @@ func (w *twins) copied(t *testing.T) string {
 		return pgtest.Copy(t, w.address)
 	}
 	path := filepath.Join(t.TempDir(), "quittance.db")
-	must(t, os.WriteFile(path, w.file, 0o600))
+	kit.Must(t, os.WriteFile(path, w.file, 0o600))
 	return "sqlite:" + path
 }
 

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages, filtered and
@@ -17,7 +18,7 @@ func TestUndeliveredDeliveries(t *testing.T) {
 		ctx := t.Context()
 		read := func(state api.DeliveryState, number, perPage int) (string, view.NewestDeliveries) {
 			found, err := view.Of(f.tenant).Undelivered(ctx, state, number, perPage)
-			must(t, err)
+			kit.Must(t, err)
 			out := ""
 			for _, d := range found.Deliveries {
 				out += fmt.Sprintf("%s %s; ", d.State, *d.Reason)
@@ -38,7 +39,7 @@ func TestUndeliveredDeliveries(t *testing.T) {
 				if reasons[n] == "redirect" {
 					settlement.State = store.DeliveryBlocked
 				}
-				must(t, d.RecordAttempt(ctx, attempt(f, 302), settlement))
+				kit.Must(t, d.RecordAttempt(ctx, attempt(f, 302), settlement))
 			}
 		}
 		all, found := read("", 1, 10)
@@ -55,7 +56,7 @@ func TestUndeliveredDeliveries(t *testing.T) {
 			t.Errorf("past the end: %s", got)
 		}
 		_, err := f.tenant.Redeliver(ctx, found.Deliveries[2].ID)
-		must(t, err)
+		kit.Must(t, err)
 		if got, _ := read("", 1, 10); got != "blocked redirect; failed attempts_exhausted; " {
 			t.Errorf("after one is delivered again: %s", got)
 		}
@@ -81,7 +82,7 @@ func TestEvidenceBodies(t *testing.T) {
 				return d
 			})
 			chain, err := f.tenant.Evidence(ctx, s.ID)
-			must(t, err)
+			kit.Must(t, err)
 			ids = append(ids, chain[len(chain)-1].ID)
 		}
 		got, err := view.Of(f.tenant).EvidenceBodies(ctx, ids)
@@ -109,7 +110,7 @@ func TestSearchCreditNotes(t *testing.T) {
 		first := f.credit(t, invoices["INV-100%"], byQuantity(0, "1"))
 		second := f.credit(t, invoices["INV-200"], byQuantity(0, "1"))
 		_, err := f.tenant.VoidCreditNote(ctx, second.ID)
-		must(t, err)
+		kit.Must(t, err)
 		one := invoices["INV-200"]
 		for name, c := range map[string]struct {
 			search view.CreditNoteFilter
@@ -130,7 +131,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			"what stands in a reason": {view.CreditNoteFilter{Text: first.Reason[1:]}, []store.ID{second.ID, first.ID}},
 		} {
 			found, err := view.Of(f.tenant).CreditNotes(ctx, c.search, 1, 10)
-			must(t, err)
+			kit.Must(t, err)
 			var got []store.ID
 			for _, n := range found.Entries {
 				got = append(got, n.ID)

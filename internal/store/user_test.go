@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // as returns the session of a user.
@@ -26,14 +27,14 @@ func TestChangeUser(t *testing.T) {
 		ctx := t.Context()
 		f.Clock.Advance(time.Second)
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Viewer, PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		changed, err := f.tenant.ChangeUser(ctx, as(f.user.ID), id, func(present store.UserChange) (store.UserChange, error) {
 			if present != (store.UserChange{Role: access.Viewer, Active: true}) {
 				t.Errorf("present %+v", present)
 			}
 			return store.UserChange{Role: access.Owner, Active: false}, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 		if changed.Role != access.Owner || changed.DisabledAt == nil {
 			t.Errorf("changed %+v", changed)
 		}
@@ -44,13 +45,13 @@ func TestChangeUser(t *testing.T) {
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.decoy.user.ID), id, to(access.Viewer, true))), store.ErrForbidden)
 		refused := errors.New("refused")
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, func(now store.UserChange) (store.UserChange, error) { return now, refused })), refused)
-		must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, to(access.Owner, true))))
-		must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Viewer, true)))) // another owner is left
+		kit.Must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, to(access.Owner, true))))
+		kit.Must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Viewer, true)))) // another owner is left
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, to(access.Viewer, true))), store.ErrForbidden)
 		wantErr(t, f.SetRole(ctx, f.account.ID, id, access.Viewer), store.ErrLastOwner)
-		must(t, f.SetRole(ctx, f.account.ID, f.user.ID, access.Owner))
+		kit.Must(t, f.SetRole(ctx, f.account.ID, f.user.ID, access.Owner))
 		users, total, err := f.tenant.Users(ctx, 1, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if total != 2 || len(users) != 1 || users[0].ID != f.user.ID {
 			t.Errorf("%d of %d users", len(users), total)
 		}
@@ -65,7 +66,7 @@ func TestOwnersAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2"})
-		must(t, err)
+		kit.Must(t, err)
 		owners := [2]store.ID{f.user.ID, id}
 		for round := range 8 {
 			race(2, func(i int) {
@@ -85,8 +86,8 @@ func TestOwnersAtOnce(t *testing.T) {
 				t.Errorf("round %d: %d active owners are left, want 1", round, left)
 			}
 			for _, owner := range owners {
-				must(t, f.EnableUser(ctx, f.account.ID, owner))
-				must(t, f.SetRole(ctx, f.account.ID, owner, access.Owner))
+				kit.Must(t, f.EnableUser(ctx, f.account.ID, owner))
+				kit.Must(t, f.SetRole(ctx, f.account.ID, owner, access.Owner))
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestRecordVerification: the time and the number of faults of the last verification are known afterwards.
@@ -14,9 +15,9 @@ func TestRecordVerification(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		for _, faults := range []int{0, 2} {
 			at := f.Clock.Advance(time.Hour)
-			must(t, f.RecordVerification(t.Context(), faults))
+			kit.Must(t, f.RecordVerification(t.Context(), faults))
 			last, err := f.LastVerification(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			if !last.At.Equal(at) || last.Faults != faults {
 				t.Errorf("recorded %d faults at %s, and read %+v", faults, at, last)
 			}

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestShownInvoiceIsProven checks that what an invoice and its row of the lists show is what was sent, while the
@@ -25,14 +26,14 @@ func TestShownInvoiceIsProven(t *testing.T) {
 		}
 		resolved := f.unknown(t, "INV-4").Submission.ID
 		_, err := f.ResolveSubmission(t.Context(), resolved, store.DecisionReject, because)
-		must(t, err)
+		kit.Must(t, err)
 		for outcome, id := range map[api.Outcome]store.ID{
 			api.OutcomeInProgress: f.submit(t, "INV-1").Submission.ID, api.OutcomeAcknowledged: responded("INV-2", api.OutcomeAcknowledged),
 			api.OutcomeRejected: responded("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
 			api.OutcomeUnknown: f.unknown(t, "INV-5").Submission.ID,
 		} {
 			kept, err := f.tenant.Submission(t.Context(), id)
-			must(t, err)
+			kit.Must(t, err)
 			if kept.Outcome != outcome {
 				t.Fatalf("outcome %s, want %s", kept.Outcome, outcome)
 			}
@@ -85,15 +86,15 @@ func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statem
 func (f *fixture) faultsAfter(t *testing.T, s store.Submission, statement string) []store.EvidenceError {
 	t.Helper()
 	tx, err := f.raw.BeginTx(t.Context(), nil)
-	must(t, err)
-	defer func() { must(t, tx.Rollback()) }()
+	kit.Must(t, err)
+	defer func() { kit.Must(t, tx.Rollback()) }()
 	result, err := tx.ExecContext(t.Context(), statement, f.tenant.Key(), s.Invoice)
-	must(t, err)
+	kit.Must(t, err)
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		t.Fatalf("%s: %d rows, %v", statement, n, err)
 	}
 	found, err := f.VerifyThrough(t.Context(), tx, replay())
-	must(t, err)
+	kit.Must(t, err)
 	return found.Faults
 }
 
@@ -103,7 +104,7 @@ func TestDraftsAreNotProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		change := func(id store.ID) {
 			_, err := f.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-CHANGED"), nil })
-			must(t, err)
+			kit.Must(t, err)
 		}
 		rejected := f.submit(t, "INV-1")
 		decide(t, rejected, func(s store.Submission, now time.Time) store.Decision {
@@ -131,7 +132,7 @@ func TestUnmadeSummaryIsNotShown(t *testing.T) {
 		f.exec(t, `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1`, f.tenant.Key())
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
 		page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(page.Entries) != 1 || *page.Entries[0].Draft.BuyerCity != "Dubai" {
 			t.Errorf("listed as %+v", page.Entries)
 		}

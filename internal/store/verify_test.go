@@ -13,6 +13,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // tampering is a change of one chain of three entries outside of the store, with $1 for the tenant, $2 for the chain
@@ -107,7 +108,7 @@ func forgeries() map[string]tampering {
 	// add inserts a copy of entry 3 with its own ordinal, after the entry with the previous ordinal.
 	add := func(t *testing.T, a attacker, f *fixture, chain store.ID, place int64) [32]byte {
 		entries, err := f.tenant.Evidence(t.Context(), chain)
-		must(t, err)
+		kit.Must(t, err)
 		forged := entries[len(entries)-1]
 		forged.ID[15] ^= 0xff
 		forged.Ordinal, forged.Previous = place, entries[place-2].Digest
@@ -126,7 +127,7 @@ func forgeries() map[string]tampering {
 	// rewrite changes entry 2 and recomputes the digests from there to last. It returns the new head.
 	rewrite := func(t *testing.T, a attacker, f *fixture, chain store.ID, last int) [32]byte {
 		entries, err := f.tenant.Evidence(t.Context(), chain)
-		must(t, err)
+		kit.Must(t, err)
 		entries[1].HTTPStatus = 201
 		for n := 1; n < last; n++ {
 			entries[n].Previous = entries[n-1].Digest
@@ -139,10 +140,10 @@ func forgeries() map[string]tampering {
 	return map[string]tampering{
 		"swap bodies": {fault: fault{2, "its body"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
 			entries, err := f.tenant.Evidence(t.Context(), chain)
-			must(t, err)
+			kit.Must(t, err)
 			for n, from := range map[int]int{1: 2, 2: 1} {
 				body, err := f.tenant.EvidenceBody(t.Context(), entries[from].ID)
-				must(t, err)
+				kit.Must(t, err)
 				defer a.do(t, `update evidence set body = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID, body.Body)
 			}
 		}},
@@ -211,7 +212,7 @@ func (f *fixture) tamper(t *testing.T, tamperings map[string]tampering, kind str
 		}
 	}
 	found, err := f.DB.VerifyEvidence(t.Context(), replay())
-	must(t, err)
+	kit.Must(t, err)
 	faults := map[store.ID]store.EvidenceError{}
 	for _, found := range found.Faults {
 		if _, twice := faults[found.Of]; twice || found.Tenant != f.tenant.Key() || found.Kind != kind {
@@ -297,7 +298,7 @@ func TestTamperedRevisionIsFound(t *testing.T) {
 			name := fmt.Sprintf("doc-%d", f.number(t, `select count(*) from incoming`))
 			lease, _ = retain(t, lease, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
 			list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
-			must(t, err)
+			kit.Must(t, err)
 			return list.Entries[0].ID
 		})
 	})
@@ -316,9 +317,9 @@ func TestMovedToAnotherCompany(t *testing.T) {
 			a.do(t, `update `+table+` set tenant_id = $2 where tenant_id = $1`, f.tenant.Key(), other.tenant.Key())
 		}
 		here, err := f.tenant.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		there, err := other.tenant.VerifyEvidence(t.Context(), replay())
-		must(t, err)
+		kit.Must(t, err)
 		for n, fault := range append(here.Faults, there.Faults...) {
 			if what := []string{"it is gone", "an event that it gave rise to is gone"}[n/2]; !strings.Contains(fault.What, what) {
 				t.Errorf("found %v, want %q", fault, what)
@@ -360,7 +361,7 @@ func TestVerifyBesideAppends(t *testing.T) {
 			default:
 			}
 			found, err := f.tenant.VerifyEvidence(t.Context(), replay())
-			must(t, err)
+			kit.Must(t, err)
 			if len(found.Faults) > 0 {
 				t.Fatalf("found %v", found.Faults)
 			}
@@ -377,7 +378,7 @@ func TestSealsFollowTheKeys(t *testing.T) {
 		retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
 		bad := f.submit(t, "INV-2").Submission.ID
 		var intact []byte
-		must(t, f.raw.QueryRowContext(t.Context(), `select evidence_seal from submissions where tenant_id = $1 and id = $2`, f.tenant.Key(), bad).Scan(&intact))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select evidence_seal from submissions where tenant_id = $1 and id = $2`, f.tenant.Key(), bad).Scan(&intact))
 		f.exec(t, `update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id <> $2) where tenant_id = $1 and id = $2`, f.tenant.Key(), bad)
 		rotated := f.Rotated(t)
 		again := *f.Store
@@ -394,7 +395,7 @@ func TestSealsFollowTheKeys(t *testing.T) {
 			for _, row := range f.rows(t, query, f.tenant.Key()) { // the column's name, then the bytes in hexadecimal
 				_, digits, _ := strings.Cut(row, "=")
 				seal, err := hex.DecodeString(digits)
-				must(t, err)
+				kit.Must(t, err)
 				if id, ok := secret.KeyID(seal); !ok || id != rotated.PrimaryID() {
 					t.Errorf("a seal has the key %d", id)
 				}

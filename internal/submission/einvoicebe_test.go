@@ -18,6 +18,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/test/kit"
 )
 
 // belgian is a company that sends through e-invoice.be.
@@ -30,11 +31,11 @@ type belgian struct {
 func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	t.Helper()
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: limit, Clock: time.Now})
@@ -46,15 +47,15 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed, Log: log,
 		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
 	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
-	must(t, db.SetProfile(t.Context(), account.ID, *providertest.BelgianSeller()))
+	kit.Must(t, err)
+	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.BelgianSeller()))
 	added, err := db.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "e-invoice-be", Environment: "sandbox", BaseURL: server.URL,
 		Format: string(document.BIS3), Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = db.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	b.tenant, err = db.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return b
 }
 
@@ -66,7 +67,7 @@ func (b *belgian) draft(t *testing.T, number string, change func(*api.Draft)) st
 		change(draft)
 	}
 	created, err := b.tenant.CreateInvoice(t.Context(), draft)
-	must(t, err)
+	kit.Must(t, err)
 	return created.ID
 }
 
@@ -79,7 +80,7 @@ func (b *belgian) correct(t *testing.T, id store.ID, name string) {
 		draft.RecipientName = &name
 		return draft, err
 	})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // poll polls until a submission meets a condition.
@@ -88,16 +89,16 @@ func (b *belgian) poll(t *testing.T, id store.ID, until func(store.Submission) b
 	var last store.Submission
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := b.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if last = *found.Submission; until(last) {
 			return last
 		}
 		work := b.service.Work()
 		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		for _, queue := range scan.Queues {
 			leases, err := work.Claim(t.Context(), queue, 16)
-			must(t, err)
+			kit.Must(t, err)
 			for _, lease := range leases {
 				work.Do(t.Context(), lease)
 			}
@@ -183,7 +184,7 @@ func TestEInvoiceBEJourney(t *testing.T) {
 func (b *belgian) wantEvidence(t *testing.T) {
 	t.Helper()
 	verified, err := b.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Sent: submission.ReadSubmitted})
-	must(t, err)
+	kit.Must(t, err)
 	if len(verified.Faults) > 0 {
 		t.Errorf("%+v", verified.Faults)
 	}
@@ -200,7 +201,7 @@ func TestEInvoiceBELosesTheDocument(t *testing.T) {
 		s := b.poll(t, id, func(s store.Submission) bool { return s.MissingCount >= 3 })
 		b.wantSent(t)
 		_, err := b.ResolveSubmission(t.Context(), s.ID, store.DecisionResend, "the provider has no such document")
-		must(t, err)
+		kit.Must(t, err)
 		b.poll(t, id, state("TRANSIT"))
 		b.wantSent(t, 1)
 	})
@@ -216,9 +217,9 @@ func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeUnknown)
 		found, err := b.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = b.ResolveSubmission(t.Context(), found.Submission.ID, store.DecisionResend, "the customer has no invoice")
-		must(t, err)
+		kit.Must(t, err)
 		b.poll(t, id, state("TRANSIT"))
 		b.wantSent(t, 1)
 	})

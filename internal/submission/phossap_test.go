@@ -16,6 +16,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/test/kit"
 )
 
 // ample is the time limit of calls to a provider that always responds, and brief is that of calls of which one never gets a response: the
@@ -45,11 +46,11 @@ func newAccessPoint(t *testing.T, engine string, format document.Profile, limit 
 func newCompany(t *testing.T, engine string, limit time.Duration, connection store.NewConnection) (h testService) {
 	t.Helper()
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	kit.Must(t, err)
+	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit, Clock: time.Now})
@@ -58,22 +59,22 @@ func newCompany(t *testing.T, engine string, limit time.Duration, connection sto
 	h.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed, Log: log,
 		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
 	account, err := db.CreateAccount(t.Context(), "Gulf Works LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
-	must(t, db.SetProfile(t.Context(), account.ID, *providertest.Seller(document.Profile(connection.Format))))
+	kit.Must(t, err)
+	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.Seller(document.Profile(connection.Format))))
 	connection.Environment, connection.Credential = "sandbox", secret.New(credential)
 	added, err := db.AddConnection(t.Context(), account.ID, connection)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = db.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	h.tenant, err = db.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return h
 }
 
 func (p *accessPoint) draft(t *testing.T, number string) store.ID {
 	t.Helper()
 	created, err := p.tenant.CreateInvoice(t.Context(), providertest.Draft(number))
-	must(t, err)
+	kit.Must(t, err)
 	return created.ID
 }
 
@@ -82,7 +83,7 @@ func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimensio
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := p.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if value, _, _ := found.Submission.States.Get(dimension); value == want {
 			return *found.Submission
 		}
@@ -97,10 +98,10 @@ func (h *testService) work(t *testing.T) {
 	t.Helper()
 	work := h.service.Work()
 	scan, err := work.Scan(t.Context(), store.ScanCursor{})
-	must(t, err)
+	kit.Must(t, err)
 	for _, queue := range scan.Queues {
 		leases, err := work.Claim(t.Context(), queue, 16)
-		must(t, err)
+		kit.Must(t, err)
 		for _, lease := range leases {
 			work.Do(t.Context(), lease)
 		}
@@ -139,7 +140,7 @@ func TestPhossAPJourney(t *testing.T) {
 				id := p.draft(t, "INV-1")
 				p.submit(t, id, c.first)
 				found, err := p.tenant.Invoice(t.Context(), id)
-				must(t, err)
+				kit.Must(t, err)
 				if value, _, _ := found.Submission.States.Get(invoice.DimensionSubmission); value != c.state {
 					t.Errorf("after the submission %q, want %q", value, c.state)
 				}
@@ -166,7 +167,7 @@ func TestPhossAPRejection(t *testing.T) {
 		id := p.draft(t, "INV-1")
 		p.submit(t, id, api.OutcomeRejected)
 		rejected, err := p.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if value, terminal, _ := rejected.Submission.States.Get(invoice.DimensionSubmission); value != "permanently_failed" || !terminal {
 			t.Errorf("%q, terminal %t", value, terminal)
 		}
@@ -203,7 +204,7 @@ func TestPhossAPAddresses(t *testing.T) {
 		draft := providertest.Draft("INV-1")
 		draft.BuyerEndpointScheme, draft.RecipientNetworkID = new("0060"), new("12/34")
 		created, err := p.tenant.CreateInvoice(t.Context(), draft)
-		must(t, err)
+		kit.Must(t, err)
 		_, err = p.service.Submit(t.Context(), p.tenant, created.ID)
 		incomplete, ok := errors.AsType[*store.IncompleteError](err)
 		if !ok || len(incomplete.Missing["recipient_network_id"]) != 1 || len(p.Received()) != 0 {
@@ -229,7 +230,7 @@ func TestPhossAPIsNeverSentTwice(t *testing.T) {
 			}
 		}
 		found, err := p.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if posts := count(p.Received(), "POST "); later < 5 || posts != 1 || found.Submission.Outcome != api.OutcomeUnknown {
 			t.Errorf("asked %d times later, posted %d times, %+v", later, posts, found.Submission)
 		}

@@ -22,6 +22,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/test/kit"
 )
 
 const credential = "provider-credential"
@@ -39,13 +40,13 @@ type testProvider struct {
 func newTestProvider(t *testing.T) *testProvider {
 	t.Helper()
 	inner, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
-	must(t, err)
+	kit.Must(t, err)
 	p := &testProvider{Server: inner, posted: map[string]int{}}
 	server := httptest.NewServer(p)
 	p.url = server.URL
 	t.Cleanup(func() {
 		server.Close()
-		must(t, inner.Close())
+		kit.Must(t, inner.Close())
 	})
 	return p
 }
@@ -93,13 +94,6 @@ type testService struct {
 	tenant   *store.Tenant
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // open opens the database at an address. The caller closes it.
 func open(t *testing.T, p *testProvider, address string, keys *secret.Keyring) *testService {
 	t.Helper()
@@ -111,7 +105,7 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	options.Log = log
 	db, err := store.Open(t.Context(), address, options)
-	must(t, err)
+	kit.Must(t, err)
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
 	})
@@ -124,17 +118,17 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	t.Helper()
 	keys, err := secret.Generate()
-	must(t, err)
+	kit.Must(t, err)
 	h := open(t, p, storetest.Database(t, engine), keys)
 	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	h.account = account.ID
 	added, err := h.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = h.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	h.tenant, err = h.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return h
 }
 
@@ -143,10 +137,10 @@ func (h *testService) backup(t *testing.T) (again *testService, copied string) {
 	t.Helper()
 	if h.Engine() == storetest.SQLite {
 		path := filepath.Join(t.TempDir(), "backup.db")
-		must(t, h.Backup(t.Context(), path))
+		kit.Must(t, h.Backup(t.Context(), path))
 		return h, "sqlite:" + path
 	}
-	must(t, h.Close())
+	kit.Must(t, h.Close())
 	copied = pgtest.Copy(t, h.address)
 	return h.at(t, h.address), copied
 }
@@ -156,7 +150,7 @@ func (h *testService) at(t *testing.T, address string) *testService {
 	t.Helper()
 	again := open(t, h.provider, address, h.keys)
 	tenant, err := again.Tenant(t.Context(), h.account)
-	must(t, err)
+	kit.Must(t, err)
 	again.account, again.tenant = h.account, tenant
 	return again
 }
@@ -180,7 +174,7 @@ func draftFor(number, to string) *api.Draft {
 func (h *testService) draft(t *testing.T, number, to string) store.ID {
 	t.Helper()
 	created, err := h.tenant.CreateInvoice(t.Context(), draftFor(number, to))
-	must(t, err)
+	kit.Must(t, err)
 	return created.ID
 }
 
@@ -193,7 +187,7 @@ func (h *testService) patch(t *testing.T, id store.ID) {
 		draft.RecipientNetworkID = new("1234567890")
 		return draft, err
 	})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
@@ -205,7 +199,7 @@ func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 		}
 		return
 	}
-	must(t, err)
+	kit.Must(t, err)
 	if submitted.Submission == nil || submitted.Submission.Outcome != want {
 		t.Fatalf("outcome of %s: %+v, want %s", *submitted.Draft.InvoiceNumber, submitted.Submission, want)
 	}
@@ -217,15 +211,15 @@ func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
 	work := h.service.Work()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		found, err := h.tenant.Invoice(t.Context(), id)
-		must(t, err)
+		kit.Must(t, err)
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
 			return found
 		}
 		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		for _, lane := range scan.Queues {
 			calls, err := work.Claim(t.Context(), lane, 16)
-			must(t, err)
+			kit.Must(t, err)
 			for _, call := range calls {
 				work.Do(t.Context(), call)
 			}
@@ -245,9 +239,9 @@ func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 		return
 	}
 	text, err := json.Marshal(entry.Report(time.Now()))
-	must(t, err)
+	kit.Must(t, err)
 	report, err := invoice.ReadReport(text, provider.ProtocolVocabulary())
-	must(t, err)
+	kit.Must(t, err)
 	if s.Outcome != invoice.Outcome(report.Status) || s.States != report.States {
 		t.Errorf("%s is %s with %v, but the provider reports %s with %v", s.Number, s.Outcome, s.States, report.Status, report.States)
 	}
@@ -296,7 +290,7 @@ func newStory(t *testing.T, engine string) *story {
 	for _, id := range s.invoices() {
 		s.settle(t, id)
 	}
-	must(t, s.Close())
+	kit.Must(t, s.Close())
 	return s
 }
 
@@ -320,7 +314,7 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 		for n, backup := range s.backups {
 			h := s.at(t, backup)
 			_, err := h.MarkRestored(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			for i, id := range s.invoices() {
 				h.again(t, id)
 				if count := s.provider.accepted(numbers[i]); count != 1 {
@@ -336,11 +330,11 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
 			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.ReadSubmitted})
-			must(t, err)
+			kit.Must(t, err)
 			if verified.Entries == 0 || len(verified.Faults) > 0 {
 				t.Errorf("backup %d: evidence %+v", n, verified)
 			}
-			must(t, h.Close())
+			kit.Must(t, h.Close())
 		}
 	})
 }
@@ -370,7 +364,7 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 		s.provider.posts()
 		h := s.at(t, s.backups[0])
 		_, err := h.MarkRestored(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		s.provider.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)
 		h.submit(t, s.edited, api.OutcomeUnknown)
@@ -383,7 +377,7 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 		if posts := s.provider.posts(); len(posts) != 0 {
 			t.Errorf("posted %v", posts)
 		}
-		must(t, h.Close())
+		kit.Must(t, h.Close())
 	})
 }
 
@@ -401,7 +395,7 @@ func TestRestoredWithoutMark(t *testing.T) {
 				t.Errorf("the provider has %d documents of %s", count, number)
 			}
 		}
-		must(t, h.Close())
+		kit.Must(t, h.Close())
 	})
 }
 
@@ -410,7 +404,7 @@ func TestRestoredWithoutMark(t *testing.T) {
 func TestTooLateToSend(t *testing.T) {
 	t.Parallel()
 	first := newTestService(t, storetest.SQLite, newTestProvider(t))
-	must(t, first.Close())
+	kit.Must(t, first.Close())
 	clock := storetest.NewClock()
 	late := openWith(t, first.provider, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
 		if moment == store.Before && step == "provider submit" {
@@ -418,11 +412,11 @@ func TestTooLateToSend(t *testing.T) {
 		}
 	}})
 	tenant, err := late.Tenant(t.Context(), first.account)
-	must(t, err)
+	kit.Must(t, err)
 	late.tenant = tenant
 	late.submit(t, late.draft(t, "LATE", "1234567890"), store.OutcomeNotSent)
 	if posts := first.provider.posts(); len(posts) != 0 {
 		t.Errorf("posted %v", posts)
 	}
-	must(t, late.Close())
+	kit.Must(t, late.Close())
 }

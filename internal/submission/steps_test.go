@@ -21,6 +21,7 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our reference. Its
@@ -135,13 +136,13 @@ func newSteps(t *testing.T, engine string) *steps {
 	t.Helper()
 	s := &steps{Store: storetest.Open(t, engine), provider: newStepwise()}
 	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://provider.example", Credential: secret.New(credential)})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	s.tenant, err = s.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	adapters := submission.NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) { return s.provider, nil })
 	s.service = submission.New(s.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: 10 * time.Second,
 		Polling: submission.Polling{First: time.Second, Max: time.Hour}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observe: func(string, string, time.Duration) {}})
@@ -152,7 +153,7 @@ func newSteps(t *testing.T, engine string) *steps {
 func (s *steps) submit(t *testing.T) (store.ID, error) {
 	t.Helper()
 	created, err := s.tenant.CreateInvoice(t.Context(), draftFor("INV-1", "1234567890"))
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
 	return created.ID, err
 }
@@ -163,10 +164,10 @@ func (s *steps) poll(t *testing.T, within time.Duration) {
 	work := s.service.Work()
 	for end := s.Clock.Now().Add(within); s.Clock.Now().Before(end); s.Clock.Advance(5 * time.Second) {
 		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		for _, queue := range scan.Queues {
 			leases, err := work.Claim(t.Context(), queue, 16)
-			must(t, err)
+			kit.Must(t, err)
 			for _, lease := range leases {
 				work.Do(t.Context(), lease)
 			}
@@ -178,7 +179,7 @@ func (s *steps) poll(t *testing.T, within time.Duration) {
 func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, state string, sent, taken int) {
 	t.Helper()
 	found, err := s.tenant.Invoice(t.Context(), id)
-	must(t, err)
+	kit.Must(t, err)
 	var got api.Outcome
 	var value string
 	if found.Submission != nil {
@@ -196,7 +197,7 @@ func TestStepsOfASubmission(t *testing.T) {
 		t.Run("without trouble", func(t *testing.T) {
 			s := newSteps(t, engine)
 			id, err := s.submit(t)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantOutcome(t, id, api.OutcomeAcknowledged, "sent", 1, 1)
 			s.wantEvidence(t, id, "submit draft, submit sent")
 		})
@@ -204,7 +205,7 @@ func TestStepsOfASubmission(t *testing.T) {
 			s := newSteps(t, engine)
 			s.provider.broken["send"] = true
 			id, err := s.submit(t)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantOutcome(t, id, api.OutcomeUnknown, "draft", 1, 1)
 			s.poll(t, 20*time.Second)
 			s.wantOutcome(t, id, api.OutcomeAcknowledged, "sent", 1, 1)
@@ -214,7 +215,7 @@ func TestStepsOfASubmission(t *testing.T) {
 			s := newSteps(t, engine)
 			s.provider.broken["create"] = true
 			id, err := s.submit(t)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantOutcome(t, id, api.OutcomeUnknown, "", 0, 1)
 			s.poll(t, 30*time.Second) // the provider has said once, at most, that it has not sent the document
 			s.wantOutcome(t, id, api.OutcomeUnknown, "draft", 0, 1)
@@ -231,7 +232,7 @@ func TestStepsOfASubmission(t *testing.T) {
 			s.wantOutcome(t, id, "", "", 0, 1)
 			s.provider.refused = false
 			_, err = s.service.Submit(t.Context(), s.tenant, id)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantOutcome(t, id, api.OutcomeAcknowledged, "sent", 1, 1)
 		})
 	})
@@ -244,7 +245,7 @@ func TestRepeated(t *testing.T) {
 			s := newSteps(t, engine)
 			s.provider.lost = true
 			id, err := s.submit(t)
-			must(t, err)
+			kit.Must(t, err)
 			s.poll(t, 5*time.Minute)
 			s.wantOutcome(t, id, api.OutcomeAcknowledged, "sent", 1, 1)
 			s.wantRepeated(t, false, true)
@@ -258,17 +259,17 @@ func TestRepeated(t *testing.T) {
 			}
 			s.provider.unreachable = false
 			_, err = s.service.Submit(t.Context(), s.tenant, id)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantRepeated(t, false, false)
 		})
 		t.Run("restored", func(t *testing.T) {
 			s := newSteps(t, engine)
 			created, err := s.tenant.CreateInvoice(t.Context(), draftFor("INV-1", "1234567890"))
-			must(t, err)
+			kit.Must(t, err)
 			_, err = s.MarkRestored(t.Context())
-			must(t, err)
+			kit.Must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
-			must(t, err)
+			kit.Must(t, err)
 			s.wantRepeated(t, true)
 		})
 	})
@@ -295,7 +296,7 @@ func TestLateStep(t *testing.T) {
 			s.poll(t, 10*time.Second)
 		}
 		id, err := s.submit(t)
-		must(t, err)
+		kit.Must(t, err)
 		s.wantOutcome(t, id, api.OutcomeUnknown, "draft", 1, 1)
 		s.poll(t, 5*time.Minute)
 		s.wantOutcome(t, id, api.OutcomeAcknowledged, "sent", 1, 1)
@@ -306,7 +307,7 @@ func TestLateStep(t *testing.T) {
 func (s *steps) wantEvidence(t *testing.T, id store.ID, want string) {
 	t.Helper()
 	page, err := view.Of(s.tenant).EvidenceHistory(t.Context(), view.OfInvoice(id), 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	var got []string
 	for _, e := range page.Entries {
 		got = append(got, e.Call+" "+cmp.Or(e.StateValues["provider_invoice_state"], "-"))

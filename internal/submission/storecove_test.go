@@ -13,6 +13,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // storecove is a company that sends through Storecove.
@@ -38,7 +39,7 @@ func (s *storecove) draft(t *testing.T) store.ID {
 	draft := providertest.Draft("INV-1")
 	providertest.Norwegian(draft)
 	created, err := s.tenant.CreateInvoice(t.Context(), draft)
-	must(t, err)
+	kit.Must(t, err)
 	return created.ID
 }
 
@@ -57,7 +58,7 @@ func (s *storecove) poll(t *testing.T, what string, done func() bool) {
 func (s *storecove) submission(t *testing.T, id store.ID) store.Submission {
 	t.Helper()
 	found, err := s.tenant.Invoice(t.Context(), id)
-	must(t, err)
+	kit.Must(t, err)
 	return *found.Submission
 }
 
@@ -70,7 +71,7 @@ func (s *storecove) wantNoStates(t *testing.T, id store.ID) {
 	}
 	verified, err := s.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay,
 		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.ReadSubmitted})
-	must(t, err)
+	kit.Must(t, err)
 	if verified.Entries == 0 || len(verified.Faults) > 0 {
 		t.Errorf("evidence %+v", verified)
 	}
@@ -80,7 +81,7 @@ func (s *storecove) wantNoStates(t *testing.T, id store.ID) {
 func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
 	t.Helper()
 	page, err := view.Of(s.tenant).EvidenceHistory(t.Context(), view.OfInvoice(id), 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, e := range page.Entries {
 		statuses = append(statuses, e.HTTPStatus)
 	}
@@ -102,7 +103,7 @@ func TestStorecoveJourney(t *testing.T) {
 		}
 		s.poll(t, "evidence", settled)
 		_, err := s.MarkRestored(t.Context()) // makes it due
-		must(t, err)
+		kit.Must(t, err)
 		s.poll(t, "evidence again", settled)
 		found := s.submission(t, id)
 		if taken := s.Taken(found.ID.String()); found.Outcome != api.OutcomeAcknowledged || found.ProviderReference == nil || len(taken) != 1 {
@@ -136,7 +137,7 @@ func TestStorecoveLostResponse(t *testing.T) {
 				}
 				reference := s.submission(t, id).ID
 				_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend, "the provider's application shows no document")
-				must(t, err)
+				kit.Must(t, err)
 				s.poll(t, "a second transmission", func() bool { return count(s.Received(), "POST ") >= 2 })
 				asked := count(s.Received(), "GET ")
 				s.poll(t, "more status queries", func() bool { return count(s.Received(), "GET ") >= asked+3 })
@@ -160,7 +161,7 @@ func TestStorecoveLostRequest(t *testing.T) {
 		s.Play(providertest.StorecoveTakes)
 		reference := s.submission(t, id).ID
 		_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend, "the provider's application shows no document")
-		must(t, err)
+		kit.Must(t, err)
 		s.poll(t, "an acknowledgement", func() bool { return s.submission(t, id).Outcome == api.OutcomeAcknowledged })
 		if taken := s.Taken(reference.String()); len(taken) != 1 {
 			t.Errorf("%d documents", len(taken))
@@ -183,7 +184,7 @@ func TestStorecoveInvalid(t *testing.T) {
 			draft.BuyerReference = new("PO-8")
 			return draft, err
 		})
-		must(t, err)
+		kit.Must(t, err)
 		s.submit(t, id, api.OutcomeAcknowledged)
 		if posts, taken := count(s.Received(), "POST "), s.Taken(s.submission(t, id).ID.String()); posts != 2 || len(taken) != 1 {
 			t.Errorf("posted %d times, %d documents", posts, len(taken))
@@ -202,7 +203,7 @@ func TestStorecoveRepeatedRefusal(t *testing.T) {
 		s.submit(t, id, api.OutcomeUnknown)
 		s.Play(providertest.StorecoveInvalid)
 		_, err := s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend, "to be sure")
-		must(t, err)
+		kit.Must(t, err)
 		s.poll(t, "a second transmission", func() bool { return count(s.Received(), "POST ") >= 2 })
 		if found := s.submission(t, id); found.Outcome != api.OutcomeUnknown {
 			t.Errorf("%+v", found)
@@ -217,7 +218,7 @@ func TestStorecoveSchemes(t *testing.T) {
 		for schemes, sent := range map[string]bool{"": false, "0235=AE:TIN": true} {
 			s := newStorecove(t, engine, schemes, ample)
 			created, err := s.tenant.CreateInvoice(t.Context(), providertest.Draft("INV-1"))
-			must(t, err)
+			kit.Must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
 			incomplete, ok := errors.AsType[*store.IncompleteError](err)
 			if sent && err != nil || !sent && (!ok || len(incomplete.Missing["recipient_network_id"]) != 1) || len(s.Received()) > 0 != sent {
@@ -234,10 +235,10 @@ func TestStorecoveAfterARestore(t *testing.T) {
 		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		_, err := s.MarkRestored(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		s.submit(t, id, api.OutcomeUnknown)
 		_, err = s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend, "the provider's application shows no document")
-		must(t, err)
+		kit.Must(t, err)
 		asked := count(s.Received(), "GET ")
 		s.poll(t, "status queries", func() bool { return count(s.Received(), "GET ") >= asked+5 })
 		if posts := count(s.Received(), "POST "); posts != 0 {

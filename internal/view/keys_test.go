@@ -13,6 +13,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // wholeList is a list in the two ways in which it can be read.
@@ -129,16 +130,16 @@ func TestWholeListIsItsPages(t *testing.T) {
 				d := draft(fmt.Sprintf("INV-%d", 10+n))
 				d.TotalAmount = new(api.MustDecimal(fmt.Sprint(100 - n)))
 				_, err := c.tenant.CreateInvoice(ctx, d)
-				must(t, err)
+				kit.Must(t, err)
 			}
 		}
 		for _, list := range wholeLists(ctx) {
 			got, err := list.ids(first.view)
-			must(t, err)
+			kit.Must(t, err)
 			var want []store.ID
 			for page := 1; ; page++ {
 				ids, err := list.page(first.view, page, 2)
-				must(t, err)
+				kit.Must(t, err)
 				if want = append(want, ids...); len(ids) < 2 {
 					break
 				}
@@ -147,11 +148,11 @@ func TestWholeListIsItsPages(t *testing.T) {
 				t.Errorf("%s: the whole list is %v, and its pages %v", list.name, got, want)
 			}
 			strangers, err := list.ids(second.view)
-			must(t, err)
+			kit.Must(t, err)
 			asked := slices.Concat(strangers, got)
 			slices.Reverse(asked)
 			rows, err := list.rows(first.view, asked)
-			must(t, err)
+			kit.Must(t, err)
 			slices.Reverse(got)
 			if !slices.Equal(rows, got) {
 				t.Errorf("%s: asked for %v among others, and got %v", list.name, got, rows)
@@ -170,7 +171,7 @@ func TestWholeListIsItsPages(t *testing.T) {
 			}
 		}
 		drafts, err := first.view.InvoiceIDs(ctx, view.InvoiceFilter{})
-		must(t, err)
+		kit.Must(t, err)
 		if items, err := first.view.ItemCount(ctx, append(drafts, second.submission.Invoice)); err != nil || items != len(drafts) {
 			t.Errorf("%d items of %d drafts with one each: %v", items, len(drafts), err)
 		}

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestSuggest checks that suggestions come from the company's own newest invoices: a number that no invoice has, the terms, the tax, and
@@ -18,10 +19,10 @@ func TestSuggest(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		ctx := t.Context()
 		account, err := s.CreateAccount(ctx, "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "$hash"})
-		must(t, err)
+		kit.Must(t, err)
 		other := newCompany(t, s, "b@example.com")
 		tenant, err := s.Tenant(ctx, account.ID)
-		must(t, err)
+		kit.Must(t, err)
 		of := view.Of(tenant)
 		if got, err := of.Suggest(ctx); err != nil || got.Number != "" || got.Terms >= 0 {
 			t.Errorf("without invoices: %+v %v", got, err)
@@ -32,7 +33,7 @@ func TestSuggest(t *testing.T) {
 				TotalAmount: new(api.MustDecimal("1")), BuyerCity: new("City of " + number),
 				Items: []api.Item{{Name: new("a"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1")), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}}}
 			made, err := tenant.CreateInvoice(ctx, draft)
-			must(t, err)
+			kit.Must(t, err)
 			s.Clock.Advance(time.Second)
 			return made.ID
 		}
@@ -42,13 +43,13 @@ func TestSuggest(t *testing.T) {
 		add(tenant, "INV-0009", "Dune", "2026-03-31")
 		add(other.tenant, "INV-0012", "Stranger", "2026-03-31")
 		got, err := of.Suggest(ctx)
-		must(t, err)
+		kit.Must(t, err)
 		if got.Number != "INV-0012" || got.Currency != "AED" || got.PaymentMeans != "30" || got.VATCategory != "S" || got.VATRate != "5" || got.Terms != 30*24*time.Hour {
 			t.Errorf("suggestions %+v", got)
 		}
 		names := func(choices []view.Choice, err error) (out string) {
 			t.Helper()
-			must(t, err)
+			kit.Must(t, err)
 			for _, choice := range choices {
 				out += choice.Name + ","
 			}
@@ -72,7 +73,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("recipients %s contain al", got)
 		}
 		known, err := of.RecipientDefaults(ctx, " OASIS")
-		must(t, err)
+		kit.Must(t, err)
 		if known == nil || *known.Draft.BuyerCity != "City of INV-0100" || known.Terms != 7*24*time.Hour || !known.Customer.IsZero() {
 			t.Errorf("what is known of Oasis: %+v", known)
 		}
@@ -98,11 +99,11 @@ func suggestBook(t *testing.T, tenant, other *store.Tenant, names func([]view.Ch
 	ctx, of := t.Context(), view.Of(tenant)
 	for n, owner := range []*store.Tenant{tenant, other} {
 		_, err := owner.Customers().Create(ctx, api.CustomerFields{DisplayName: new("Zephyr"), RecipientName: new(fmt.Sprintf("Company %d", n)), PaymentTermsDays: new(5), Note: new("note")})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = owner.Customers().Create(ctx, api.CustomerFields{RecipientName: new("OASIS"), BuyerCity: new(fmt.Sprintf("City %d", n))})
-		must(t, err)
+		kit.Must(t, err)
 		_, err = owner.Items().Create(ctx, api.CatalogueItemFields{Name: new("Z"), ItemCode: new(fmt.Sprintf("SKU-%d", n)), NetUnitPrice: new(api.MustDecimal("2.50"))})
-		must(t, err)
+		kit.Must(t, err)
 	}
 	if got := names(of.Recipients(ctx, "")); got != "OASIS,Zephyr,Dune,palm ," {
 		t.Errorf("recipients %s", got)
@@ -111,7 +112,7 @@ func suggestBook(t *testing.T, tenant, other *store.Tenant, names func([]view.Ch
 		t.Errorf("items %s", got)
 	}
 	known, err := of.RecipientDefaults(ctx, "zephyr")
-	must(t, err)
+	kit.Must(t, err)
 	if known == nil || *known.Draft.RecipientName != "Company 0" || known.Terms != 5*24*time.Hour || known.Customer.IsZero() || *known.Draft.Note != "note" {
 		t.Errorf("what is known of a customer: %+v", known)
 	}
@@ -119,12 +120,12 @@ func suggestBook(t *testing.T, tenant, other *store.Tenant, names func([]view.Ch
 		t.Errorf("what is known of a customer of the name of a recipient: %+v %v", known, err)
 	}
 	item, err := of.ItemDefaults(ctx, " z ")
-	must(t, err)
+	kit.Must(t, err)
 	if item == nil || item.NetUnitPrice.String() != "2.50" {
 		t.Errorf("what is known of an item: %+v", item)
 	}
 	line, err := of.ItemDefaults(ctx, "A")
-	must(t, err)
+	kit.Must(t, err)
 	if line == nil || *line.VATCategory != "S" || *line.Currency != "AED" {
 		t.Errorf("what is known of an earlier line: %+v", line)
 	}

@@ -18,6 +18,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // company is a tenant with one row of every kind.
@@ -27,13 +28,6 @@ type company struct {
 	subscription store.ID
 	submission   store.Submission
 	incoming     store.Incoming
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
@@ -51,26 +45,26 @@ func newCompany(t *testing.T, s *storetest.Store, email string) company {
 	t.Helper()
 	ctx := t.Context()
 	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash"})
-	must(t, err)
+	kit.Must(t, err)
 	connection, err := s.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://provider.example.com", Credential: secret.New("credential")})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.ActivateConnection(ctx, connection.ID)
-	must(t, err)
+	kit.Must(t, err)
 	tenant, err := s.Tenant(ctx, account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	c := company{tenant: tenant, view: view.Of(tenant)}
 	subscription, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: "https://hooks.example.com", Events: api.EventKinds[:], Secret: secret.New("whsec_key")})
-	must(t, err)
+	kit.Must(t, err)
 	c.subscription = subscription.ID
 	c.submit(t)
-	must(t, tenant.SeedIncoming(ctx, []store.NewIncoming{{ProviderDocumentID: "P-1", InvoiceNumber: new("SUP-1"), Metadata: []byte(`{}`), MediaType: "application/xml", Body: []byte("<a/>"), Retained: true}}))
+	kit.Must(t, tenant.SeedIncoming(ctx, []store.NewIncoming{{ProviderDocumentID: "P-1", InvoiceNumber: new("SUP-1"), Metadata: []byte(`{}`), MediaType: "application/xml", Body: []byte("<a/>"), Retained: true}}))
 	incoming, err := c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
-	must(t, err)
+	kit.Must(t, err)
 	c.incoming = incoming.Entries[0]
 	_, err = tenant.CreateCreditNote(ctx, c.submission.Invoice, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
 		return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-01", Reason: "returned", Credit: invoice.Credit{Kind: api.CreditFull, Total: "10.00"}}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 	return c
 }
 
@@ -78,17 +72,17 @@ func newCompany(t *testing.T, s *storetest.Store, email string) company {
 func (c *company) submit(t *testing.T) {
 	t.Helper()
 	created, err := c.tenant.CreateInvoice(t.Context(), draft("INV-1"))
-	must(t, err)
+	kit.Must(t, err)
 	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
 		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte(`{}`), nil, nil }})
-	must(t, err)
+	kit.Must(t, err)
 	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered", Meaning: api.MeaningPositive}}
 	c.submission, err = lease.Record(t.Context(), func(_ store.Submission, _ bool, now time.Time) (store.Decision, error) {
 		return store.Decision{Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Sequence: new(int64(1)), DueAt: new(now.Add(time.Hour)),
 			States: invoice.RestoreStates(report), WriteStates: slices.Collect(maps.Keys(report)), Events: []api.EventKind{api.EventStatusChanged},
 			Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte(`{}`)}}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 func draft(number string) *api.Draft {
@@ -142,7 +136,7 @@ func TestReadModelsShowOneTenant(t *testing.T) {
 			var shown [2][]string
 			for n, c := range []company{first, second} {
 				found, err := read(c)
-				must(t, err)
+				kit.Must(t, err)
 				shown[n] = identifier.FindAllString(fmt.Sprintf("%+v", found), -1)
 			}
 			if len(shown[0]) == 0 || len(shown[0]) != len(shown[1]) {
@@ -166,19 +160,19 @@ func TestSummaryAgreesWithInvoice(t *testing.T) {
 		ctx, c := t.Context(), newCompany(t, s, "owner@example.com")
 		for _, d := range []*api.Draft{draft("INV-1"), draft("INV-2"), {InvoiceNumber: new("INV-3"), DueDate: new("2020-01-01"), IssueDate: new("2026-03-01")}} {
 			_, err := c.tenant.CreateInvoice(ctx, d)
-			must(t, err)
+			kit.Must(t, err)
 		}
 		profile := &api.Profile{LegalName: new("Palm Trading LLC"), Street: new("1 Creek Road"), City: new("Dubai"), Country: new("AE"), EndpointScheme: new("0235")}
 		list, err := c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if len(list.Entries) != 4 {
 			t.Fatalf("%d invoices", len(list.Entries))
 		}
 		for n, format := range slices.Repeat([]document.Profile{"", document.PINTAE, document.BIS3}, len(list.Entries)) {
 			seller, row := view.Seller{Profile: profile, Format: format}, []store.InvoiceRow{list.Entries[n/3]}
-			must(t, c.view.AddNeeds(ctx, row, seller, func(int) error { return nil }))
+			kit.Must(t, c.view.AddNeeds(ctx, row, seller, func(int) error { return nil }))
 			found, err := c.tenant.Invoice(ctx, row[0].ID)
-			must(t, err)
+			kit.Must(t, err)
 			whole, summary := view.Invoice(found, seller), view.InvoiceSummary(row[0], seller)
 			if summary.MissingCount != len(whole.Missing) || summary.WarningCount != len(whole.Warnings) || summary.ItemCount != len(whole.Items) {
 				t.Errorf("%s: counts %d, %d and %d, want %d, %d and %d", *summary.InvoiceNumber, summary.MissingCount, summary.WarningCount, summary.ItemCount,
@@ -198,7 +192,7 @@ func TestSummaryAgreesWithInvoice(t *testing.T) {
 func fields(t *testing.T, value any) (out map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(value)
-	must(t, err)
-	must(t, json.Unmarshal(text, &out))
+	kit.Must(t, err)
+	kit.Must(t, json.Unmarshal(text, &out))
 	return out
 }

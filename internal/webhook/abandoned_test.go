@@ -14,6 +14,7 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
 
 // TestPanickingAttempt checks that an attempt that panics counts as a failed attempt: it is followed by the usual wait,
@@ -71,9 +72,9 @@ func TestPanickingAttempt(t *testing.T) {
 func onlyDelivery(t *testing.T, c *company, subscription store.ID) store.Delivery {
 	t.Helper()
 	page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: subscription}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	found, err := c.tenant.Delivery(t.Context(), page.Entries[0].ID)
-	must(t, err)
+	kit.Must(t, err)
 	return found
 }
 
@@ -95,10 +96,10 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLe
 			c.Clock.Advance(found.NextAt.Sub(now))
 		}
 		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		must(t, err)
+		kit.Must(t, err)
 		for _, due := range scan.Queues {
 			claimed, err := work.Claim(t.Context(), due, 10)
-			must(t, err)
+			kit.Must(t, err)
 			for _, d := range claimed {
 				func() {
 					defer func() { _ = recover() }() // like the workers

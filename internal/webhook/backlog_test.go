@@ -10,6 +10,7 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
 
 // TestWorkersEndBacklogs checks that the workers end the pending deliveries of a deactivated subscription with a long
@@ -25,7 +26,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			ended := c.subscribe(t, destination.url("/ended"))
 			c.addEvents(t, 2_200)
 			_, err := c.tenant.DeactivateSubscription(t.Context(), ended)
-			must(t, err)
+			kit.Must(t, err)
 			other.subscribe(t, destination.url("/other"))
 			other.addEvents(t, 20)
 			verdicts := make(chan webhook.Verdict, 3_000)
@@ -42,7 +43,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			}
 			pending := func() int {
 				n, err := c.tenant.PendingDeliveries(t.Context())
-				must(t, err)
+				kit.Must(t, err)
 				return n
 			}
 			for deadline := time.Now().Add(patience); pending() > 0; time.Sleep(5 * time.Millisecond) {
@@ -55,7 +56,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 				t.Errorf("%d attempts were made for a deactivated subscription", len(verdicts))
 			}
 			page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
-			must(t, err)
+			kit.Must(t, err)
 			if page.Total != 2_200 {
 				t.Errorf("%d deliveries have ended, want 2,200", page.Total)
 			}

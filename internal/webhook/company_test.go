@@ -13,14 +13,8 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // company is a company with subscriptions.
 type company struct {
@@ -31,21 +25,21 @@ type company struct {
 func newCompany(t testing.TB, s *storetest.Store, email string) *company {
 	t.Helper()
 	account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
-	must(t, err)
+	kit.Must(t, err)
 	c := &company{Store: s}
 	c.tenant, err = s.Tenant(t.Context(), account.ID)
-	must(t, err)
+	kit.Must(t, err)
 	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.ActivateConnection(t.Context(), added.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return c
 }
 
 func (c *company) subscribe(t testing.TB, url string) store.ID {
 	t.Helper()
 	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
-	must(t, err)
+	kit.Must(t, err)
 	return s.ID
 }
 
@@ -53,12 +47,12 @@ func (c *company) subscribe(t testing.TB, url string) store.ID {
 func (c *company) addEvents(t testing.TB, n int) {
 	t.Helper()
 	id, err := c.NewID()
-	must(t, err)
+	kit.Must(t, err)
 	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
-	must(t, err)
+	kit.Must(t, err)
 	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
-	must(t, err)
+	kit.Must(t, err)
 	kinds := make([]api.EventKind, n)
 	for i := range kinds {
 		kinds[i] = api.EventStatusChanged
@@ -66,7 +60,7 @@ func (c *company) addEvents(t testing.TB, n int) {
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
 		return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // deliver runs due deliveries until stop is called, which waits for the end.
