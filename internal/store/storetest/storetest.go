@@ -44,6 +44,18 @@ func Engines() []string {
 	return engines
 }
 
+// EachEngine runs a test on every engine of [Engines], in parallel subtests that are named after the engines. It returns before
+// they run, as parallel subtests do.
+func EachEngine(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	for _, engine := range Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, engine)
+		})
+	}
+}
+
 // Clock is a clock that moves only in [Clock.Advance]. It is safe for concurrent use.
 type Clock struct {
 	mu sync.Mutex
