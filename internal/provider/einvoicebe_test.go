@@ -20,6 +20,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 // eInvoiceBE returns an adapter to a stand-in whose every request and response is checked against the provider's description.
@@ -27,7 +28,7 @@ func eInvoiceBE(t *testing.T, edit func(*provider.Config)) (*provider.EInvoiceBE
 	t.Helper()
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
 	server := httptest.NewServer(described(t, standIn))
-	config := provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now}
+	config := provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now}
 	if edit != nil {
 		edit(&config)
 	}
@@ -61,7 +62,7 @@ func undescribed(t *testing.T) (*provider.EInvoiceBE, *providertest.EInvoiceBE) 
 	t.Helper()
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
 	server := httptest.NewServer(standIn)
-	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
+	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,20 +300,16 @@ func TestEInvoiceBEWords(t *testing.T) {
 // again does nothing, and which participants it was sent with.
 func TestEInvoiceBESendsOnce(t *testing.T) {
 	adapter, standIn, server := eInvoiceBE(t, nil)
-	hasty, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: 5 * time.Second, Clock: time.Now})
+	hasty, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: 10 * time.Second, Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(hasty.Close)
 	doc := providertest.BelgianDocument("ref-1")
 	doc.ProviderReference = readReport(t, adapter, adapter.Submit(t.Context(), doc)).ProviderReference
-	standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true, Hang: time.Minute})
-	began := time.Now()
+	standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true, Hang: time.Hour})
 	if response := hasty.Submit(t.Context(), doc); response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassTimeout || response.Next != provider.NextNone {
 		t.Errorf("%+v", response)
-	}
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("the call took %v", took)
 	}
 	report := readReport(t, adapter, adapter.Status(t.Context(), provider.Query{Reference: "ref-1", ProviderReference: doc.ProviderReference}))
 	if report.Status != invoice.Processing {

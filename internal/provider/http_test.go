@@ -20,6 +20,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 const credential = "psk_live/7Zq+Kf-91_Ab.QQ=x"
@@ -27,7 +28,7 @@ const credential = "psk_live/7Zq+Kf-91_Ab.QQ=x"
 // adapter makes an adapter for a test server; edit changes its configuration.
 func adapter(t *testing.T, url string, edit func(*provider.Config)) *provider.HTTP {
 	t.Helper()
-	config := provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now}
+	config := provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now}
 	if edit != nil {
 		edit(&config)
 	}

@@ -3,6 +3,7 @@ package provider_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 // The program and the description of scripts/provider-mocks.
@@ -50,15 +52,15 @@ func startPrism(t *testing.T, args ...string) (url string) {
 			t.Errorf("prism says\n%s", text)
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", address.String()); err == nil {
-			_ = conn.Close() // it has served its purpose
-			return "http://" + address.String()
+	kit.Eventually(t, func() error {
+		conn, err := net.Dial("tcp", address.String())
+		if err != nil {
+			return fmt.Errorf("prism does not start: %w", err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("prism does not start")
-		}
-	}
+		_ = conn.Close() // it has served its purpose
+		return nil
+	})
+	return "http://" + address.String()
 }
 
 func openEInvoiceBE(t *testing.T, url string) *provider.EInvoiceBE {

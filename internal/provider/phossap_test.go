@@ -17,6 +17,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 const phossReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
@@ -24,7 +25,7 @@ const phossReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 // phossAt makes an adapter to a server.
 func phossAt(t *testing.T, url string) *provider.PhossAP {
 	t.Helper()
-	p, err := provider.NewPhossAP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
+	p, err := provider.NewPhossAP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 // openStorecoveQueue opens a connection's adapter with the option that makes it consume the queue.
@@ -20,7 +21,7 @@ func openStorecoveQueue(t *testing.T, url string) provider.StorecoveQueue {
 	kind, _ := provider.Describe("storecove")
 	options := storecoveOptions()
 	options["webhook-queue"] = "consume"
-	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: time.Minute, Clock: time.Now})
+	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 )
 
 const storecoveReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
@@ -24,7 +25,7 @@ const storecoveReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 // storecoveAt makes an adapter to a server.
 func storecoveAt(t *testing.T, url string, options map[string]string) *provider.Storecove {
 	t.Helper()
-	s, err := provider.NewStorecove(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: time.Minute, Clock: time.Now})
+	s, err := provider.NewStorecove(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
 package webhook_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -32,25 +32,17 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			verdicts := make(chan webhook.Verdict, 3_000)
 			stop := deliver(t, s, newSender(t, webhook.Config{Policy: destination.policy}), ample, options(s), func(v webhook.Verdict) { verdicts <- v })
 			for range 20 {
-				select {
-				case v := <-verdicts:
-					if v != webhook.Delivered {
-						t.Fatalf("verdict %s", v)
-					}
-				case <-time.After(patience):
-					t.Fatal("the other company's callbacks are not delivered")
+				if v := kit.Receive(t, verdicts, "a callback of the other company"); v != webhook.Delivered {
+					t.Fatalf("verdict %s", v)
 				}
 			}
-			pending := func() int {
+			kit.Eventually(t, func() error {
 				n, err := c.tenant.PendingDeliveries(t.Context())
-				kit.Must(t, err)
-				return n
-			}
-			for deadline := time.Now().Add(patience); pending() > 0; time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%d are still pending", pending())
+				if err == nil && n > 0 {
+					err = fmt.Errorf("%d are still pending", n)
 				}
-			}
+				return err
+			})
 			stop()
 			if len(verdicts) != 0 {
 				t.Errorf("%d attempts were made for a deactivated subscription", len(verdicts))

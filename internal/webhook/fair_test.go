@@ -11,13 +11,11 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
 
-const (
-	// patience bounds the waits, which end earlier unless there is a bug. The time-out of an attempt is longer than any test.
-	patience = 3 * time.Minute
-	forever  = time.Hour
-)
+// forever is a time-out of an attempt that is longer than any test.
+const forever = time.Hour
 
 // destination has a destination for each path. The test can make each of them hang.
 type destination struct {
@@ -71,17 +69,14 @@ func (r *destination) set(path string, hanging bool) {
 // eventually waits until holds returns true.
 func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	kit.Eventually(t, func() error {
 		r.mu.Lock()
-		ok := holds()
-		r.mu.Unlock()
-		if ok {
-			return
+		defer r.mu.Unlock()
+		if holds() {
+			return nil
 		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.Fatalf("timed out waiting for %s; received %v, inside %v", what, r.received, r.inside)
+		return fmt.Errorf("%s: did not happen; received %v, inside %v", what, r.received, r.inside)
+	})
 }
 
 // options are those of the service.
@@ -171,7 +166,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(peers) != atOnce {
+	// On a busy machine net/http gives up a few connections: those whose request is not reported as written within 50 ms of the response.
+	if len(peers) < atOnce || len(peers) > 2*atOnce {
 		t.Errorf("%d connections for %d times %d concurrent attempts, want %d", len(peers), waves, atOnce, atOnce)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,26 +24,60 @@ import (
 	"quittance/internal/webhook"
 )
 
-// short is the time-out for destinations that do not respond, and ample is longer than any attempt that ends takes.
-const (
-	short = 250 * time.Millisecond
-	ample = 5 * time.Minute
-)
+// ample is longer than any attempt that ends takes.
+const ample = 5 * time.Minute
 
-// sendUntil makes an attempt with a short time-out, and then with twice as long ones until the attempt was not over before the destination
-// had done its part: a busy machine needs time for that.
-func sendUntil(t *testing.T, d target, request webhook.Request, done func(webhook.Result) bool) (got webhook.Result) {
+// attemptLimit is the time-out of attempts in a bubble of synctest, where it passes at once when everybody waits.
+const attemptLimit = 15 * time.Second
+
+// timedOut makes an attempt at a destination whose connections are pipes without buffers, in a bubble, and checks that it takes exactly
+// its time-out. serve speaks TLS unless plain.
+func timedOut(t *testing.T, body []byte, plain bool, serve func(net.Conn)) (got webhook.Result) {
 	t.Helper()
-	for limit := short; limit < ample; limit *= 2 {
-		if got = newSender(t, webhook.Config{Policy: d.policy, Timeout: limit}).Send(t.Context(), request); done(got) {
-			break
+	model := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(model.Close)
+	synctest.Test(t, func(t *testing.T) {
+		var running sync.WaitGroup
+		d := targetOf(model, model.Listener)
+		sender := webhook.NewSender(webhook.Config{Policy: d.policy, Timeout: attemptLimit, Dial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			running.Go(func() {
+				defer server.Close()
+				if plain {
+					serve(server)
+					return
+				}
+				serve(tls.Server(server, &tls.Config{Certificates: model.TLS.Certificates}))
+			})
+			return client, nil
+		}})
+		request := requestTo(d.url("/"))
+		if body != nil {
+			request.Body = body
 		}
-	}
+		began := time.Now()
+		got = sender.Send(t.Context(), request)
+		if took := time.Since(began); took != attemptLimit {
+			t.Errorf("the attempt took %v of %v", took, attemptLimit)
+		}
+		sender.Close()
+		running.Wait()
+	})
 	return got
 }
 
-// hasStatus reports whether a response has begun in an attempt.
-func hasStatus(r webhook.Result) bool { return r.HTTPStatus != 0 }
+// afterRequest reads a whole request, and lets serve respond.
+func afterRequest(serve func(net.Conn)) func(net.Conn) {
+	return func(conn net.Conn) {
+		request, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, request.Body); err == nil {
+			serve(conn)
+		}
+	}
+}
 
 // target is a destination on loopback: its address, and the policy that allows exactly it.
 type target struct {
@@ -89,15 +124,7 @@ func newRawServer(t *testing.T, serve func(net.Conn)) target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveRaw(t, listener, func(conn net.Conn) {
-		request, err := http.ReadRequest(bufio.NewReader(conn))
-		if err != nil {
-			return
-		}
-		if _, err := io.Copy(io.Discard, request.Body); err == nil {
-			serve(conn)
-		}
-	})
+	serveRaw(t, listener, afterRequest(serve))
 	return targetOf(model, listener)
 }
 
