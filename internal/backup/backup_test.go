@@ -317,11 +317,14 @@ func TestBackupIsOneMoment(t *testing.T) {
 		wrote := make(chan error, 1)
 		var writes atomic.Int64
 		another := func() { // waits for a write that begins later
-			for before, deadline := writes.Load(), time.Now().Add(patience); writes.Load() < before+2; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Error("nothing is written")
-					return
+			before := writes.Load()
+			if err := kit.Poll(func() error {
+				if writes.Load() < before+2 {
+					return errors.New("nothing is written")
 				}
+				return nil
+			}); err != nil {
+				t.Error(err)
 			}
 		}
 		go func() {

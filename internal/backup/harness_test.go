@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -25,21 +24,15 @@ import (
 	"quittance/test/kit"
 )
 
-// patience limits every wait for a condition.
-const patience = 2 * time.Minute
-
 // forEachEngine runs a test with a store that has a company, drafts and rows of more than one part.
 func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
 	t.Helper()
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := storetest.Open(t, engine)
-			fill(t, s)
-			test(t, s)
-		})
-	}
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		s := storetest.Open(t, engine)
+		fill(t, s)
+		test(t, s)
+	})
 }
 
 // fill creates a company with a session, drafts, and a table that is larger than two parts and contains every byte and what COPY has to quote.

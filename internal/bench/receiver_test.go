@@ -13,6 +13,7 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const benchSecret = "whsec_bench"
@@ -57,7 +58,7 @@ func TestReceiverCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ahead, err := syntheticCallback(time.Now().Add(time.Minute))
+	ahead, err := syntheticCallback(time.Now().Add(4 * time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestReceiverCounts(t *testing.T) {
 		}
 	}
 	came := in.tally()
-	if came.events != 2 || came.duplicates != 1 || came.unverified != 1 || came.early != 1 || came.earliest < 50*time.Second || len(came.samples) != 2 {
+	if came.events != 2 || came.duplicates != 1 || came.unverified != 1 || came.early != 1 || came.earliest < time.Minute || len(came.samples) != 2 {
 		t.Errorf("%+v", came)
 	}
 	if latency := in.latency; latency.Count() != 2 || latency.Max() < time.Second || latency.Quantile(.5) != 0 {
@@ -103,12 +104,7 @@ func TestReceiverHangs(t *testing.T) {
 		_, err := deliver(ctx, client, h.url+"/one", benchSecret, callback)
 		ended <- err
 	}()
-	for deadline := time.Now().Add(idleTimeout); in.inFlight.Load() == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the callback does not come")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	kit.Until(t, "the callback comes", func() bool { return in.inFlight.Load() > 0 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the callback was answered: %v", err)

@@ -37,7 +37,7 @@ func TestSlowList(t *testing.T) {
 		if err := read(t.Context(), endless); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("a list without end: %v", err)
 		}
-		g.listLimit.timeout = time.Minute
+		g.listLimit.timeout = kit.Patience()
 		for range 10 { // every connection
 			if err := read(t.Context(), "select count(*) from numbers"); err != nil {
 				t.Errorf("afterwards: %v", err)

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"quittance/test/kit"
 )
 
 // TestCommitTogether checks that each of the writes in one commit succeeds or fails by itself, and that a panic reaches the caller of
@@ -74,11 +75,7 @@ func TestNotifyTogether(t *testing.T) {
 				t.Errorf("write %d: %v", n, err)
 			}
 		})
-		select {
-		case <-notified:
-		case <-time.After(time.Minute):
-			t.Error("no notification arrived")
-		}
+		kit.Receive(t, notified, "a notification")
 	})
 }
 

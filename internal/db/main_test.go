@@ -1,14 +1,14 @@
 package db
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
 
 // onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
 type onCluster struct{ m *testing.M }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"quittance/internal/pgtest"
 	"quittance/test/kit"
@@ -134,17 +133,10 @@ func exercise(t *testing.T, d, other *DB) {
 	}))
 	for _, pair := range [][2]*DB{{d, other}, {other, d}} {
 		heard, stop := pair[1].Subscribe("work")
-		deadline := time.After(2 * time.Minute)
-		for waiting := true; waiting; {
+		kit.Until(t, "a notification", func() bool { // the other may not listen yet
 			kit.Must(t, pair[0].Write(ctx, "notify", func(_ context.Context, t *Tx) error { t.Notify("work"); return nil }))
-			select {
-			case <-heard:
-				waiting = false
-			case <-time.After(100 * time.Millisecond): // the other may not listen yet
-			case <-deadline:
-				t.Fatal("a notification has not arrived")
-			}
-		}
+			return len(heard) > 0
+		})
 		stop()
 	}
 }

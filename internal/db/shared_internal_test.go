@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"quittance/test/kit"
 )
@@ -214,8 +213,7 @@ func TestNotifications(t *testing.T) {
 			defer end()
 			others, endOthers := d.Subscribe("other")
 			defer endOthers()
-			got := false
-			for try := 0; try < 100 && !got; try++ { // another process takes a while to begin listening
+			kit.Until(t, "a notification of a subscriber "+name, func() bool { // another process takes a while to begin listening
 				kit.Must(t, g.Write(t.Context(), "test", func(_ context.Context, tx *Tx) error {
 					tx.Notify("one")
 					return nil
@@ -226,19 +224,12 @@ func TestNotifications(t *testing.T) {
 				}); !errors.Is(err, failing) {
 					t.Errorf("a write that fails: %v", err)
 				}
-				select {
-				case <-notified:
-					got = true
-				case <-time.After(100 * time.Millisecond):
-				}
-			}
+				return len(notified) > 0
+			})
 			select {
 			case <-others:
 				t.Errorf("a subscriber %s was notified of a rollback", name)
 			default:
-			}
-			if !got {
-				t.Errorf("a subscriber %s was not notified", name)
 			}
 		}
 	})

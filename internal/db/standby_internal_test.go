@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -58,17 +57,7 @@ func (l lonely) one(t *testing.T, query string) (n int) {
 // until waits until a query of the administrator selects a number.
 func (l lonely) until(t *testing.T, query string, want int) {
 	t.Helper()
-	eventually(t, func() bool { return l.one(t, query) == want })
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it never happened")
-		}
-	}
+	kit.Until(t, query, func() bool { return l.one(t, query) == want })
 }
 
 const inSyncRep = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
@@ -111,12 +100,15 @@ func testCommitWaits(t *testing.T, l lonely) {
 	if kept := l.kept(t); len(kept) > 0 {
 		t.Errorf("the numbers %v are visible without a standby", kept)
 	}
-	time.Sleep(2 * standbyInterval) // in which the service asks whether the commits still wait
+	// The service asks for both, on connections of their own, whether commits still wait.
+	const sessions = "select sum(sessions) from pg_stat_database"
+	before := l.one(t, sessions)
+	kit.Until(t, "the service asks twice", func() bool { return l.one(t, sessions) >= before+2*2 })
 	if waiting, slots := l.one(t, inSyncRep), len(l.writeSlots); waiting != 2 || slots != 2 {
 		t.Errorf("%d commits wait for the standby, and %d slots are taken; want 2", waiting, slots)
 	}
 	l.want(t, "")
-	eventually(t, func() bool { return len(l.writeSlots) == 0 })
+	kit.Until(t, "the slots are free", func() bool { return len(l.writeSlots) == 0 })
 	if kept := fmt.Sprint(l.kept(t)); kept != "[0 1]" {
 		t.Errorf("%s are there after the standby is back", kept)
 	}
@@ -170,6 +162,7 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 	begun, err := d.engine.begin(t.Context())
 	kit.Must(t, err)
 	kit.Must(t, begun.ExecDeferred(t.Context(), "insert into numbers (n) values (7)"))
+	closed := begun.(*postgresTx).conn.Conn().PgConn().CleanupDone()
 	committed := make(chan error, 1)
 	go func() { committed <- begun.Commit() }()
 	l.until(t, inSyncRep, 1)
@@ -177,9 +170,11 @@ func TestBrokenCommitIsNotCancelled(t *testing.T) {
 	if err := <-committed; err == nil || !d.engine.isUnavailable(err) {
 		t.Errorf("commit: %v", err)
 	}
-	time.Sleep(2 * time.Second) // in which pgx asks to cancel what its connection was doing
-	if n := l.one(t, "select count(*) from numbers"); n != 0 || l.one(t, inSyncRep) != 1 {
-		t.Errorf("%d rows are visible without a standby", n)
+	kit.Receive(t, closed, "pgx has asked to cancel what its connection was doing")
+	for range 100 { // a server that was asked would take a moment
+		if n := l.one(t, "select count(*) from numbers"); n != 0 || l.one(t, inSyncRep) != 1 {
+			t.Fatalf("%d rows are visible without a standby", n)
+		}
 	}
 	l.want(t, "")
 	l.until(t, "select count(*) from numbers", 1)

@@ -65,9 +65,8 @@ func newSystem(t *testing.T, engine string) *system {
 }
 
 func forEachEngine(t *testing.T, run func(t *testing.T, s *system)) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) { run(t, newSystem(t, engine)) })
-	}
+	t.Helper()
+	storetest.EachEngine(t, func(t *testing.T, engine string) { run(t, newSystem(t, engine)) })
 }
 
 // visitor is a browser of one person, which both replicas know.
@@ -81,7 +80,7 @@ type visitor struct {
 
 func (s *system) visitor(t *testing.T) *visitor {
 	t.Helper()
-	return &visitor{t: t, s: s, client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{t: t, s: s, client: &http.Client{Timeout: kit.Patience(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 type answer struct {

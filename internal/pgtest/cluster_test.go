@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // envOrphan makes the test binary a process that starts a cluster and waits to be killed.
@@ -154,11 +155,12 @@ func testOrphan(t *testing.T) {
 	if err := cmd.Wait(); err == nil || readErr != nil {
 		t.Fatalf("the process ended with %v; reading its address: %v", err, readErr)
 	}
-	for deadline := time.Now().Add(time.Minute); len(list(t, dir)) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("a minute after its process was killed the cluster still has %v", list(t, dir))
+	kit.Eventually(t, func() error {
+		if left := list(t, dir); len(left) > 0 {
+			return fmt.Errorf("the cluster of a killed process still has %v", left)
 		}
-	}
+		return nil
+	})
 	if conn, err := pgx.Connect(t.Context(), strings.TrimSpace(url)); err == nil {
 		t.Error("the server answers after its process was killed")
 		closeConn(t, conn)

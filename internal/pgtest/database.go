@@ -13,7 +13,7 @@ import (
 )
 
 // dropTimeout bounds the removal of a database.
-const dropTimeout = 2 * time.Minute
+const dropTimeout = 5 * time.Minute
 
 // NewDatabase creates an empty database. It returns its address, for pgx, and a function that removes it and breaks its
 // open connections.

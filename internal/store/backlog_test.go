@@ -50,7 +50,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 				notified, stop := f.Subscribe(store.WorkDeliveries)
 				defer stop()
 				deactivate(t, f, s)
-				awaitNotification(t, notified) // a worker has to go on
+				kit.Receive(t, notified, "a notification") // a worker has to go on
 				left := pending()
 				if left < waiting-batch-1 || left > waiting-batch {
 					t.Errorf("%d of %d are pending after the deactivation, want all but a batch of %d", left, waiting, batch)

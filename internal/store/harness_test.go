@@ -54,17 +54,14 @@ type company struct {
 func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			f, before := openTwins(t, engine)
-			test(t, f)
-			if after := f.dump(t, f.decoy); after != before {
-				t.Errorf("the decoy has changed.\nBefore:\n%s\nAfter:\n%s", before, after)
-			}
-			checkCounters(t, f.DB)
-		})
-	}
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		f, before := openTwins(t, engine)
+		test(t, f)
+		if after := f.dump(t, f.decoy); after != before {
+			t.Errorf("the decoy has changed.\nBefore:\n%s\nAfter:\n%s", before, after)
+		}
+		checkCounters(t, f.DB)
+	})
 }
 
 // fillDrafts gives a tenant count drafts, which differ only in their numbers: S-1, S-2 and so on.
@@ -86,15 +83,25 @@ func fillDrafts(t testing.TB, s *storetest.Store, tenant *store.Tenant, draft ap
 func forEachStore(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			f := &fixture{Store: storetest.Open(t, engine)}
-			f.raw = openRaw(t, f.Store)
-			f.company = f.newCompany(t, "owner@example.com")
-			test(t, f)
-		})
-	}
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		f := &fixture{Store: storetest.Open(t, engine)}
+		f.raw = openRaw(t, f.Store)
+		f.company = f.newCompany(t, "owner@example.com")
+		test(t, f)
+	})
+}
+
+// waitsForLock waits until a statement with a text waits for a lock of PostgreSQL.
+func (f *fixture) waitsForLock(ctx context.Context, text string) error {
+	return kit.Poll(func() error {
+		var waits int
+		err := f.raw.QueryRowContext(ctx, `select count(*) from pg_stat_activity where datname = current_database()
+			and wait_event_type = 'Lock' and query like '%' || $1 || '%'`, text).Scan(&waits)
+		if err == nil && waits == 0 {
+			err = fmt.Errorf("%q does not wait for a lock", text)
+		}
+		return err
+	})
 }
 
 func openRaw(t testing.TB, s *storetest.Store) *sql.DB {
@@ -362,12 +369,4 @@ func race(n int, run func(i int)) {
 	for range n {
 		<-done
 	}
-}
-
-// short limits a wait that reaches its end only if there is a fault.
-func short(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }

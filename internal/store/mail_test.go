@@ -130,7 +130,9 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 		f.sendMails(t)
 		n := byte(3)
 		for name, end := range map[string]func(made store.Invitation){
-			"revoked":  func(made store.Invitation) { kit.Must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), made.ID))) },
+			"revoked": func(made store.Invitation) {
+				kit.Must(t, second(f.tenant.RevokeInvitation(ctx, as(f.user.ID), made.ID)))
+			},
 			"replaced": func(made store.Invitation) { f.invite(t, n+100, made.Email, access.Viewer) },
 			"used": func(store.Invitation) {
 				kit.Must(t, second(f.Join(ctx, digest(n), store.NewUser{Name: "Used", PasswordHash: "$2"})))

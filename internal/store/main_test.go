@@ -5,17 +5,16 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
 
 // onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
 type onCluster struct{ m *testing.M }
 
-// Run implements [goleak.TestingM].
+// Run implements goleak.TestingM.
 func (c onCluster) Run() int {
 	admin := os.Getenv(pgtest.EnvPostgres) // "" for a cluster that ends with the tests
 	code := pgtest.Run(c.m)

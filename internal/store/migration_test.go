@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -163,15 +163,14 @@ func TestMigrateBesideServing(t *testing.T) {
 	race(7, func(n int) {
 		if n == 6 {
 			defer func() { must2(t, long.Commit()) }()
-			waits := int64(0)
-			for waits == 0 && !t.Failed() {
-				time.Sleep(5 * time.Millisecond)
-				must2(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_stat_activity where datname = current_database()
-					and wait_event_type = 'Lock' and query like '%alter table invoices%'`).Scan(&waits))
-			}
-			for before := facts.Load(); facts.Load() < before+20 && !t.Failed(); {
-				time.Sleep(10 * time.Millisecond)
-			}
+			must2(t, f.waitsForLock(t.Context(), "alter table invoices"))
+			before := facts.Load()
+			must2(t, kit.Poll(func() error {
+				if now := facts.Load(); now < before+20 && !t.Failed() {
+					return fmt.Errorf("%d facts while the migration waits", now-before)
+				}
+				return nil
+			}))
 			return
 		}
 		if n < 2 {

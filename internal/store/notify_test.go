@@ -11,15 +11,6 @@ import (
 	"quittance/test/kit"
 )
 
-func awaitNotification(t *testing.T, notified <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-notified:
-	case <-short(t).Done():
-		t.Fatal("no notification arrived")
-	}
-}
-
 // wantNoNotification fails the test if a notification has arrived. It checks nothing where there can be replicas, because the
 // database sends every notification to all of them, its sender included, with a delay.
 func (f *fixture) wantNoNotification(t *testing.T, notified <-chan struct{}) {
@@ -50,7 +41,7 @@ func TestNotifications(t *testing.T) {
 			return d, nil
 		})
 		kit.Must(t, err)
-		awaitNotification(t, deliveries)
+		kit.Receive(t, deliveries, "a notification of deliveries")
 		f.wantNoNotification(t, deliveries)
 
 		failing := errors.New("failing")
@@ -63,8 +54,8 @@ func TestNotifications(t *testing.T) {
 		defer endPurchases()
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
 		kit.Must(t, err)
-		awaitNotification(t, submissions)
-		awaitNotification(t, purchases)
+		kit.Receive(t, submissions, "a notification of submissions")
+		kit.Receive(t, purchases, "a notification of purchases")
 		endSubmissions()
 		select {
 		case <-submissions: // it came before the end
@@ -72,7 +63,7 @@ func TestNotifications(t *testing.T) {
 		}
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
 		kit.Must(t, err)
-		awaitNotification(t, purchases)
+		kit.Receive(t, purchases, "a notification of purchases")
 		select {
 		case <-submissions:
 			t.Error("a notification arrived after the end of the subscription")
@@ -90,16 +81,11 @@ func TestNotificationsToReplicas(t *testing.T) {
 		replica := f.Again(t)
 		notified, end := replica.Subscribe(store.WorkPurchases)
 		defer end()
-		for range 100 { // the replica begins to listen in its own time
+		kit.Until(t, "a notification of the replica", func() bool { // which begins to listen in its own time
 			_, err := f.ActivateConnection(t.Context(), f.connection.ID)
 			kit.Must(t, err)
-			select {
-			case <-notified:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-		t.Error("the replica was not notified")
+			return len(notified) > 0
+		})
 	})
 }
 

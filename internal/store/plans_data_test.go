@@ -72,18 +72,16 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 // both. An older transaction or a checkpoint can prevent the marks for a while.
 func (f *fixture) vacuum(t *testing.T) {
 	t.Helper()
-	var unmarked int
-	for range 60 {
+	kit.Eventually(t, func() error {
 		_, err := f.raw.ExecContext(t.Context(), "vacuum (freeze, analyze)")
 		kit.Must(t, err)
-		// The last pages of a table may be empty, without a mark.
+		var unmarked int // the last pages of a table may be empty, without a mark
 		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relallvisible + 20 < relpages`).Scan(&unmarked))
-		if unmarked == 0 {
-			return
+		if unmarked > 0 {
+			return fmt.Errorf("PostgreSQL does not mark the pages of %d tables as visible to all", unmarked)
 		}
-		time.Sleep(time.Second)
-	}
-	t.Fatalf("PostgreSQL does not mark the pages of %d tables as visible to all", unmarked)
+		return nil
+	})
 }
 
 // planRecovery is the digest of a recovery code of the fixture's user.

@@ -32,12 +32,7 @@ type company struct {
 
 func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
 	t.Helper()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			test(t, storetest.Open(t, engine))
-		})
-	}
+	storetest.EachEngine(t, func(t *testing.T, engine string) { test(t, storetest.Open(t, engine)) })
 }
 
 // newCompany creates a company. All companies have the same data, except for their identifiers.

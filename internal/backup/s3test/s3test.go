@@ -20,7 +20,8 @@ import (
 	"regexp"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"quittance/test/kit"
 )
 
 // Bucket is the name of the only bucket of a store.
@@ -34,9 +35,6 @@ const (
 
 // region is that of the bucket.
 const region = "us-east-1"
-
-// patience is how long a store may take to start.
-const patience = 2 * time.Minute
 
 // Store is a running store.
 type Store struct {
@@ -141,24 +139,19 @@ func serve(t testing.TB, socket, root, sidecar string) {
 			t.Error("the store has ended by itself")
 		}
 	})
-	for deadline := time.Now().Add(patience); ; {
+	kit.Eventually(t, func() error {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
-			if err := conn.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return
+			return conn.Close()
 		}
 		select {
 		case err := <-ended:
 			ended <- err
 			t.Fatalf("the store has ended: %v: %s", err, &output)
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the store does not listen: %v: %s", err, &output)
-		}
-	}
+		return fmt.Errorf("the store does not listen: %w", err)
+	})
 }
 
 // program returns the path of the program, and builds it unless the checkout has it.

@@ -35,39 +35,38 @@ type fixture struct {
 }
 
 func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			f := &fixture{Store: storetest.Open(t, engine)}
-			var err error
-			if f.data, err = benchdb.Open(f.Address); err != nil {
-				t.Fatal(err)
+	t.Helper()
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		f := &fixture{Store: storetest.Open(t, engine)}
+		var err error
+		if f.data, err = benchdb.Open(f.Address); err != nil {
+			t.Fatal(err)
+		}
+		driver, address := "pgx", f.Address
+		if f.Path != "" {
+			driver, address = "sqlite", f.Path
+		}
+		if f.raw, err = sql.Open(driver, address); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(f.data.Close(), f.raw.Close()); err != nil {
+				t.Error(err)
 			}
-			driver, address := "pgx", f.Address
-			if f.Path != "" {
-				driver, address = "sqlite", f.Path
-			}
-			if f.raw, err = sql.Open(driver, address); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := errors.Join(f.data.Close(), f.raw.Close()); err != nil {
-					t.Error(err)
-				}
-			})
-			for _, name := range []string{"filled", "called"} {
-				account, err := f.CreateAccount(t.Context(), name, store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				tenant, err := f.Tenant(t.Context(), account.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				f.accounts, f.tenants = append(f.accounts, account), append(f.tenants, tenant)
-			}
-			test(t, f)
 		})
-	}
+		for _, name := range []string{"filled", "called"} {
+			account, err := f.CreateAccount(t.Context(), name, store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tenant, err := f.Tenant(t.Context(), account.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.accounts, f.tenants = append(f.accounts, account), append(f.tenants, tenant)
+		}
+		test(t, f)
+	})
 }
 
 // draft is a draft that has a value in every column that the store derives from drafts.
