@@ -16,6 +16,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // few returns a configuration so small that a company may have eight active requests if no other company has any.
@@ -50,17 +51,13 @@ func TestRequestSlotsAreShared(t *testing.T) {
 			})
 		}
 		for range burst - share {
-			select {
-			case a := <-responses:
-				a.want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
-				if a.header.Get("Retry-After") != "1" {
-					t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("fewer than %d requests are refused", burst-share)
+			a := kit.Receive(t, responses, "a request is refused")
+			a.want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
+			if a.header.Get("Retry-After") != "1" {
+				t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
 			}
 		}
-		eventually(t, "a call in each slot", func() bool { _, highest := provider.counts(); return highest == share })
+		kit.Until(t, "a call in each slot", func() bool { _, highest := provider.counts(); return highest == share })
 		hit.get(t, "/api/v1/client/account").want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
 		for range 20 {
 			other.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
@@ -97,8 +94,8 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 		}
 		// Each of them holds a slot until its head is read, so a request may find no free slot at first.
 		for range 20 {
-			eventually(t, "a concurrent login", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
-			eventually(t, "a concurrent draft", func() bool { return c.post(t, invoices, c.numbered("")).status == http.StatusCreated })
+			kit.Until(t, "a concurrent login", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
+			kit.Until(t, "a concurrent draft", func() bool { return c.post(t, invoices, c.numbered("")).status == http.StatusCreated })
 		}
 	})
 }
@@ -114,7 +111,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			onFirst(t, change, func(t *testing.T, s *system) {
 				s.http.CloseIdleConnections()
 				// The server keeps a connection that its last client has closed for a moment, which counts meanwhile.
-				eventually(t, "as many connections as the bound", func() bool {
+				kit.Until(t, "as many connections as the bound", func() bool {
 					var open []net.Conn
 					for range 3 * 16 {
 						open = append(open, s.dial(t))
@@ -179,7 +176,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport), loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
 				head := strings.ReplaceAll(strings.ReplaceAll(slow.sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
 				// Slow requests lose their connections after a while, so each attempt opens new ones.
-				eventually(t, "pages during slow requests", func() bool {
+				kit.Until(t, "pages during slow requests", func() bool {
 					var slowConns []net.Conn
 					defer func() {
 						for _, conn := range slowConns {
@@ -188,7 +185,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 					}()
 					for range requests {
 						// A request holds a slot until it is slow, so the next one may find none.
-						eventually(t, "a slow request", func() bool {
+						kit.Until(t, "a slow request", func() bool {
 							conn := s.dial(t)
 							if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 								t.Fatal(err)
@@ -221,7 +218,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 func begun(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	const wanted = "HTTP/1.1 200"
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(kit.Patience())); err != nil {
 		t.Fatal(err)
 	}
 	head := make([]byte, len(wanted))

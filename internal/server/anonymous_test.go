@@ -13,6 +13,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // anonymousRequests are requests without an accepted credential.
@@ -161,7 +162,7 @@ func TestStrictTransportSecurity(t *testing.T) {
 		"http":  func(*service.Config) {},
 	} {
 		address := serve(t, io.Discard, change)
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}, Timeout: time.Minute}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}, Timeout: kit.Patience()}
 		for _, path := range []string{"/docs", "/docs/none", "/changelog", "/openapi.json", "/healthz", "/api/v1/client/account", "/login", "/assets/none", "/nowhere"} {
 			response, err := client.Get(name + "://" + address + path)
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"quittance/internal/server"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const apiKeys = "/api/v1/client/api-keys"
@@ -175,7 +176,7 @@ func TestAPIKeyActs(t *testing.T) {
 		account := s.send(t, request{method: http.MethodGet, path: "/api/v1/client/account", token: key})
 		account.want(t, http.StatusOK, "")
 		wantRaw(t, account, "/data/quotas/tokens/used", "0")
-		eventually(t, "the record of the use", func() bool { return c.get(t, apiKeys).raw(t, "/data/0/last_used_at") != "null" })
+		kit.Until(t, "the record of the use", func() bool { return c.get(t, apiKeys).raw(t, "/data/0/last_used_at") != "null" })
 		wantRaw(t, c.get(t, apiKeys), "/data/0/last_used_from", `"127.0.0.1"`)
 
 		c.post(t, apiKeys+"/"+id+"/revoke", "").want(t, http.StatusOK, "")

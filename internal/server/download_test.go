@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"quittance/internal/account"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestDownloadsAreUnchanged checks that documents are downloaded byte for byte over HTTP/1.1 and HTTP/2, even if they
@@ -99,7 +99,7 @@ func loggedIn(t *testing.T, base, email string, transport http.RoundTripper) *ht
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Jar: jar, Transport: transport, Timeout: kit.Patience(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/login", strings.NewReader(url.Values{"email": {email}, "password": {password}}.Encode()))
 	if err != nil {
 		t.Fatal(err)

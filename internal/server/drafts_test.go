@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // tripwire is a provider that counts connections and calls. It has no purchase documents, and aborts all other calls.
@@ -50,7 +51,7 @@ func TestDraftsSendNothing(t *testing.T) {
 		wire := newTripwire(t)
 		c := s.company(t)
 		c.connect(t, wire.URL, service.Sandbox)
-		eventually(t, "the purchase sync that follows an activation", func() bool { return wire.purchases.Load() == 1 }) // the next is an hour away
+		kit.Until(t, "the purchase sync that follows an activation", func() bool { return wire.purchases.Load() == 1 }) // the next is an hour away
 		dialed := wire.dialed.Load()
 		c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, s.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 		token := c.token(t)

@@ -18,6 +18,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // exportedRows is the number of rows that a file may have in the table of operations.
@@ -279,7 +280,7 @@ func TestExportsAreTheLists(t *testing.T) {
 				t.Run(export+"&format="+format, func(t *testing.T) {
 					var want []map[string]any
 					var lines [][]string
-					eventually(t, "a list that does not change meanwhile", func() bool {
+					kit.Until(t, "a list that does not change meanwhile", func() bool {
 						want = c.listed(t, list)
 						lines = readExport(t, c.get(t, export+"&format="+format))
 						return reflect.DeepEqual(c.listed(t, list), want)

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // slowSigner is a key for one handshake. It announces the source of each signature that begins, and waits until the test
@@ -94,11 +97,12 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	}
 	<-began
 	shake(other)
-	for deadline := time.Now().Add(2 * time.Minute); limiter.pool.InUse()+limiter.pool.Waiting() < flood+1; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d handshakes wait for their turn, want %d", limiter.pool.Waiting(), flood)
+	kit.Eventually(t, func() error {
+		if limiter.pool.InUse()+limiter.pool.Waiting() < flood+1 {
+			return fmt.Errorf("%d handshakes wait for their turn, want %d", limiter.pool.Waiting(), flood)
 		}
-	}
+		return nil
+	})
 	if signing := limiter.pool.InUse(); signing != 1 {
 		t.Fatalf("%d handshakes sign at the same time", signing)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fakeprovider"
+	"quittance/test/kit"
 )
 
 const (
@@ -37,7 +38,7 @@ func (s *system) offerPurchase(t *testing.T) {
 func anIncoming(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	ids := map[string]string{"revision": "1"}
-	eventually(t, "an incoming e-invoice", func() bool {
+	kit.Until(t, "an incoming e-invoice", func() bool {
 		a := c.get(t, incoming)
 		if a.raw(t, "/data/0") == "" {
 			return false

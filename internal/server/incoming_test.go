@@ -14,6 +14,7 @@ import (
 	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // controlPurchase adds a purchase document to the provider sandbox over its HTTP API, as a user of the sandbox does.
@@ -68,7 +69,7 @@ func TestIncoming(t *testing.T) {
 			wantRaw(t, first, pointer, want)
 		}
 		s.controlPurchase(t, "P-9", "<Invoice>second</Invoice>")
-		eventually(t, "the second revision", func() bool { return c.get(t, path).raw(t, "/data/revision") == "2" })
+		kit.Until(t, "the second revision", func() bool { return c.get(t, path).raw(t, "/data/revision") == "2" })
 
 		listed := c.get(t, path+"/revisions?per_page=1")
 		wantRaw(t, listed, "/data/0/revision", "1")
@@ -84,7 +85,7 @@ func TestIncoming(t *testing.T) {
 		c.get(t, path+"/revisions/3/document").want(t, http.StatusNotFound, api.CodeNotFound)
 		s.connected(t).get(t, path).want(t, http.StatusNotFound, api.CodeNotFound)
 
-		eventually(t, "both callbacks", func() bool { return len(s.incomingCallbacks()) == 2 })
+		kit.Until(t, "both callbacks", func() bool { return len(s.incomingCallbacks()) == 2 })
 		for event, revision := range map[string]int{"einvoice.incoming.received": 1, "einvoice.incoming.revised": 2} {
 			callbacks := s.incomingCallbacks()[event]
 			var body api.Event[api.IncomingPayload]

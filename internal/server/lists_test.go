@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 // wantSummary fails the test unless row is the list entry of whole: all its fields except the items, and their number.
@@ -56,7 +57,7 @@ func TestListEntriesMatchInvoices(t *testing.T) {
 			ids = append(ids, c.draft(t, body))
 		}
 		c.post(t, invoices+"/"+ids[1]+"/submit", "").want(t, http.StatusOK, "")
-		eventually(t, "the four states", func() bool { return c.get(t, invoices+"/"+ids[1]).raw(t, "/data/submission/next_check_at") == "null" })
+		kit.Until(t, "the four states", func() bool { return c.get(t, invoices+"/"+ids[1]).raw(t, "/data/submission/next_check_at") == "null" })
 		slices.Reverse(ids) // newest first
 		list := c.get(t, invoices)
 		for n, id := range ids {

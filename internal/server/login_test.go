@@ -13,6 +13,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // login tries to log in through proxies.
@@ -78,9 +79,7 @@ func TestLoginIsLoggedWithItsUser(t *testing.T) {
 		answer := s.login(t, c.email, password)
 		answer.want(t, http.StatusOK, "")
 		id := answer.header.Get(api.HeaderRequestID)
-		for deadline := time.Now().Add(time.Minute); log.line(id) == "" && time.Now().Before(deadline); { // it is written after the response
-			time.Sleep(time.Millisecond)
-		}
+		kit.Until(t, "the line of the login", func() bool { return log.line(id) != "" }) // it is written after the response
 		if line := log.line(id); !strings.Contains(line, "account="+c.id.String()) || !strings.Contains(line, "user="+c.user.ID.String()) {
 			t.Errorf("the line is %q", line)
 		}

@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // hangingProvider is a provider that accepts every document and reports it as processing without end. It can be made to hang.
@@ -191,7 +192,7 @@ func TestOutageOfOneProvider(t *testing.T) {
 			}
 		}
 		provider.hang()
-		eventually(t, "a failing connection", func() bool { return hit.connection(t).RetryAt != nil })
+		kit.Until(t, "a failing connection", func() bool { return hit.connection(t).RetryAt != nil })
 		if since := hit.get(t, "/api/v1/client/account").textAt(t, "/data/connection/failing_since"); since == "" {
 			t.Error("the account does not show that its connection fails")
 		}
@@ -215,11 +216,11 @@ func TestOutageOfOneProvider(t *testing.T) {
 			t.Error("the connection recovered before its provider did")
 		}
 		provider.recover()
-		eventually(t, "a poll of every submission", func() bool { references, _ := provider.rounds(); return references >= open })
+		kit.Until(t, "a poll of every submission", func() bool { references, _ := provider.rounds(); return references >= open })
 		if _, most := provider.rounds(); most > 2 {
 			t.Errorf("one submission was polled %d times before every one was polled", most)
 		}
-		eventually(t, "the recovery of the connection", func() bool { return hit.connection(t).Failures == 0 })
+		kit.Until(t, "the recovery of the connection", func() bool { return hit.connection(t).Failures == 0 })
 		if since := hit.get(t, "/api/v1/client/account").raw(t, "/data/connection/failing_since"); since != "null" {
 			t.Errorf("the account shows that its connection has failed since %s", since)
 		}
@@ -256,7 +257,7 @@ func (c *company) submitAndAwaitDeliveries(t *testing.T, count int) {
 		id := c.draft(t, c.numbered(""))
 		c.post(t, invoices+"/"+id+"/submit", "").want(t, http.StatusOK, "")
 	}
-	eventually(t, "the delivery of every terminal event", func() bool {
+	kit.Until(t, "the delivery of every terminal event", func() bool {
 		return strings.Count(c.get(t, "/api/v1/webhooks/deliveries?state=delivered&per_page=100").text, `"event":"einvoice.terminal"`) == count
 	})
 }

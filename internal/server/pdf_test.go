@@ -16,6 +16,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // pdfRows are the cases of the PDF of an invoice and of a credit note; the company's profile is empty in the table of operations.
@@ -47,7 +48,7 @@ func unreadable(t *testing.T, c *company, r *request) {
 	c.controlPurchase(t, "P-9", "<Invoice>"+r.path+"</Invoice>")
 	fresh := c.connected(t)
 	known := anIncoming(t, c)["incoming_invoice_id"]
-	eventually(t, "the unreadable document", func() bool {
+	kit.Until(t, "the unreadable document", func() bool {
 		a := fresh.get(t, incoming)
 		for n := range 2 {
 			if a.raw(t, fmt.Sprintf("/data/%d/provider_document_id", n)) == `"P-9"` {

@@ -12,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 const recipients = "/api/v1/client/recipients/lookup"
@@ -166,7 +167,7 @@ func manyLookUps(t *testing.T, s *system) {
 			}
 		})
 	}
-	eventually(t, "more calls than the company may have", func() bool { return arrived.Load() >= enough && refused.Load() > 0 })
+	kit.Until(t, "more calls than the company may have", func() bool { return arrived.Load() >= enough && refused.Load() > 0 })
 	wantRaw(t, other.post(t, recipients, `{"scheme":"0235","id":"1"}`), "/data/found", "true") // the others still hang
 	end()
 	group.Wait()

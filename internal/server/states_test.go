@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // partialProvider implements the provider protocol. For the recipient subset-N it reports only the dimensions whose bits are
@@ -99,7 +100,7 @@ func TestEverySubsetOfStates(t *testing.T) {
 			references[subset] = a.textAt(t, "/data/submission/id")
 		}
 		for subset := range 15 { // the submission with all four is not polled any more
-			eventually(t, "four reports of each subset", func() bool { return provider.times(references[subset]) >= 4 })
+			kit.Until(t, "four reports of each subset", func() bool { return provider.times(references[subset]) >= 4 })
 			wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
 		}
 		list := c.get(t, invoices+"?per_page=100")

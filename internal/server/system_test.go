@@ -22,6 +22,7 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // onEngines runs a test against a system on each engine, or only on the first one with -short.
@@ -157,7 +158,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 
 // newClient returns a client that does not follow redirects, so that a test sees one.
 func newClient() *http.Client {
-	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
+	return &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -367,18 +368,6 @@ func (a response) wantFaults(t testing.TB, code api.Code, want map[string][]stri
 		}
 	}
 	wantEqual(t, fmt.Sprintf("faults of %.2000s", a.request.body), got, want)
-}
-
-// eventually waits until done returns true. It fails after a time that is longer than any operation here takes.
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(3 * time.Minute)
-	for !done() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // numbered returns a complete draft with an unused number for the recipient to, or for the usual recipient if to is empty.

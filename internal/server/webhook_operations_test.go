@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 const deliveries = "/api/v1/webhooks/deliveries"
@@ -55,7 +56,7 @@ var webhookOperations = []operation{
 	{route: "POST /api/v1/webhooks/deliveries/{delivery_id}/redeliver", ids: aDelivery, rows: []row{
 		{name: "the same bytes again", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			event := a.textAt(t, "/data/event_id")
-			eventually(t, "a second callback of the event", func() bool {
+			kit.Until(t, "a second callback of the event", func() bool {
 				var bodies []string
 				for _, callback := range c.sandbox.Receiver.Callbacks() {
 					if callback.Delivery == event {
@@ -114,7 +115,7 @@ func aDelivery(t *testing.T, c *company) map[string]string {
 	if c.delivered == "" {
 		aSubscription(t, c)
 		submitted(t, c, "")
-		eventually(t, "a delivery", func() bool {
+		kit.Until(t, "a delivery", func() bool {
 			a := c.get(t, deliveries+"?state=delivered&event=einvoice.submission.updated")
 			if a.raw(t, "/data/0") == "" {
 				return false
