@@ -3,11 +3,10 @@ package account
 import (
 	"crypto/rand"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -15,7 +14,7 @@ import (
 	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
 
 const (
 	email    = "owner@example.com"

@@ -193,9 +193,14 @@ func TestGivenBack(t *testing.T) {
 	wantErr(t, err, ErrBusy)
 	s.Hasher.turns = newTurns(0, 1, time.Minute) // no slot becomes free
 	gone, cancel := context.WithCancel(ctx)
-	time.AfterFunc(10*time.Millisecond, cancel)
-	_, _, err = s.Login(gone, "192.0.2.9", Credentials{Email: email, Password: "wrong"})
-	wantErr(t, err, context.Canceled)
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := s.Login(gone, "192.0.2.9", Credentials{Email: email, Password: "wrong"})
+		ended <- err
+	}()
+	kit.Until(t, "the login waits", func() bool { return s.Hasher.turns.waitingCount() == 1 })
+	cancel()
+	wantErr(t, <-ended, context.Canceled)
 	wantUsed(t, db, 0, "login", "192.0.2.9", email)
 	want(0, 0)
 }
@@ -224,7 +229,7 @@ func TestOneCompanysBurst(t *testing.T) {
 	const burst = 400
 	var hashes, compared atomic.Int64
 	queued, hashed := make(chan struct{}), make(chan struct{})
-	waiting, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	waiting, stop := context.WithTimeout(t.Context(), kit.Patience())
 	defer stop()
 	const few = 5
 	s.Hasher.derive = func(c Cost, given string, salt []byte, length uint32) []byte {
@@ -252,14 +257,14 @@ func TestOneCompanysBurst(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, func() bool { return busy.Load() == burst-maxWaiting-2 }) // two are being hashed, the others wait
+	kit.Until(t, "a full queue", func() bool { return busy.Load() == burst-maxWaiting-2 }) // two are being hashed, the others wait
 	all.Go(func() {
 		_, _, err := s.Login(t.Context(), "192.0.2.7", Credentials{Email: "other@example.com", Password: password})
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	eventually(t, func() bool { return s.Hasher.turns.waitingCount() == maxWaiting+1 })
+	kit.Until(t, "the login waits", func() bool { return s.Hasher.turns.waitingCount() == maxWaiting+1 })
 	close(queued)
 	all.Wait()
 	if n := compared.Load(); n < 1 || n > few+2 {
@@ -267,15 +272,5 @@ func TestOneCompanysBurst(t *testing.T) {
 	}
 	if account.ID != session.Account.ID {
 		t.Error("the burst is another company's")
-	}
-}
-
-// eventually waits until a condition is true.
-func eventually(t *testing.T, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the condition did not become true")
-		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
+	"quittance/test/kit"
 )
 
 // finals formats the states of a report as "submission=value,...", with a ! after a terminal value.
@@ -365,16 +366,6 @@ func TestSilentResponseArrivesLate(t *testing.T) {
 	}
 }
 
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never happens: %s", what)
-		}
-	}
-}
-
 // TestClosingEndsASilence checks that a server that is closed ends a call that waits, without a response.
 func TestClosingEndsASilence(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Hour })
@@ -393,7 +384,7 @@ func TestClosingEndsASilence(t *testing.T) {
 		}
 		ended <- err
 	}()
-	eventually(t, "the provider takes the document", func() bool {
+	kit.Until(t, "the provider takes the document", func() bool {
 		_, taken := s.Ledger().Document("ref-1")
 		return taken
 	})

@@ -31,22 +31,6 @@ import (
 	"quittance/test/kit"
 )
 
-// patience limits every wait for a condition.
-const patience = 2 * time.Minute
-
-func eventually(t *testing.T, condition func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		err := condition()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // office is an installation that sends mails, with one company.
 type office struct {
 	*storetest.Store
@@ -136,7 +120,7 @@ func (o *office) invite(t *testing.T, email, language string) string {
 
 func (o *office) arrived(t *testing.T, n int) []mailtest.Message {
 	t.Helper()
-	eventually(t, func() error {
+	kit.Eventually(t, func() error {
 		if got := len(o.server.Messages()); got < n {
 			return fmt.Errorf("%d mails have arrived, want %d; log:\n%s", got, n, o.log)
 		}
@@ -210,7 +194,7 @@ func TestInvitationByMail(t *testing.T) {
 			if arabic := test.language == "ar"; strings.Contains(html, `dir="rtl"`) != arabic || strings.Contains(text, "دعوة") != arabic && strings.Contains(text, "تدعوك") != arabic {
 				t.Errorf("in %q:\n%s", test.language, html)
 			}
-			eventually(t, func() error {
+			kit.Eventually(t, func() error {
 				if !strings.Contains(o.log.String(), "state=sent") {
 					return errors.New("no line says that it was sent")
 				}
@@ -242,7 +226,7 @@ func TestMailIsRetried(t *testing.T) {
 			o.work(t, o.DB)
 			o.invite(t, "nobody@example.com", "")
 			o.invite(t, "ann@example.com", "")
-			eventually(t, func() error {
+			kit.Eventually(t, func() error {
 				listed, err := o.tenant.Invitations(t.Context())
 				kit.Must(t, err)
 				got := map[string]store.InvitationMail{}
@@ -287,7 +271,7 @@ func TestReplicasSendOnce(t *testing.T) {
 				o.invite(t, want[n], "")
 			}
 			o.arrived(t, mails)
-			eventually(t, func() error {
+			kit.Eventually(t, func() error {
 				pending, _, err := o.MailBacklog(t.Context())
 				if kit.Must(t, err); pending > 0 {
 					return fmt.Errorf("%d are pending", pending)

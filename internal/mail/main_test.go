@@ -1,14 +1,14 @@
 package mail_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
 
 // onCluster runs the tests of this package with a PostgreSQL cluster, if they need one.
 type onCluster struct{ m *testing.M }

@@ -73,7 +73,7 @@ var hostile = []struct{ name, id, entry, shown string }{
 // TestHostileMetadata checks that every entry is retained on both engines, and none stops the others. An unusable value
 // is null, and an unreadable entry is retained as unreadable. The same entry in a later run is not a new revision.
 func TestHostileMetadata(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		var list []string
 		for _, h := range hostile {
 			list = append(list, h.entry)
@@ -119,7 +119,7 @@ func TestHostileMetadata(t *testing.T) {
 // TestLargeDocument checks that a document larger than 10 MiB leaves its metadata and its digest, and one that is too
 // large to read only its metadata. A smaller document is retained completely.
 func TestLargeDocument(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		sizes := map[string]int{"small": 10 << 20, "large": 10<<20 + 1, "endless": 64<<20 + 1}
 		s := newScriptedProvider(t)
 		s.page = onePage(entry("small"), entry("large"), entry("endless"))

@@ -52,7 +52,7 @@ func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 // TestSync checks that everything that the provider has is retained once, in one run. A change is a revision. The next
 // run is one interval later.
 func TestSync(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p, address := newSandbox(t)
 		const documents = 107 // three pages
 		for n := range documents {
@@ -105,13 +105,13 @@ func TestWork(t *testing.T) {
 	running.Go(func() {
 		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
 	})
-	eventually(t, "the run that is due", func() bool { return len(b.made()) > 0 })
+	kit.Until(t, "the run that is due", func() bool { return len(b.made()) > 0 })
 	add(t, p, "p-2", "<b/>")
 	_, err := b.DisableConnection(ctx, b.connection.ID)
 	kit.Must(t, err)
 	_, err = b.ActivateConnection(ctx, b.connection.ID)
 	kit.Must(t, err)
-	eventually(t, "the run after the activation", func() bool { return len(b.retained(t)) == 2 })
+	kit.Until(t, "the run after the activation", func() bool { return len(b.retained(t)) == 2 })
 }
 
 // TestNotAllowed checks that a connection that may not be used in this environment is not called.

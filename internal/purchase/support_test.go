@@ -7,12 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"quittance/client/api"
 	"quittance/internal/pgtest"
@@ -25,7 +24,7 @@ import (
 	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
 
 // onCluster runs the tests of this package with a PostgreSQL cluster, if the tests use one.
 type onCluster struct{ m *testing.M }
@@ -47,17 +46,6 @@ type bench struct {
 	mu         sync.Mutex
 }
 
-// onEngines runs a test on each engine.
-func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
-	t.Helper()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			test(t, engine)
-		})
-	}
-}
-
 func newBench(t *testing.T, engine, address string, change ...func(*purchase.Config)) *bench {
 	t.Helper()
 	ctx := t.Context()
@@ -70,7 +58,7 @@ func newBench(t *testing.T, engine, address string, change ...func(*purchase.Con
 	kit.Must(t, err)
 	b.connection, err = b.ActivateConnection(ctx, added.ID)
 	kit.Must(t, err)
-	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
+	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
 	kit.Must(t, err)
 	t.Cleanup(adapter.Close)
 	config := b.config(t, adapter)
@@ -260,14 +248,4 @@ func entries(n int) (out []string) {
 		out = append(out, entry(fmt.Sprintf("d%03d", i)))
 	}
 	return out
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never happens: %s", what)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"quittance/internal/queue"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // request is a task whose other side has not responded yet.
@@ -60,23 +61,21 @@ func (s *receiver) run(t *testing.T, options queue.Options) {
 // awaitStats waits until the stats are want.
 func (s *receiver) awaitStats(t *testing.T, want queue.Stats) {
 	t.Helper()
-	var now queue.Stats
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	kit.Eventually(t, func() error {
 		s.mu.Lock()
-		now = s.now
-		s.mu.Unlock()
-		if now == want {
-			return
+		defer s.mu.Unlock()
+		if s.now != want {
+			return fmt.Errorf("the stats are %+v, want %+v", s.now, want)
 		}
-	}
-	t.Fatalf("the stats are %+v, want %+v", now, want)
+		return nil
+	})
 }
 
 // receive receives n requests.
 func (s *receiver) receive(t *testing.T, n int) (out []request) {
 	t.Helper()
 	for range n {
-		out = append(out, await(t, s.requests, fmt.Sprintf("request %d of %d", len(out)+1, n)))
+		out = append(out, kit.Receive(t, s.requests, fmt.Sprintf("request %d of %d", len(out)+1, n)))
 	}
 	return out
 }
@@ -243,9 +242,9 @@ func TestMoreQueuesThanFit(t *testing.T) {
 		defer close(ended)
 		queue.Run(ctx, f.DB, source, f.options(10*time.Millisecond))
 	}()
-	await(t, all, "a turn of every queue")
+	kit.Receive(t, all, "a turn of every queue")
 	cancel()
-	await(t, ended, "the end of the run")
+	kit.Receive(t, ended, "the end of the run")
 }
 
 // TestFewScans checks that a queue with many due tasks is claimed in batches and without further scans.
@@ -269,7 +268,7 @@ func TestFewScans(t *testing.T) {
 	options.Workers, options.MaxPerCompany, options.MaxPerQueue = 400, 16, 16
 	stop := start(t, f, source, options)
 	for range tasks {
-		await(t, done, "the tasks of the queue")
+		kit.Receive(t, done, "the tasks of the queue")
 	}
 	stop()
 	if scans.Load() != 1 || claims.Load() > tasks/2 {

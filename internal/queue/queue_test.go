@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"quittance/client/api"
 	"quittance/internal/queue"
@@ -21,13 +20,10 @@ import (
 	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
 
-// patience bounds waits that end early unless there is a bug; never is longer than any test.
-const (
-	patience = 3 * time.Minute
-	never    = time.Hour
-)
+// never is longer than any test.
+const never = time.Hour
 
 // fixture is a store with one company. Each of its subscriptions is a queue of deliveries.
 type fixture struct {
@@ -114,20 +110,10 @@ func start(t *testing.T, f *fixture, source queue.Source[store.DeliveryLease], o
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		await(t, ended, "the end of the run")
+		kit.Receive(t, ended, "the end of the run")
 	})
 	t.Cleanup(stop)
 	return stop
-}
-
-func await[T any](t *testing.T, signal <-chan T, what string) (value T) {
-	t.Helper()
-	select {
-	case value = <-signal:
-	case <-time.After(patience):
-		t.Fatalf("timed out waiting for %s", what)
-	}
-	return value
 }
 
 // TestStopWaits checks that after its context ends, Run claims nothing more and returns when the running tasks have
@@ -159,15 +145,15 @@ func TestStopWaits(t *testing.T) {
 		options.Workers, options.SlowWorkers = 200, 100
 		queue.Run(ctx, f.DB, source, options)
 	}()
-	await(t, begun, "the first task")
-	await(t, begun, "the second task")
+	kit.Receive(t, begun, "the first task")
+	kit.Receive(t, begun, "the second task")
 	cancel()
 	for range 2 { // a Run that does not wait has returned by the time of the first one
 		release <- struct{}{}
-		await(t, done, "the end of a task")
+		kit.Receive(t, done, "the end of a task")
 	}
 	close(release)
-	await(t, ended, "the end of the run")
+	kit.Receive(t, ended, "the end of the run")
 	if atEnd.Load() != 2 || len(begun) != 0 {
 		t.Errorf("%d tasks had ended when Run returned, and %d more have begun, want 2 and none", atEnd.Load(), len(begun))
 	}
@@ -212,7 +198,7 @@ func TestPanic(t *testing.T) {
 		return responded
 	}), options)
 	for range 6 {
-		await(t, done, "the tasks that do not panic")
+		kit.Receive(t, done, "the tasks that do not panic")
 	}
 	stop()
 	if text := log.String(); strings.Count(text, "panic in work") != 3 || strings.Count(text, "queue_test.panicking") < 3 {
@@ -229,9 +215,9 @@ func TestNotification(t *testing.T) {
 		done <- struct{}{}
 		return responded
 	}), f.options(never))
-	await(t, scanned, "the first scan")
+	kit.Receive(t, scanned, "the first scan")
 	f.addDeliveries(t, 1)
-	await(t, done, "work after the notification")
+	kit.Receive(t, done, "work after the notification")
 }
 
 // TestLostNotification checks that polling finds work whose notification was lost.
@@ -244,9 +230,9 @@ func TestLostNotification(t *testing.T) {
 		done <- struct{}{}
 		return responded
 	}), f.options(10*time.Millisecond))
-	await(t, scanned, "the first scan")
+	kit.Receive(t, scanned, "the first scan")
 	f.addDeliveries(t, 1)
-	await(t, done, "work without a notification")
+	kit.Receive(t, done, "work without a notification")
 }
 
 // TestDueLater checks that a scan begins when the next work becomes due, before the poll interval has passed.
@@ -269,7 +255,7 @@ func TestDueLater(t *testing.T) {
 		done <- d.Subscription
 		return responded
 	}), f.options(never))
-	if got := await(t, done, "work that was due later"); got != subscription {
+	if got := kit.Receive(t, done, "work that was due later"); got != subscription {
 		t.Errorf("queue %s was served", got)
 	}
 }
@@ -322,7 +308,7 @@ func TestDatabaseErrors(t *testing.T) {
 		}
 	})
 	start(t, f, source, options)
-	served := map[store.ID]bool{await(t, done, "the first queue"): true, await(t, done, "the second queue"): true}
+	served := map[store.ID]bool{kit.Receive(t, done, "the first queue"): true, kit.Receive(t, done, "the second queue"): true}
 	if !served[good] || !served[bad] {
 		t.Errorf("queues %v were served, want both", served)
 	}

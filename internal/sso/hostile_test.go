@@ -148,7 +148,7 @@ func (h *hostile) serveToken(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": h.URL, "aud": hostileClient, "sub": "subject 1", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(),
+	claims := map[string]any{"iss": h.URL, "aud": hostileClient, "sub": "subject 1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
 		"nonce": h.begun.Get("nonce"), "email": "books@palm.example", "email_verified": true}
 	h.claims(claims)
 	payload, err := json.Marshal(claims)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -23,11 +24,7 @@ import (
 func run(t *testing.T, client *sso.Client) {
 	t.Helper()
 	begin(t, client)
-	for deadline := time.Now().Add(2 * time.Minute); !client.Available(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the provider was not found")
-		}
-	}
+	kit.Until(t, "the provider is found", client.Available)
 }
 
 // begin runs a client until the test ends.
@@ -214,11 +211,12 @@ func TestDiscovery(t *testing.T) {
 			client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true, Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
 			kit.Must(t, err)
 			begin(t, client)
-			for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(h.logged(), "cannot read"); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("the log never says that the document cannot be read: %s", h.logged())
+			kit.Eventually(t, func() error {
+				if log := h.logged(); !strings.Contains(log, "cannot read") {
+					return fmt.Errorf("the log does not say that the document cannot be read: %s", log)
 				}
-			}
+				return nil
+			})
 			if client.Available() {
 				t.Error("the document is accepted")
 			}

@@ -2,6 +2,7 @@ package submission_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"testing"
@@ -87,24 +88,15 @@ func (b *belgian) correct(t *testing.T, id store.ID, name string) {
 func (b *belgian) poll(t *testing.T, id store.ID, until func(store.Submission) bool) store.Submission {
 	t.Helper()
 	var last store.Submission
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	kit.Eventually(t, func() error {
 		found, err := b.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
 		if last = *found.Submission; until(last) {
-			return last
+			return nil
 		}
-		work := b.service.Work()
-		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		kit.Must(t, err)
-		for _, queue := range scan.Queues {
-			leases, err := work.Claim(t.Context(), queue, 16)
-			kit.Must(t, err)
-			for _, lease := range leases {
-				work.Do(t.Context(), lease)
-			}
-		}
-	}
-	t.Fatalf("it stays %+v", last)
+		b.work(t)
+		return fmt.Errorf("it stays %+v", last)
+	})
 	return last
 }
 
@@ -148,7 +140,7 @@ func TestEInvoiceBEJourney(t *testing.T) {
 		"a time-out of creation, and lists that fail": {faults: []providertest.Fault{{Operation: "create", Times: 1, After: true, Hang: ever}, {Operation: "outbox", Times: 2, Status: 500}}, first: api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEngines(t, func(t *testing.T, engine string) {
+			storetest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				for _, fault := range c.faults {
 					if fault.Hang > 0 && testing.Short() {
@@ -193,7 +185,7 @@ func (b *belgian) wantEvidence(t *testing.T) {
 // TestEInvoiceBELosesTheDocument checks that a document whose creation was lost before it took effect is not created again until an
 // administrator orders it, and that a document that was already sent is not sent by such an order either.
 func TestEInvoiceBELosesTheDocument(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "create", Times: 1})
 		id := b.draft(t, "INV-1", nil)
@@ -210,7 +202,7 @@ func TestEInvoiceBELosesTheDocument(t *testing.T) {
 // TestEInvoiceBEIsOrderedTwice checks that the provider's guard holds: a document that was sent, but cannot be looked up, is not sent
 // again although an administrator orders it.
 func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true})
 		b.standIn.Add(providertest.Fault{Operation: "get", Times: 2, Status: 422})
@@ -227,7 +219,7 @@ func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 
 // TestEInvoiceBERejection checks that the provider's word FAILED rejects a document, and that the corrected one is another document.
 func TestEInvoiceBERejection(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeAcknowledged)
@@ -250,7 +242,7 @@ func TestEInvoiceBERejection(t *testing.T) {
 // TestEInvoiceBERefusal checks that a document that the provider finds invalid is not sent: the invoice is a draft again. The same
 // document continues with the provider's draft, and a corrected one is another document.
 func TestEInvoiceBERefusal(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.RecipientName = new("Invalid") })
 		b.submit(t, id, store.OutcomeNotSent)
@@ -265,7 +257,7 @@ func TestEInvoiceBERefusal(t *testing.T) {
 
 // TestEInvoiceBECurrency checks that an invoice in a currency that the provider does not carry is incomplete, and nothing is sent.
 func TestEInvoiceBECurrency(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.Currency = new("PLN") })
 		_, err := b.service.Submit(t.Context(), b.tenant, id)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 func company(n int) store.ID { return store.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
@@ -25,16 +26,6 @@ func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 			t.Fatal(err)
 		}
 		leave = append(leave, out)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never happens: %s", what)
-		}
 	}
 }
 
@@ -60,14 +51,14 @@ func TestCallsAreShared(t *testing.T) {
 		}
 		acquired <- err
 	}()
-	eventually(t, "the caller waits", func() bool { return l.waitingSlots.InUse() > 0 })
+	kit.Until(t, "the caller waits", func() bool { return l.waitingSlots.InUse() > 0 })
 	for _, release := range first {
 		release()
 	}
 	if err := <-acquired; err != nil {
 		t.Errorf("no call for the waiter: %v", err)
 	}
-	eventually(t, "nobody waits", func() bool { return l.waitingSlots.InUse() == 0 })
+	kit.Until(t, "nobody waits", func() bool { return l.waitingSlots.InUse() == 0 })
 }
 
 // TestWaitingEnds checks that a waiter is refused when its time is over or its context is cancelled, and leaves nothing
@@ -86,7 +77,7 @@ func TestWaitingEnds(t *testing.T) {
 			_, err := l.acquire(cancelled, company(1), time.Hour)
 			ended <- err
 		}()
-		eventually(t, "one more waits", func() bool { return l.waitingSlots.InUse() == waiting+1 })
+		kit.Until(t, "one more waits", func() bool { return l.waitingSlots.InUse() == waiting+1 })
 	}
 	if _, err := l.acquire(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v for one waiter too many, want ErrBusy", err)

@@ -2,6 +2,7 @@ package submission_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -23,8 +24,8 @@ import (
 // request still arrives in this time on a busy machine. The service believes in assumed, because twice that passes until a document can
 // count as missing.
 const (
-	ample   = 30 * time.Second
-	brief   = 5 * time.Second
+	ample   = 5 * time.Minute
+	brief   = 10 * time.Second
 	assumed = time.Second
 )
 
@@ -79,18 +80,19 @@ func (p *accessPoint) draft(t *testing.T, number string) store.ID {
 }
 
 // poll polls until a dimension of an invoice has a value, and returns the submission.
-func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension, want string) store.Submission {
+func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension, want string) (last store.Submission) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	kit.Until(t, fmt.Sprintf("%s becomes %q", dimension, want), func() bool {
 		found, err := p.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
-		if value, _, _ := found.Submission.States.Get(dimension); value == want {
-			return *found.Submission
+		last = *found.Submission
+		if value, _, _ := last.States.Get(dimension); value == want {
+			return true
 		}
 		p.work(t)
-	}
-	t.Fatalf("%s does not become %q", dimension, want)
-	return store.Submission{}
+		return false
+	})
+	return last
 }
 
 // work polls what is due.
@@ -130,7 +132,7 @@ func TestPhossAPJourney(t *testing.T) {
 		"a time-out while it is being sent":     {providertest.Stalls, api.OutcomeUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEngines(t, func(t *testing.T, engine string) {
+			storetest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				if c.script == providertest.Stalls {
 					limit = brief
@@ -161,7 +163,7 @@ func TestPhossAPJourney(t *testing.T) {
 
 // TestPhossAPRejection checks that only the access point's own word rejects a document, which the company may then correct.
 func TestPhossAPRejection(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Play(providertest.FailsForGood)
 		id := p.draft(t, "INV-1")
@@ -185,7 +187,7 @@ func TestPhossAPRejection(t *testing.T) {
 // TestPhossAPVerification checks that a document that the access point judges invalid was not taken: it has no transaction, and the
 // corrected document uses the same reference.
 func TestPhossAPVerification(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Play(providertest.FailsVerification)
 		id := p.draft(t, "INV-1")
@@ -199,7 +201,7 @@ func TestPhossAPVerification(t *testing.T) {
 
 // TestPhossAPAddresses checks that an invoice to an address that is not one of Peppol stays a draft, and says why.
 func TestPhossAPAddresses(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		draft := providertest.Draft("INV-1")
 		draft.BuyerEndpointScheme, draft.RecipientNetworkID = new("0060"), new("12/34")
@@ -216,22 +218,24 @@ func TestPhossAPAddresses(t *testing.T) {
 // TestPhossAPIsNeverSentTwice checks that a document is not sent again although the access point keeps saying that it has none: it
 // says the same about a document that it has twice.
 func TestPhossAPIsNeverSentTwice(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Control(t).Break()
 		id := p.draft(t, "INV-1")
 		p.submit(t, id, api.OutcomeUnknown)
 		p.Repair()
 		asked, later := 0, 0 // later: after the time in which the document may still arrive
-		for sent := time.Now(); later < 5 && time.Since(sent) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
+		sent := time.Now()
+		kit.Until(t, "five later queries", func() bool {
 			p.work(t)
 			if now := count(p.Received(), "GET "); now > asked && time.Since(sent) > 2*assumed {
 				asked, later = now, later+1
 			}
-		}
+			return later == 5
+		})
 		found, err := p.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
-		if posts := count(p.Received(), "POST "); later < 5 || posts != 1 || found.Submission.Outcome != api.OutcomeUnknown {
+		if posts := count(p.Received(), "POST "); posts != 1 || found.Submission.Outcome != api.OutcomeUnknown {
 			t.Errorf("asked %d times later, posted %d times, %+v", later, posts, found.Submission)
 		}
 	})

@@ -206,27 +206,19 @@ func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 }
 
 // settle polls until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
-func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
+func (h *testService) settle(t *testing.T, id store.ID) (found store.Invoice) {
 	t.Helper()
-	work := h.service.Work()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		found, err := h.tenant.Invoice(t.Context(), id)
+	kit.Until(t, "an invoice settles", func() bool {
+		var err error
+		found, err = h.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
-			return found
+			return true
 		}
-		scan, err := work.Scan(t.Context(), store.ScanCursor{})
-		kit.Must(t, err)
-		for _, lane := range scan.Queues {
-			calls, err := work.Claim(t.Context(), lane, 16)
-			kit.Must(t, err)
-			for _, call := range calls {
-				work.Do(t.Context(), call)
-			}
-		}
-	}
-	t.Fatal("an invoice does not settle")
-	return store.Invoice{}
+		h.work(t)
+		return false
+	})
+	return found
 }
 
 // wantTruth compares an invoice with what the provider reports under its reference.
@@ -294,21 +286,11 @@ func newStory(t *testing.T, engine string) *story {
 	return s
 }
 
-func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
-	t.Helper()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			test(t, engine)
-		})
-	}
-}
-
 // TestRestoredQueriesBeforeItSubmits checks that after a restore of any of the backups, the company submits every
 // invoice again and corrects those that were rejected. Every invoice ends as the provider has it: no document is posted
 // that the provider already has, and the provider has no document twice.
 func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		s.provider.posts()
 		for n, backup := range s.backups {
@@ -359,7 +341,7 @@ func (h *testService) again(t *testing.T, id store.ID) {
 // TestRestoredWhileTheProviderIsDown checks that after a restore, while the provider cannot be asked, nothing is sent
 // and nothing can be edited. The outcome is unknown.
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		s.provider.posts()
 		h := s.at(t, s.backups[0])
@@ -384,7 +366,7 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 // TestRestoredWithoutMark checks that the deterministic references prevent a second copy of a document that is posted
 // again, even if a restored database was not marked as restored.
 func TestRestoredWithoutMark(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		h := s.at(t, s.backups[0])
 		for _, id := range []store.ID{s.plain, s.dropped, s.untouched} {

@@ -193,7 +193,7 @@ func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, stat
 // TestStepsOfASubmission checks that a submission of two steps sends its document once: when nothing goes wrong, and when either
 // step has no response, in which case the document is found again and sent only by the rules for sending again.
 func TestStepsOfASubmission(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("without trouble", func(t *testing.T) {
 			s := newSteps(t, engine)
 			id, err := s.submit(t)
@@ -240,7 +240,7 @@ func TestStepsOfASubmission(t *testing.T) {
 
 // TestRepeated checks that a document is announced as a repetition if the provider may have received it before, and only then.
 func TestRepeated(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("no response", func(t *testing.T) {
 			s := newSteps(t, engine)
 			s.provider.lost = true
@@ -286,7 +286,7 @@ func (s *steps) wantRepeated(t *testing.T, want ...bool) {
 // TestLateStep checks that a worker that was suspended between two steps takes back nothing: its response is evidence, and the document
 // is sent once.
 func TestLateStep(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newSteps(t, engine)
 		s.provider.before = func() {
 			s.provider.before = nil

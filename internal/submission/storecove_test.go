@@ -11,6 +11,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
@@ -46,12 +47,13 @@ func (s *storecove) draft(t *testing.T) store.ID {
 // poll polls until a condition holds.
 func (s *storecove) poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+	kit.Until(t, what, func() bool {
+		if done() {
+			return true
 		}
 		s.work(t)
-	}
+		return false
+	})
 }
 
 // submission returns the submission of an invoice.
@@ -91,7 +93,7 @@ func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
 // TestStorecoveJourney checks the way of an invoice: it is taken, its evidence is retained, and it is polled once a day after that,
 // because nothing more can be said about it. Another response to the same question, which always has other bytes, is not retained.
 func TestStorecoveJourney(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeAcknowledged)
@@ -121,7 +123,7 @@ func TestStorecoveJourney(t *testing.T) {
 func TestStorecoveLostResponse(t *testing.T) {
 	for name, script := range map[string]providertest.StorecoveScript{"a broken connection": providertest.StorecoveLosesResponse, "a time-out": providertest.StorecoveStalls} {
 		t.Run(name, func(t *testing.T) {
-			onEngines(t, func(t *testing.T, engine string) {
+			storetest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				if script == providertest.StorecoveStalls {
 					limit = brief
@@ -153,7 +155,7 @@ func TestStorecoveLostResponse(t *testing.T) {
 
 // TestStorecoveLostRequest checks that an administrator's order sends an invoice that the provider did not get, under its reference.
 func TestStorecoveLostRequest(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
@@ -173,7 +175,7 @@ func TestStorecoveLostRequest(t *testing.T) {
 // TestStorecoveInvalid checks that a document that the provider finds invalid at its first transmission was not taken, and that the
 // corrected invoice is a document of its own: the provider might remember the idempotencyGuid of the refused one.
 func TestStorecoveInvalid(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveInvalid)
 		id := s.draft(t)
@@ -196,7 +198,7 @@ func TestStorecoveInvalid(t *testing.T) {
 // TestStorecoveRepeatedRefusal checks that the refusal of a repetition leaves an invoice unknown even if its form is that of an invalid
 // document: the first transmission may have arrived.
 func TestStorecoveRepeatedRefusal(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
@@ -214,7 +216,7 @@ func TestStorecoveRepeatedRefusal(t *testing.T) {
 
 // TestStorecoveSchemes checks that an invoice to a scheme that the provider has no known name for stays a draft, and says why.
 func TestStorecoveSchemes(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		for schemes, sent := range map[string]bool{"": false, "0235=AE:TIN": true} {
 			s := newStorecove(t, engine, schemes, ample)
 			created, err := s.tenant.CreateInvoice(t.Context(), providertest.Draft("INV-1"))
@@ -231,7 +233,7 @@ func TestStorecoveSchemes(t *testing.T) {
 // TestStorecoveAfterARestore checks that an invoice that was created before a restore is not sent, even if an administrator orders it:
 // the provider cannot say whether it has it under this reference or a later one.
 func TestStorecoveAfterARestore(t *testing.T) {
-	onEngines(t, func(t *testing.T, engine string) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		_, err := s.MarkRestored(t.Context())

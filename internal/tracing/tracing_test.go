@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,14 +17,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"quittance/internal/secret"
 	"quittance/internal/tracing"
 	"quittance/internal/tracing/tracingtest"
+	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
 
 // counts are what a tracer reports for metrics, and its log.
 type counts struct {
@@ -219,9 +220,7 @@ func TestExportsAreRepeated(t *testing.T) {
 		receiver.ServeHTTP(w, r)
 	}))))
 	trace(tracer, http.Header{})
-	for deadline := time.Now().Add(2 * time.Minute); c.exported.Load() == 0 && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	kit.Until(t, "an export", func() bool { return c.exported.Load() > 0 })
 	spans, err := receiver.Spans()
 	if err != nil || len(spans) != 6 || c.export.Load() != 0 {
 		t.Errorf("%d spans arrived, %d were dropped: %v, %s", len(spans), c.export.Load(), err, c.log())
