@@ -21,6 +21,7 @@ import (
 	"quittance/internal/fakeprovider"
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // Server is a running Quittance with one company. Its methods are safe for concurrent use, but those that can fail the test must be called
@@ -166,7 +167,7 @@ func (s *Server) describe(info sandbox.Info) {
 	transport := &http.Transport{Proxy: nil}
 	s.t.Cleanup(transport.CloseIdleConnections)
 	var err error
-	if s.client, err = client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey, HTTPClient: &http.Client{Transport: transport, Timeout: patience}}); err != nil {
+	if s.client, err = client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey, HTTPClient: &http.Client{Transport: transport, Timeout: kit.Patience()}}); err != nil {
 		s.t.Fatalf("client: %v", err)
 	}
 }
@@ -209,7 +210,7 @@ func (s *Server) settle() {
 	if !s.running {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), kit.Patience())
 	defer cancel()
 	if err := s.sandbox.Settle(ctx); err != nil {
 		s.t.Fatalf("advance the clock: %v", err)

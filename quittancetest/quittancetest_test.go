@@ -3,6 +3,7 @@ package quittancetest_test
 import (
 	"errors"
 	"net/http"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -12,12 +13,12 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
+	"quittance/test/kit"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
 
 // onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
 type onCluster struct{ m *testing.M }
@@ -103,7 +104,7 @@ func TestStart(t *testing.T) {
 func ownClient(t *testing.T) *http.Client {
 	transport := &http.Transport{Proxy: nil}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
+	return &http.Client{Transport: transport, Timeout: kit.Patience()}
 }
 
 // TestApart: two services of one test share nothing.

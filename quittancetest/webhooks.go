@@ -1,6 +1,7 @@
 package quittancetest
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,10 +10,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fakeprovider"
+	"quittance/test/kit"
 )
-
-// patience limits every wait. It allows for a busy machine.
-const patience = 2 * time.Minute
 
 // Callback is one webhook request as it arrived at the receiver, with the status of the response.
 type Callback = fakeprovider.Callback
@@ -57,11 +56,11 @@ func (s *Server) Subscribe(newHandler func(secret string) http.Handler, kinds ..
 // the handler has returned.
 func (s *Server) Callbacks() []Callback { return s.receiver.Callbacks() }
 
-// WaitForCallback waits until a callback has arrived that matches, and returns the first one. The test fails if none arrives within two
-// minutes.
+// WaitForCallback waits until a callback has arrived that matches, and returns the first one. The test fails if none arrives within
+// [kit.Patience].
 func (s *Server) WaitForCallback(matches func(Callback) bool) Callback {
 	s.t.Helper()
-	late := time.After(patience)
+	late := time.After(kit.Patience())
 	for {
 		changed := s.receiver.Changed() // before Callbacks, so that none is missed
 		callbacks := s.Callbacks()
@@ -78,25 +77,18 @@ func (s *Server) WaitForCallback(matches func(Callback) bool) Callback {
 	}
 }
 
-// WaitForInvoice reads an invoice until it matches, and returns it. The test fails if it does not within two minutes.
-func (s *Server) WaitForInvoice(id string, matches func(api.Invoice) bool) api.Invoice {
+// WaitForInvoice reads an invoice until it matches, and returns it. The test fails if it does not within [kit.Patience].
+func (s *Server) WaitForInvoice(id string, matches func(api.Invoice) bool) (invoice api.Invoice) {
 	s.t.Helper()
-	late := time.After(patience)
-	for {
-		invoice, err := s.client.Invoice(s.t.Context(), id)
-		if err != nil {
+	kit.Eventually(s.t, func() error {
+		var err error
+		if invoice, err = s.client.Invoice(s.t.Context(), id); err != nil {
 			s.t.Fatalf("read the invoice: %v", err)
 		}
-		if matches(invoice) {
-			return invoice
+		if !matches(invoice) {
+			return fmt.Errorf("the invoice does not match: %+v", invoice)
 		}
-		select {
-		case <-time.After(invoiceInterval):
-		case <-late:
-			s.t.Fatalf("the invoice does not match: %+v", invoice)
-		}
-	}
+		return nil
+	})
+	return invoice
 }
-
-// invoiceInterval is the time between two reads of WaitForInvoice.
-const invoiceInterval = 10 * time.Millisecond

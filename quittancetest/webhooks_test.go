@@ -11,6 +11,7 @@ import (
 	"quittance/client/receiver"
 	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
+	"quittance/test/kit"
 )
 
 // TestSubscribe: a handler of the test gets signed requests, and none before the clock says that the next attempt is due. It fails in every
@@ -87,13 +88,8 @@ func TestHandlersAreApart(t *testing.T) {
 	submit(t, s, "INV-1", "1234567890")
 	s.Provider().AddIncoming("P-1")
 	for kind, events := range map[api.EventKind]chan receiver.Event{api.EventTerminal: terminal, api.EventIncomingReceived: incoming} {
-		select {
-		case event := <-events:
-			if event.Event != kind {
-				t.Errorf("%s instead of %s", event.Event, kind)
-			}
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("%s did not arrive", kind)
+		if event := kit.Receive(t, events, string(kind)); event.Event != kind {
+			t.Errorf("%s instead of %s", event.Event, kind)
 		}
 	}
 	if len(terminal)+len(incoming) > 0 {

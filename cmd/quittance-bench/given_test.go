@@ -2,16 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quittance/internal/sandbox"
+	"quittance/test/kit"
 )
 
 // TestGivenDeployment runs the scripts in testdata against a sandbox that somebody else started. It exports BASE_URL,
@@ -29,9 +30,6 @@ func TestGivenDeployment(t *testing.T) {
 		return nil
 	}})
 }
-
-// readyTimeout is how long a sandbox may take to become ready, on a busy machine.
-const readyTimeout = time.Minute
 
 // runSandbox runs a sandbox without limits of its own until the test ends.
 func runSandbox(t *testing.T) (info sandbox.Info) {
@@ -52,16 +50,12 @@ func runSandbox(t *testing.T) (info sandbox.Info) {
 			t.Errorf("the sandbox ended with %v", err)
 		}
 	})
-	for deadline := time.Now().Add(readyTimeout); ; time.Sleep(10 * time.Millisecond) {
+	kit.Eventually(t, func() error {
 		text, err := os.ReadFile(ready)
-		if err == nil {
-			if err := json.Unmarshal(text, &info); err != nil {
-				t.Fatal(err)
-			}
-			return info
+		if err != nil {
+			return fmt.Errorf("the sandbox is not ready: %w", err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the sandbox is not ready: %v", err)
-		}
-	}
+		return json.Unmarshal(text, &info)
+	})
+	return info
 }

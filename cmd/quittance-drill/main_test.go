@@ -15,16 +15,14 @@ import (
 	"time"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // drillLimit bounds one drill on a busy machine. A submission that was cut off before the provider had it takes over a minute.
 const drillLimit = 15 * time.Minute
 
-// stopGrace is how long a drill that is cancelled may take to end its processes, and patience limits every other wait.
-const (
-	stopGrace = 2 * time.Minute
-	patience  = 5 * time.Minute
-)
+// stopGrace is how long a drill that is cancelled may take to end its processes.
+const stopGrace = 2 * time.Minute
 
 // drills is how many drills run at a time. They wait most of the time.
 const drills = 2
@@ -97,19 +95,16 @@ func checkCancelled(t *testing.T, bin string) {
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
 	journal := filepath.Join(dir, "quittance-drill-*", "journal.jsonl")
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if found, err := filepath.Glob(journal); err != nil || len(found) > 0 {
-			break
-		}
+	kit.Until(t, "the load begins", func() bool {
 		select {
 		case err := <-ended:
 			t.Fatalf("the drill has ended: %v", err)
 		default:
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the load does not begin")
-		}
-	}
+		found, err := filepath.Glob(journal)
+		kit.Must(t, err)
+		return len(found) > 0
+	})
 	cancel()
 	if err := <-ended; err == nil {
 		t.Error("a cancelled drill succeeds")

@@ -22,10 +22,8 @@ import (
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
-
-// patience limits every wait for a condition.
-const patience = 2 * time.Minute
 
 // startSandbox runs a sandbox, whose webhooks may reach this machine, until the test ends.
 func startSandbox(t *testing.T) sandbox.Info {
@@ -34,7 +32,7 @@ func startSandbox(t *testing.T) sandbox.Info {
 	ctx, stop := context.WithCancel(context.Background())
 	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: 20 * time.Millisecond, Empty: true, Now: time.Now, Log: quiet,
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond, PollMax: time.Second,
-			ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond, RetryAttempts: 12, AttemptTimeout: 5 * time.Second,
+			ProviderTimeout: time.Minute, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond, RetryAttempts: 12, AttemptTimeout: time.Minute,
 			PrintTimeout: time.Minute, Grace: 10 * time.Second, Version: "test", Log: quiet,
 			Destinations: webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}})
 	if err != nil {
@@ -76,7 +74,7 @@ func newDrilled(t *testing.T) drilled {
 	write(t, filepath.Join(dir, "company.key"), server.APIKey)
 	write(t, filepath.Join(dir, "servers"), server.BaseURL)
 	d := drilled{options: drill.CheckOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")), Journal: filepath.Join(dir, "journal"),
-		Receipts: filepath.Join(dir, "receipts"), Provider: server.ProviderURL, ProviderCredential: server.ProviderCredential, Patience: patience, Now: time.Now}}
+		Receipts: filepath.Join(dir, "receipts"), Provider: server.ProviderURL, ProviderCredential: server.ProviderCredential, Patience: kit.Patience(), Now: time.Now}}
 	listening, ended := make(chan string, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
@@ -96,17 +94,15 @@ func newDrilled(t *testing.T) drilled {
 		loaded <- drill.Load(loading, drill.LoadOptions{Keys: dir, Servers: d.options.Servers, Journal: d.options.Journal, Receiver: <-listening, Provider: server.ProviderURL,
 			ProviderCredential: server.ProviderCredential, Now: time.Now})
 	}()
-	for deadline := time.Now().Add(patience); !bytes.Contains(read(d.options.Journal), []byte(`"kind":"credit_note_submission"`)) ||
-		!bytes.Contains(read(d.options.Receipts), []byte(`"kind":"receipt"`)); time.Sleep(50 * time.Millisecond) {
+	kit.Until(t, "a credit note is submitted and a webhook received", func() bool {
 		select {
 		case err := <-loaded:
 			t.Fatalf("the load has ended: %v", err)
 		default:
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no credit note was submitted within %v", patience)
-		}
-	}
+		return bytes.Contains(read(d.options.Journal), []byte(`"kind":"credit_note_submission"`)) &&
+			bytes.Contains(read(d.options.Receipts), []byte(`"kind":"receipt"`))
+	})
 	enough()
 	if err := <-loaded; err != nil {
 		t.Fatal(err)
@@ -246,7 +242,10 @@ func TestLoadBeginsWithEverySubscription(t *testing.T) {
 		case r.Header.Get("Authorization") == "Bearer first":
 			status = http.StatusCreated
 		default: // it is refused when a call of the first company has come, which must not happen
-			for deadline := time.Now().Add(time.Second); len(calls) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			select {
+			case call := <-calls:
+				calls <- call
+			case <-time.After(time.Second):
 			}
 			status = http.StatusForbidden
 		}
@@ -259,7 +258,7 @@ func TestLoadBeginsWithEverySubscription(t *testing.T) {
 	write(t, filepath.Join(dir, "1.key"), "first")
 	write(t, filepath.Join(dir, "2.key"), "second")
 	write(t, filepath.Join(dir, "servers"), server.URL)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), kit.Patience())
 	defer cancel()
 	err := drill.Load(ctx, drill.LoadOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")), Journal: filepath.Join(dir, "journal"),
 		Receiver: "https://127.0.0.1:1", Provider: server.URL, Now: time.Now})

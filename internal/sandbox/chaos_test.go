@@ -11,17 +11,8 @@ import (
 	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/sandbox"
+	"quittance/test/kit"
 )
-
-// eventually waits until done returns true, for a limited time.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-	}
-}
 
 // submitted submits a new invoice to a recipient and returns its identifier and the status of the response.
 func submitted(t *testing.T, base, token, number, recipient string) (id string, status int) {
@@ -91,7 +82,7 @@ func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (
 	t.Helper()
 	id, status := submitted(t, s.Info.BaseURL, token, number, recipient)
 	var got api.Data[api.Invoice]
-	eventually(t, number, func() bool {
+	kit.Until(t, number, func() bool {
 		call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices/"+id, nil, &got)
 		return got.Data.Submission != nil && got.Data.Submission.NextCheckAt == nil
 	})
@@ -147,7 +138,7 @@ func fetched(t *testing.T, s *sandbox.Sandbox, token, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, id, func() bool {
+	kit.Until(t, id, func() bool {
 		var list api.List[api.IncomingInvoice]
 		call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/incoming-invoices", nil, &list)
 		return slices.ContainsFunc(list.Data, func(i api.IncomingInvoice) bool {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -23,13 +22,11 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 // root is the root of the checkout, as seen from this package.
 const root = "../.."
-
-// patience limits every wait. It allows for a busy machine; no wait should normally take that long.
-const patience = 3 * time.Minute
 
 // runners is the number of processes for each SDK. Most cases spend their time waiting.
 const runners = 3
@@ -112,23 +109,18 @@ func startSandbox(t *testing.T) *sandbox {
 		"--poll-first", "100ms", "--poll-max", "1s", "--data", t.TempDir(), "--ready-file", ready)
 	ended, log := startProcess(t, command)
 	s := &sandbox{binary: binary, ready: ready}
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		text, err := os.ReadFile(ready)
-		if err == nil {
-			if err := json.Unmarshal(text, s); err != nil {
-				t.Fatal(err)
-			}
-			break
-		}
+	kit.Eventually(t, func() error {
 		select {
 		case <-ended:
 			t.Fatalf("the sandbox has ended:\n%s", log.String())
 		default:
 		}
-		if !errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {
-			t.Fatalf("%v\n%s", err, log.String())
+		text, err := os.ReadFile(ready)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, log.String())
 		}
-	}
+		return json.Unmarshal(text, s)
+	})
 	c, err := client.New(client.Config{BaseURL: s.BaseURL, Email: s.Email, Password: s.Password})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +199,7 @@ func startProcess(t *testing.T, command *exec.Cmd) (ended chan struct{}, log *bu
 		}
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(kit.Patience()):
 			t.Errorf("%s does not end: %v", command, command.Process.Kill())
 			return
 		}

@@ -22,6 +22,7 @@ import (
 	"quittance/client"
 	"quittance/client/api"
 	"quittance/client/receiver"
+	"quittance/test/kit"
 )
 
 // blocks returns the blocks of a language in a page of the guides, with their lines.
@@ -205,7 +206,7 @@ func callReceiver(t *testing.T, command *exec.Cmd, dir, address string) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
-	caller := &http.Client{Transport: transport, Timeout: patience}
+	caller := &http.Client{Transport: transport, Timeout: kit.Patience()}
 	defer transport.CloseIdleConnections()
 	log := &buffer{}
 	command.Stdout, command.Stderr = log, log
@@ -218,28 +219,23 @@ func callReceiver(t *testing.T, command *exec.Cmd, dir, address string) {
 		}
 		_ = command.Wait() // it was killed
 	}()
-	deadline := time.Now().Add(patience)
 	call := func(body, timestamp, id string) int {
 		signature := receiver.Signature([]byte(vectorSecret), timestamp, []byte(body))
-		for {
+		status := 0
+		kit.Eventually(t, func() error { // it may not listen yet
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			kit.Must(t, err)
 			request.Header = http.Header{"Content-Type": {"application/json"}, "X-Webhook-Event": {"einvoice.terminal"}, "X-Webhook-Delivery": {id},
 				"X-Webhook-Timestamp": {timestamp}, "X-Webhook-Signature": {signature}}
 			response, err := caller.Do(request)
 			if err != nil {
-				if time.Now().After(deadline) {
-					t.Fatalf("%v\n%s", err, log)
-				}
-				time.Sleep(50 * time.Millisecond) // it may not listen yet
-				continue
+				return fmt.Errorf("%w\n%s", err, log)
 			}
 			_, _ = io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-			return response.StatusCode
-		}
+			status = response.StatusCode
+			return response.Body.Close()
+		})
+		return status
 	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	const id = "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"

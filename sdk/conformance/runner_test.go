@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // runner is a running program that makes the calls of the table with one SDK.
@@ -57,7 +59,7 @@ func startRunner(t *testing.T, args []string) *runner {
 		}
 		select {
 		case <-r.ended:
-		case <-time.After(patience):
+		case <-time.After(kit.Patience()):
 			t.Errorf("%v does not end with its input", args)
 		}
 		if err := write.Close(); err != nil {
@@ -84,7 +86,7 @@ func (r *runner) ask(ctx context.Context, line map[string]any) (answer, error) {
 		return answer{}, ctx.Err()
 	case <-r.ended:
 		return answer{}, errors.New("the runner has ended")
-	case <-time.After(patience):
+	case <-time.After(kit.Patience()):
 		return answer{}, errors.New("the runner does not answer")
 	case line := <-r.lines:
 		var a answer

@@ -28,6 +28,7 @@ import (
 	"quittance/client"
 	"quittance/client/api"
 	"quittance/sdk/samples"
+	"quittance/test/kit"
 )
 
 // answered is a request with its response.
@@ -109,7 +110,7 @@ func newSampleBench(t *testing.T, operations []sampled) *sampleBench {
 	users := must(b.client.Users(t.Context(), client.Paging{}))(t)
 	b.colleague = users.Data[len(users.Data)-1].ID
 	b.sent = must(b.client.Submit(t.Context(), b.draft(t).ID))(t)
-	b.until(t, "an incoming e-invoice with an attachment", func() bool {
+	kit.Until(t, "an incoming e-invoice with an attachment", func() bool {
 		for _, entry := range must(b.client.IncomingInvoices(t.Context(), client.IncomingInvoiceQuery{}))(t).Data {
 			detail := must(b.client.IncomingInvoice(t.Context(), entry.ID))(t)
 			if detail.Parsed != nil && len(detail.Parsed.Attachments) > 0 {
@@ -130,16 +131,6 @@ func must[T any](value T, err error) func(*testing.T) T {
 			t.Fatal(err)
 		}
 		return value
-	}
-}
-
-// until waits for a condition.
-func (b *sampleBench) until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("there is not %s", what)
-		}
 	}
 }
 
@@ -244,7 +235,7 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 		return map[string]string{"subscription_id": made.ID}
 	case "listDeliveries", "readDelivery", "redeliver":
 		vars := map[string]string{}
-		b.until(t, "a delivery that arrived", func() bool {
+		kit.Until(t, "a delivery that arrived", func() bool {
 			list := must(b.client.Deliveries(ctx, client.DeliveryQuery{State: api.DeliveryDelivered}))(t).Data
 			if len(list) > 0 {
 				vars["delivery_id"] = list[0].ID

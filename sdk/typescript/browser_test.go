@@ -23,10 +23,11 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/quittancetest"
+	"quittance/test/kit"
 )
 
 // browserLimit bounds the life of a Chromium, with every step of a test in it, and the preparation of the test. A busy machine may take long.
-const browserLimit = 2 * time.Minute
+const browserLimit = 5 * time.Minute
 
 // TestBrowser runs the SDK in a page of Chromium, which gets its modules as they are and reaches the service through a proxy on its own
 // origin. It creates, lists and submits an invoice whose amount is no JavaScript number, and verifies a webhook.
@@ -136,8 +137,8 @@ func startBrowser(t *testing.T) (ctx context.Context, faults func() []string) {
 		free() // waits for the process, which the limit ends at the latest
 		release()
 		// Its helper processes stop a moment later and write until then.
-		for deadline := time.Now().Add(browserLimit); os.RemoveAll(profile) != nil && time.Now().Before(deadline); {
-			time.Sleep(50 * time.Millisecond)
+		if err := kit.Poll(func() error { return os.RemoveAll(profile) }); err != nil {
+			t.Error(err)
 		}
 	})
 	var mu sync.Mutex

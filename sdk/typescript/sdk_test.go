@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"quittance/quittancetest"
+	"quittance/test/kit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
 
 // run runs a program and returns its standard output.
 func run(t *testing.T, env []string, name string, args ...string) string {

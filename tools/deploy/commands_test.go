@@ -25,7 +25,7 @@ import (
 )
 
 // patience limits every wait. It allows for a busy machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // product is the program of the image, built by TestMain.
 var product string
