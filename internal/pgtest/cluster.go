@@ -25,7 +25,7 @@ const (
 	// maxSocketPath is the longest path of a unix socket on Linux, in bytes, without the closing NUL.
 	maxSocketPath = 107
 	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill. Many tests may run at the same time.
-	startTimeout = 5 * time.Minute
+	startTimeout = 15 * time.Minute
 	stopTimeout  = 5 * time.Minute
 	// startPoll is the pause between two attempts to reach a server that is starting.
 	startPoll = 10 * time.Millisecond
