@@ -53,7 +53,7 @@ test:
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
 verify: soak planted crash replicas evidence canaries ratios soak-kills fuzz
 
-# Only the linter. One run has both build tags, which hide only cmd/quittance/checkpoint_off.go. That file is for vet, because
+# Only the linter. One run has both build tags, which hide only internal/cli/checkpoint_off.go. That file is for vet, because
 # every further run with other tags analyses all dependencies again.
 lint: $(GOLANGCI)
 	$(GOLANGCI) run --build-tags checkpoints,planted ./...
@@ -92,18 +92,18 @@ planted:
 # The longer rows of docs/reliability.md: kills at every checkpoint; failing replicas and databases; tampering with evidence;
 # the search for secrets.
 crash:
-	go test -count=1 -run 'TestKilledAtEveryCheckpoint|TestEveryNamedStep' -timeout 1h ./cmd/quittance -every-checkpoint
+	go test -count=1 -run 'TestKilledAtEveryCheckpoint|TestEveryNamedStep' -timeout 1h ./test/integration -every-checkpoint
 replicas:
-	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./cmd/quittance ./internal/store
+	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./test/integration ./internal/store
 evidence:
 	go test -count=1 -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store -every-row
-	go test -count=1 -run 'TestAppendOnly|TestTampered|TestAnchor|TestVerify|TestSeals|TestExport|TestScripts/evidence' -v ./cmd/quittance
+	go test -count=1 -run 'TestAppendOnly|TestTampered|TestAnchor|TestVerify|TestSeals|TestExport|TestScripts/evidence' -v ./test/integration
 canaries:
-	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
+	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./test/integration
 
 # The ratios by which slow, idle or searching clients may slow down others, with their limits. Needs an idle machine.
 ratios:
-	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./cmd/quittance -ratios
+	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./test/integration -ratios
 
 # The disaster drills with a longer load than in make test, one after another: make drill SECONDS_OF_LOAD=600. The one whose standby is
 # behind has to fail, because it shows that losses are found.
@@ -115,7 +115,7 @@ drill:
 
 # Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
 soak-kills:
-	QUITTANCE_TEST_KILLS=$(KILLS) go test -count=1 -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
+	QUITTANCE_TEST_KILLS=$(KILLS) go test -count=1 -run TestKilledAtAnyMoment -v -timeout 12h ./test/integration
 
 # Reads the UBL documents below a directory and compares the result with that of another XML parser, which needs Python 3:
 # make foreign-documents DOCS=/path/to/examples

@@ -69,7 +69,7 @@ var guarded = map[string]struct {
 }{
 	// The exits of a secret.Text.
 	"Reveal": {home: "internal/secret", files: []string{
-		"cmd/quittance/account.go", "cmd/quittance/apikey.go", // the first password, and a new key, shown once
+		"internal/cli/account.go", "internal/cli/apikey.go", // the first password, and a new key, shown once
 		"internal/sandbox/accounts.go", "internal/sandbox/key.go", // what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
 		"internal/account/invitation.go", "internal/account/operator.go", // the links of an invitation and an enrolment
 		"internal/account/totp.go", "internal/account/second_factor.go", // the address that authenticator apps read, and codes to be checked or digested

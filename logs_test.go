@@ -82,7 +82,7 @@ func linesOfSource(t *testing.T) map[string]logLine {
 	m, lines := loadModule(t), map[string]logLine{}
 	m.each(func(pkg string, f sourceFile) {
 		if f.test || slices.ContainsFunc(unlogged, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") }) ||
-			strings.HasPrefix(f.path, "cmd/quittance/sandbox") {
+			strings.HasPrefix(f.path, "internal/cli/sandbox") {
 			return
 		}
 		for _, declaration := range f.syntax.Decls {

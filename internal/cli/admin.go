@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -389,7 +389,7 @@ func (c migrateCmd) Run(env environment) error {
 			said = "updated the schema"
 		}
 		if done.Made || done.Changed {
-			if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": version()}}); err != nil {
+			if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": env.build.Version}}); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/rand"
@@ -108,7 +108,7 @@ func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, ke
 	if err := db.CheckKeys(env.ctx); err != nil {
 		return err
 	}
-	made, err := backup.Write(env.ctx, db, to, backup.Options{Program: version(), Keys: keys, Random: rand.Reader})
+	made, err := backup.Write(env.ctx, db, to, backup.Options{Program: env.build.Version, Keys: keys, Random: rand.Reader})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build checkpoints
 
-package main
+package cli
 
 import (
 	"errors"

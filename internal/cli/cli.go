@@ -1,7 +1,9 @@
-// Command quittance is the whole product in one binary: the service, its administration commands, and a sandbox.
+// Package cli is the command line of the program quittance: the service, its administration commands, and a sandbox.
 //
-// Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli.
-package main
+// Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli. A command reads only
+// its flags, which environment variables can set, its files and its standard input, and says by its exit status whether it has done its
+// work. Package [quittance/test/integration] tests the commands as processes.
+package cli
 
 import (
 	"context"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quittance/internal/buildinfo"
 	"quittance/internal/remote"
 	"quittance/internal/store"
 )
@@ -61,11 +64,10 @@ type environment struct {
 	stdin  io.Reader
 	stdout io.Writer
 	log    *slog.Logger
+	build  buildinfo.Info // of this program
 	// logTo returns a logger with the level and the format of the flags that writes elsewhere.
 	logTo func(io.Writer) *slog.Logger
 }
-
-func main() { os.Exit(run()) }
 
 // The exit statuses other than 0. A server never ends with exitUsage, because the Go runtime ends a crashed process with it: whoever
 // supervises the server can tell a crash, after which a new start helps, from settings with which no start succeeds.
@@ -75,10 +77,12 @@ const (
 	exitConfig  = 78 // EX_CONFIG of sysexits.h
 )
 
-// run executes the command named by the arguments and returns the exit status.
-func run() int {
+// Main executes the command named by the arguments of the process and returns the exit status. release is the release that the linker was
+// told, such as 1.2.0, or "" for a development build.
+func Main(release string) int {
 	var root cli
-	parser, err := root.parser()
+	build := buildinfo.Current(release)
+	parser, err := root.parser(build)
 	if err != nil {
 		return failed(err, exitFailure)
 	}
@@ -102,7 +106,7 @@ func run() int {
 	if err != nil {
 		return failed(err, statusFor(command, exitUsage))
 	}
-	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), logTo: root.logger}
+	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), build: build, logTo: root.logger}
 	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			if runsUntilStopped(command.Command()) {
@@ -170,10 +174,10 @@ func (c *cli) actor() (store.Actor, error) {
 	return actor, nil
 }
 
-// parser returns a parser that reads command lines into c.
-func (c *cli) parser() (*kong.Kong, error) {
+// parser returns a parser that reads command lines of a build into c.
+func (c *cli) parser(build buildinfo.Info) (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine()}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine(build)}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
 }
 
 // helpGroups returns the groups of commands in the help: those without a group come first.

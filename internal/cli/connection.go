@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -236,7 +236,7 @@ func (connectionApproveCmd) Help() string {
 func (c connectionApproveCmd) Run(env environment) error {
 	releases := c.Release
 	if len(releases) == 0 {
-		releases = []string{version()}
+		releases = []string{env.build.Version}
 	}
 	texts := [][2]string{{"--by", c.By}, {"--contract", c.Contract}}
 	for _, release := range releases {
@@ -250,8 +250,8 @@ func (c connectionApproveCmd) Run(env environment) error {
 			return err
 		}
 	}
-	if !slices.Contains(releases, version()) {
-		env.log.WarnContext(env.ctx, "the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", version())
+	if !slices.Contains(releases, env.build.Version) {
+		env.log.WarnContext(env.ctx, "the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", env.build.Version)
 	}
 	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
 		return db.ApproveConnection(ctx, id, c.By, c.Contract, strings.Join(releases, " "))

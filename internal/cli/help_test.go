@@ -1,14 +1,10 @@
-package main
+package cli
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,10 +67,13 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 
 // TestHelpListsEveryCommand checks that the help of the program lists every command.
 func TestHelpListsEveryCommand(t *testing.T) {
-	help := output(t, "--help")
+	var text strings.Builder
+	if err := help(newParser(t, &text)); err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range commandPaths(t) {
-		if !regexp.MustCompile(`(?m)^ *` + path + `\b`).MatchString(help) {
-			t.Errorf("%q is not in the help:\n%s", path, help)
+		if !regexp.MustCompile(`(?m)^ *` + path + `\b`).MatchString(text.String()) {
+			t.Errorf("%q is not in the help:\n%s", path, &text)
 		}
 	}
 }
@@ -99,19 +98,6 @@ func helpOf(t *testing.T, path string) string {
 	// After it has printed the help, the parser complains about missing arguments; only the help matters here.
 	_, _ = newParser(t, &out).Parse(append(strings.Fields(path), "--help"))
 	return out.String()
-}
-
-// output runs quittance and returns its standard output. The command must succeed and print nothing to standard error.
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "quittance", args...)
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	text, err := command.Output()
-	if err != nil || stderr.Len() > 0 {
-		t.Fatalf("quittance %v: %v\n%s", args, err, &stderr)
-	}
-	return string(text)
 }
 
 // exampleLines returns the arguments of the examples of one command in a help text. A line that ends in \ continues on
@@ -143,21 +129,16 @@ func shellWords(line string) []string {
 	return words
 }
 
-// TestVersion checks that the commands version and --version print one line, and version --json a record.
-func TestVersion(t *testing.T) {
-	want := versionLine() + "\n"
-	for _, args := range []string{"version", "--version"} {
-		if got := output(t, args); got != want {
-			t.Errorf("%s: %q, want %q", args, got, want)
+// TestVersionRecord checks the record of a build whose source is known, and of one whose source is not.
+func TestVersionRecord(t *testing.T) {
+	for want, build := range map[string]buildinfo.Info{
+		`{"version":"1.2.0","commit":"0123456789abcdef","date":"2026-03-01T09:00:00Z","modified":false,"go":"go1.26.0","platform":"linux/arm64"}`: {
+			Version: "1.2.0", Commit: "0123456789abcdef", Date: "2026-03-01T09:00:00Z", Go: "go1.26.0", Platform: "linux/arm64"},
+		`{"version":"devel","commit":null,"date":null,"modified":null,"go":"go1.26.0","platform":"linux/arm64"}`: {
+			Version: "devel", Go: "go1.26.0", Platform: "linux/arm64"},
+	} {
+		if got, err := json.Marshal(versionRecord(build)); string(got) != want || err != nil {
+			t.Errorf("%s, %v, want %s", got, err, want)
 		}
-	}
-	// The go command records no commit in the binary of a test, so the truth is that it is unknown.
-	got := output(t, "version", "--json")
-	if want := fmt.Sprintf(`{"version":"devel","commit":null,"date":null,"modified":null,"go":%q,"platform":"%s/%s"}`, runtime.Version(), runtime.GOOS, runtime.GOARCH); got != want+"\n" {
-		t.Errorf("%s, want %s", got, want)
-	}
-	known, err := json.Marshal(versionRecord(buildinfo.Info{Version: "1.2.0", Commit: "0123456789abcdef", Date: "2026-03-01T09:00:00Z", Go: "go1.26.0", Platform: "linux/arm64"}))
-	if want := `{"version":"1.2.0","commit":"0123456789abcdef","date":"2026-03-01T09:00:00Z","modified":false,"go":"go1.26.0","platform":"linux/arm64"}`; err != nil || string(known) != want {
-		t.Errorf("%s, %v, want %s", known, err, want)
 	}
 }

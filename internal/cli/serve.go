@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout,
 		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
-		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: version(), Log: env.log,
+		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: env.build.Version, Log: env.log,
 	}
 	t.transport.configure(&config)
 	var err error

@@ -1,4 +1,4 @@
-package main
+package cli
 
 // ignoreFileSizeSignal does nothing: Windows has no such signal.
 func ignoreFileSizeSignal() {}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quittance/internal/buildinfo"
 )
 
 // TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by
@@ -14,7 +16,7 @@ import (
 // flag.
 func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	var root cli
-	parser, err := root.parser()
+	parser, err := root.parser(buildinfo.Current(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -6,19 +6,8 @@ import (
 	"quittance/internal/buildinfo"
 )
 
-// release is set by the linker (-X) for a release, and empty otherwise.
-var release string //nolint:gochecknoglobals // only the linker can set it
-
-// thisBuild describes this binary.
-func thisBuild() buildinfo.Info {
-	return buildinfo.Current(release)
-}
-
-// version returns the release of this binary, or devel with the commit if it is not a release.
-func version() string { return thisBuild().Version }
-
-// versionLine describes this binary in one line.
-func versionLine() string { return thisBuild().Line("quittance") }
+// versionLine describes a build in one line.
+func versionLine(build buildinfo.Info) string { return build.Line("quittance") }
 
 type versionCmd struct {
 	JSON bool `help:"Print the record as JSON."`
@@ -36,9 +25,9 @@ A build that is not a release prints devel+ and its commit. The approval of a pr
 // Run prints the version.
 func (c versionCmd) Run(env environment) error {
 	if c.JSON {
-		return printJSON(env, versionRecord(thisBuild()))
+		return printJSON(env, versionRecord(env.build))
 	}
-	_, err := fmt.Fprintln(env.stdout, versionLine())
+	_, err := fmt.Fprintln(env.stdout, versionLine(env.build))
 	return err
 }
 

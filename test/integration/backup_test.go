@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package integration_test
 
 import (
 	"encoding/json"
@@ -277,7 +277,7 @@ func TestInterruptedCommandsFail(t *testing.T) {
 // confined as the server is.
 func TestScheduleOfTheGuide(t *testing.T) {
 	t.Parallel()
-	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "### Schedule backups\n")
+	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "### Schedule backups\n")
 	section, _, ended := strings.Cut(section, "\n### ")
 	service := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindStringSubmatch(section)
 	cron := regexp.MustCompile(`(?m)^30 2 \* \* \* root (.*)$`).FindStringSubmatch(section)

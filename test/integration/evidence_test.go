@@ -1,4 +1,4 @@
-package main
+package integration_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite"
+
+	"quittance/internal/sandbox"
 )
 
 // tamper runs a statement on the database of the sandbox, like somebody with a shell on the machine.
@@ -16,7 +18,7 @@ func (w *world) tamper(args []string) (err error) {
 	if len(args) != 1 {
 		return errUsage
 	}
-	address, _, err := dataLayout(filepath.Join(w.dir, "data"))
+	address, err := sandbox.Layout(filepath.Join(w.dir, "data")).Database()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,9 @@
-package main
+// Package integration_test tests the program quittance as processes: what its users run, and what operators, networks, disks and databases do to
+// it. Scenarios in testdata tell what single users see; the other tests kill, restart, replace and crowd servers.
+//
+// Its invariant: a test looks at what the program prints, answers, sends and stores, never at its inside, and it waits for these and for
+// nothing else. Start reading at the scenarios, whose commands script_test.go describes, then at process.
+package integration_test
 
 import (
 	"fmt"
@@ -7,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"quittance/internal/cli"
 	"quittance/internal/pgtest"
 )
 
@@ -27,5 +33,5 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	testscript.Main(withPostgres{m}, map[string]func(){"quittance": main})
+	testscript.Main(withPostgres{m}, map[string]func(){"quittance": func() { os.Exit(cli.Main("")) }})
 }

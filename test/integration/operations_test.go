@@ -1,4 +1,4 @@
-package main
+package integration_test
 
 import (
 	"crypto/ecdsa"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/buildinfo"
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
 )
@@ -24,7 +25,7 @@ import (
 // fromNothing returns the scripts in the first section of the operations guide: settings, company, serve, submit, check.
 func fromNothing(t *testing.T) [5]string {
 	t.Helper()
-	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "## From nothing to production\n")
+	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "## From nothing to production\n")
 	section, _, ended := strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
 	if !found || !ended || len(blocks) != 5 {
@@ -173,7 +174,7 @@ func (n *newcomer) deploy(engine string, scripts [5]string) {
 		t.Errorf("the provider has %+v", documents)
 	}
 	looked := n.run(scripts[4])
-	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "connection.approve", "database.migrate"} {
+	for _, want := range []string{"quittance " + buildinfo.Current("").Version, "APPROVED_AT", "connection.approve", "database.migrate"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("without %q: %s", want, looked)
 		}
@@ -205,11 +206,11 @@ func (n *newcomer) approveOthers(submit string) {
 	if said := again("INV-2"); !strings.Contains(said, "production_not_approved") {
 		t.Errorf("with the approval of another release: %s", said)
 	}
-	command(approve + "9.9.9," + version())
+	command(approve + "9.9.9," + buildinfo.Current("").Version)
 	if said := again("INV-3"); !strings.Contains(said, `"outcome":"acknowledged"`) {
 		t.Errorf("with the approval of both releases: %s", said)
 	}
-	if said := command("connection list") + command("audit list"); !strings.Contains(said, "9.9.9,"+version()) || !strings.Contains(said, `"before_contract":"C-2026-7"`) {
+	if said := command("connection list") + command("audit list"); !strings.Contains(said, "9.9.9,"+buildinfo.Current("").Version) || !strings.Contains(said, `"before_contract":"C-2026-7"`) {
 		t.Errorf("the approvals are %s", said)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package integration_test
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func buildProduct(name string, flags ...string) (string, error) {
 	program := filepath.Join(filepath.Dir(command), name)
 	ctx, cancel := context.WithTimeout(context.Background(), scriptDeadline)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"."})...)
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"quittance/cmd/quittance"})...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

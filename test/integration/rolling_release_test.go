@@ -1,4 +1,4 @@
-package main
+package integration_test
 
 import (
 	"archive/tar"
@@ -221,7 +221,7 @@ func (f *fleet) shell(t *testing.T, script string) {
 // upgradeScripts returns the two scripts of the section "Upgrades" of the operations guide: before the upgrade, and after it.
 func upgradeScripts(t *testing.T) (before, after string) {
 	t.Helper()
-	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "\n### Upgrades\n")
+	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "\n### Upgrades\n")
 	section, _, ended := strings.Cut(section, "\n### ")
 	blocks := strings.Split(section, "```")
 	if !found || !ended || len(blocks) != 5 {
