@@ -39,7 +39,7 @@ type administrator struct {
 
 func (a *administrator) run(stdin string, args ...string) []byte {
 	a.t.Helper()
-	command := exec.CommandContext(a.t.Context(), "quittance", append(args, "--database", a.at, "--key-file", "key.json")...)
+	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct), append(args, "--database", a.at, "--key-file", "key.json")...)
 	command.Dir, command.Stdin = a.dir, strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -191,7 +191,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a := &administrator{t: t, dir: dir, at: "sqlite:" + filepath.Join(dir, "q.db")}
-	generate := exec.CommandContext(t.Context(), "quittance", "key", "generate", "--out", "key.json")
+	generate := exec.CommandContext(t.Context(), built(t, commandProduct), "key", "generate", "--out", "key.json")
 	generate.Dir = dir
 	if out, err := generate.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -287,7 +287,7 @@ func administrationCommands(t *testing.T) (paths []string) {
 // keys returns the numbers of the keys in the key file.
 func (a *administrator) keys() []string {
 	a.t.Helper()
-	command := exec.CommandContext(a.t.Context(), "quittance", "key", "list", "--key-file", "key.json", "--json")
+	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct), "key", "list", "--key-file", "key.json", "--json")
 	command.Dir = a.dir
 	out, err := command.Output()
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"quittance/internal/backup/s3test"
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // newDatabase returns the address of an empty database, or of a file that does not exist.
@@ -68,7 +69,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			bucket := s3test.Start(t)
-			f := newFleet(t, "quittance", newDatabase(t, engine))
+			f := newFleet(t, product, newDatabase(t, engine))
 			listen, err := f.world.running["first"].says(listening)
 			if err != nil {
 				t.Fatal(err)
@@ -77,14 +78,12 @@ func TestBackupUnderLoad(t *testing.T) {
 			l := startLoad(f, base, 4, 10*time.Millisecond)
 			reach := func(count int64) {
 				t.Helper()
-				if err := eventually(patience, func() error {
+				kit.Eventually(t, func() error {
 					if done := l.submitted.Load(); done < count {
 						return fmt.Errorf("%d submissions", done)
 					}
 					return nil
-				}); err != nil {
-					t.Fatal(err)
-				}
+				})
 			}
 			reach(20)
 			before := f.submitted(t, base)
@@ -144,16 +143,14 @@ func (f *fleet) submitAgain(t *testing.T, base string) {
 			t.Errorf("submit %s again: %d, %v: %s", *draft.InvoiceNumber, got.status, err, got.body)
 		}
 	}
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		for number, invoice := range f.submitted(t, base) {
 			if invoice.Submission.Outcome != api.OutcomeAcknowledged {
 				return fmt.Errorf("%s is %s", number, invoice.Submission.Outcome)
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // store runs a command with the credentials of the bucket, and returns the record that it prints.
@@ -183,7 +180,7 @@ func TestKilledRestore(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			f := &fleet{program: "quittance", dir: t.TempDir(), database: newDatabase(t, engine)}
+			f := &fleet{program: product, dir: t.TempDir(), database: newDatabase(t, engine)}
 			at := []string{"--database", f.database, "--key-file", "key.json"}
 			f.command(t, "", "key", "generate", "--out", "key.json")
 			f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
@@ -203,12 +200,10 @@ func TestKilledRestore(t *testing.T) {
 			}
 			// The pipe can be opened for writing when the restore reads it.
 			var pipe *os.File
-			if err := eventually(patience, func() (err error) {
+			kit.Eventually(t, func() (err error) {
 				pipe, err = os.OpenFile(part, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})
 			if err := p.kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +242,7 @@ func TestKilledRestore(t *testing.T) {
 func TestInterruptedCommandsFail(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
-	f := &fleet{program: "quittance", dir: t.TempDir()}
+	f := &fleet{program: product, dir: t.TempDir()}
 	f.database = "sqlite:" + filepath.Join(f.dir, "quittance.db")
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", "migrate", "--create", "--database", f.database, "--key-file", "key.json")
@@ -284,7 +279,7 @@ func TestScheduleOfTheGuide(t *testing.T) {
 	if !found || !ended || service == nil || cron == nil {
 		t.Fatalf("the guide has no such section: %q", section)
 	}
-	f := &fleet{program: "quittance", dir: filepath.Join(t.TempDir(), "a & b")}
+	f := &fleet{program: product, dir: filepath.Join(t.TempDir(), "a & b")}
 	if err := os.Mkdir(f.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

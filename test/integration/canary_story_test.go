@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/pquerna/otp/hotp"
+
+	"quittance/test/kit"
 )
 
 // logins logs in, after every possible error with a password or a token.
@@ -311,11 +313,7 @@ func (s *canaryStory) crash(signal syscall.Signal) {
 		}
 		ended <- err
 	}()
-	select {
-	case <-s.provider.hung:
-	case <-time.After(patience):
-		s.t.Fatal("the provider was not called")
-	}
+	kit.Receive(s.t, s.provider.hung, "the call of the provider")
 	if err := s.server.command.Process.Signal(signal); err != nil {
 		s.t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func (s *canaryStory) newKeys() {
 
 // run runs a command, searches its output, and returns it.
 func (s *canaryStory) run(stdin string, args ...string) (output []byte, err error) {
-	command := exec.CommandContext(s.t.Context(), "quittance", append([]string{"--log-level", "debug"}, args...)...)
+	command := exec.CommandContext(s.t.Context(), built(s.t, commandProduct), append([]string{"--log-level", "debug"}, args...)...)
 	command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
 	command.Env = bareEnvironment(s.dir)
 	var stderr bytes.Buffer
@@ -296,7 +296,7 @@ func (s *canaryStory) checkLogs() {
 // serve starts the server and finds out its address.
 func (s *canaryStory) serve(format string) {
 	s.t.Helper()
-	command := exec.Command("quittance", append([]string{"--log-level", "debug", "--log-format", format, "serve", "--public-url", "http://localhost",
+	command := exec.Command(product, append([]string{"--log-level", "debug", "--log-format", format, "serve", "--public-url", "http://localhost",
 		"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
 		"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts", "2", "--poll-first", "100ms",
 		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0",

@@ -25,6 +25,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // The names under which the cells of deploy/router/nginx.conf are reached.
@@ -156,22 +157,20 @@ func TestCells(t *testing.T) {
 	}
 	t.Parallel()
 	behind := []string{"--behind-proxy", "--trusted-proxy", "127.0.0.1/32", "--provider-timeout", "20s"}
-	north, south := newFleet(t, "quittance", pgtest.URL(t), behind...), newFleet(t, "quittance", pgtest.URL(t), behind...)
+	north, south := newFleet(t, product, pgtest.URL(t), behind...), newFleet(t, product, pgtest.URL(t), behind...)
 	northBase, southBase := north.address(t, north.world.running["first"]), south.address(t, south.world.running["first"])
 	router := newCellRouter(t, northBase, southBase)
 	shared := router.transport()
 	t.Cleanup(shared.CloseIdleConnections)
 	client := caller{client: &http.Client{Transport: shared, Timeout: time.Minute}}
-	if err := eventually(patience, func() error { return wantStatus(client, "https://"+northName+"/readyz", "", http.StatusOK) }); err != nil {
-		t.Fatal(err)
-	}
+	kit.Eventually(t, func() error { return wantStatus(client, "https://"+northName+"/readyz", "", http.StatusOK) })
 	checkRouting(t, client, north, south)
 
 	south.transport = router.transport()
 	l := startLoad(south, "https://"+southName, 4, 50*time.Millisecond)
 	north.transport = router.transport()
 	before := startLoad(north, "https://"+northName, 4, 50*time.Millisecond)
-	if err := eventually(patience, func() error { return wantAtLeast(4, before.submitted.Load()) }); err != nil {
+	if err := kit.Poll(func() error { return wantAtLeast(4, before.submitted.Load()) }); err != nil {
 		t.Error(err)
 	}
 	_, submittedBefore, failures := before.end()
@@ -181,7 +180,7 @@ func TestCells(t *testing.T) {
 	if err := north.world.kill9([]string{"first"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		got, err := client.call(http.MethodGet, "https://"+northName+"/api/v1/client/invoices", north.token, "")
 		if err != nil {
 			return err
@@ -192,12 +191,10 @@ func TestCells(t *testing.T) {
 	}
 	north.migrateAhead(t)
 	router.move(t, "10.0.1.1:8080", north.start(t, "second"))
-	if err := eventually(patience, func() error { return wantStatus(client, "https://"+northName+"/readyz", "", http.StatusOK) }); err != nil {
-		t.Fatal(err)
-	}
+	kit.Eventually(t, func() error { return wantStatus(client, "https://"+northName+"/readyz", "", http.StatusOK) })
 	after := startLoad(north, "https://"+northName, 4, 50*time.Millisecond)
 	after.numbers.Store(100_000)
-	if err := eventually(patience, func() error { return wantAtLeast(4, after.submitted.Load()) }); err != nil {
+	if err := kit.Poll(func() error { return wantAtLeast(4, after.submitted.Load()) }); err != nil {
 		t.Error(err)
 	}
 	_, submittedAfter, failures := after.end()

@@ -20,6 +20,7 @@ import (
 	"quittance/internal/sandbox"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // envKills is the environment variable for the number of random kills on each engine.
@@ -28,12 +29,11 @@ const envKills = "QUITTANCE_TEST_KILLS"
 // These set the size of the crash test. A document that the provider never received is sent again only a minute after
 // the provider has first denied it; the long test waits for this, the short one does not.
 const (
-	killsShort, killsUsual       = 3, 8
-	patienceShort, crashPatience = time.Minute, 4 * time.Minute
-	loadWorkers                  = 3
-	longestLife                  = 2 * time.Second
-	invoicesPerLife              = 16
-	leastSubmissions             = 20 // acknowledged ones, without which too little would have been tested
+	killsShort, killsUsual = 3, 4
+	loadWorkers            = 3
+	longestLife            = 2 * time.Second
+	invoicesPerLife        = 16
+	leastSubmissions       = 20 // acknowledged ones, without which too little would have been tested
 )
 
 // crashFlags shorten the delays, so that much happens between two crashes.
@@ -161,7 +161,7 @@ type replica struct {
 // crashReplicas is two servers on PostgreSQL, of which one is killed at a time.
 func crashReplicas(t *testing.T, random *rand.Rand) *crashing {
 	c := newCrashing(t)
-	s := newSite(t, newOriginal(t, "quittance", storetest.Postgres), nil, victim{})
+	s := newSite(t, newOriginal(t, product, storetest.Postgres), nil, victim{})
 	c.address, c.keyFile, c.account = s.address, s.keyFile, s.original.account
 	c.email, c.password, c.providerURL, c.credential = s.original.email, s.original.password, s.providerURL, siteCredential
 	c.receiver, c.hooks = s.receiver, s.hooks
@@ -238,7 +238,7 @@ func (c *crashing) live(t *testing.T, random *rand.Rand, kills int) {
 		c.kill(t)
 	}
 	c.allowed.Add(invoicesPerLife * killsUsual)
-	if err := eventually(patience, c.enough); err != nil {
+	if err := kit.Poll(c.enough); err != nil {
 		t.Error(err)
 	}
 }
@@ -303,13 +303,9 @@ func aboutSubmission(event store.Event) bool {
 
 // settle waits until every submission is complete and every event has arrived.
 func (c *crashing) settle(t *testing.T, kills int) {
-	limit := crashPatience
-	if testing.Short() {
-		limit = patienceShort
-	}
 	started := time.Now()
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
-	err := eventually(limit, func() error {
+	err := kit.Poll(func() error {
 		if err := c.read(t, tenant); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func TestVerificationIsRecorded(t *testing.T) {
 			if engine == storetest.Postgres {
 				a.at = pgtest.URL(t)
 			}
-			generate := exec.CommandContext(t.Context(), "quittance", "key", "generate", "--out", "key.json")
+			generate := exec.CommandContext(t.Context(), built(t, commandProduct), "key", "generate", "--out", "key.json")
 			generate.Dir = dir
 			if out, err := generate.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)

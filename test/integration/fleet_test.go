@@ -25,6 +25,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // fleetCredential is the credential that the servers present to the provider.
@@ -128,7 +129,7 @@ func at0(t *testing.T, record []byte, pointer string) string {
 // command runs a command to completion and returns its output.
 func (f *fleet) command(t *testing.T, stdin string, args ...string) []byte {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), f.program, args...)
+	command := exec.CommandContext(t.Context(), beside(t, f.program), args...)
 	command.Dir, command.Stdin, command.Env = f.dir, strings.NewReader(stdin), bareEnvironment(f.dir)
 	var problem bytes.Buffer
 	command.Stderr = &problem
@@ -203,9 +204,7 @@ func (f *fleet) draft(t *testing.T, base, number, recipient string) string {
 // and of additional callbacks.
 func (f *fleet) settled(t *testing.T, base string) (events, repeats int) {
 	t.Helper()
-	if err := eventually(patience, func() error { return f.unsettled(base, &events, &repeats) }); err != nil {
-		t.Fatal(err)
-	}
+	kit.Eventually(t, func() error { return f.unsettled(base, &events, &repeats) })
 	return events, repeats
 }
 
@@ -322,7 +321,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	delay, release := d.enter(r.Method, reference)
 	defer d.leave(reference)
-	time.Sleep(delay)
+	time.Sleep(delay) // a slow provider, not a wait
 	response := httptest.NewRecorder()
 	d.server.ServeHTTP(response, r)
 	if release != nil {

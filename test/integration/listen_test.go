@@ -19,6 +19,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
+	"quittance/test/kit"
 )
 
 // customerProgram is a program on this machine that keeps what it receives, with the header.
@@ -105,14 +106,12 @@ func TestListen(t *testing.T) {
 	}
 	arrived := func(terminal int) {
 		t.Helper()
-		if err := eventually(patience, func() error {
+		kit.Eventually(t, func() error {
 			if _, n, err := program.verified(secrets); err != nil || n != terminal {
 				return fmt.Errorf("%d final invoices have arrived, want %d: %w", n, terminal, err)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 
 	first := listen("Beginning with the next event")
@@ -220,14 +219,12 @@ func TestListenBesideOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := eventually(patience, func() error {
+		kit.Eventually(t, func() error {
 			if _, n, err := program.verified([]string{strings.TrimSpace(string(key))}); err != nil || n != terminal {
 				return fmt.Errorf("%d final invoices have arrived, want %d: %w", n, terminal, err)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	first := listen("first", "Beginning with the next event")
 

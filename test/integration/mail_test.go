@@ -13,6 +13,7 @@ import (
 
 	"quittance/internal/mail/mailtest"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestMailSurvivesKill checks on each engine that the e-mail of an invitation that an administrator makes is sent by a server that is killed
@@ -82,9 +83,7 @@ func TestMailSurvivesKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			second := serve("second", "")
-			if err := eventually(patience*2, arrived(3)); err != nil {
-				t.Fatal(err)
-			}
+			kit.Eventually(t, arrived(3))
 			if err := second.stop(); err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,8 @@ package integration_test
 import (
 	"fmt"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // counts covers invoices that a version without counters has stored, and counters that another program has changed: the server
@@ -16,16 +18,14 @@ func counts(t *testing.T, c *customer) {
 
 	c.stop(t)
 	c.uncount(t)
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		c.running(t)
 		var left int
 		if err := c.raw.QueryRowContext(t.Context(), `select count(*) from invoices where counted_version <> version`).Scan(&left); err != nil || left > 0 {
 			return fmt.Errorf("%d invoices are not counted: %w", left, err)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	c.command(t, "", "recount", "--check")
 
 	c.stop(t) // or it would count them itself, in its first removal of expired rows

@@ -12,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 const (
@@ -79,7 +80,7 @@ func (c *customer) login(t *testing.T) {
 // nobody knows, so each call uses its own path.
 func (c *customer) subscribe(t *testing.T) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		c.running(t)
 		c.tries++
 		c.hook = fmt.Sprintf("/hooks/%d", c.tries)
@@ -93,9 +94,7 @@ func (c *customer) subscribe(t *testing.T) {
 		c.secret = valueAt(t, got, "/data/secret")
 		c.subscribed[valueAt(t, got, "/data/id")] = true
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // apiKey creates an API key, uses it until the list shows that, and revokes it. A creation whose response is lost may leave a key that
@@ -105,7 +104,7 @@ func (c *customer) apiKey(t *testing.T) {
 	const atKeys = "/api/v1/client/api-keys"
 	created := c.do(t, http.MethodPost, atKeys, "", `{"name":"ERP","scopes":["read"]}`, http.StatusCreated)
 	key, id := valueAt(t, created, "/data/key"), valueAt(t, created, "/data/id")
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		if got := c.call(t, http.MethodGet, atInvoices, key, "", ""); got.status != http.StatusOK {
 			return fmt.Errorf("a call with the API key: status %d: %s", got.status, got.body)
 		}
@@ -114,9 +113,7 @@ func (c *customer) apiKey(t *testing.T) {
 			return fmt.Errorf("the use is not shown: %s", list.body)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	c.do(t, http.MethodPost, atKeys+"/"+id+"/revoke", "", "", http.StatusOK)
 	if got := c.call(t, http.MethodGet, atInvoices, key, "", ""); got.status != http.StatusUnauthorized {
 		t.Errorf("a call with the revoked API key: status %d", got.status)
@@ -202,7 +199,7 @@ func (c *customer) submitCredit(t *testing.T, id string) {
 
 func (c *customer) submitDocument(t *testing.T, path string) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		got := c.do(t, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway, http.StatusConflict)
 		switch got.status {
 		case http.StatusOK, http.StatusAccepted:
@@ -213,16 +210,14 @@ func (c *customer) submitDocument(t *testing.T, path string) {
 			}
 		}
 		return fmt.Errorf("status %d: %s", got.status, got.body)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // ended waits until the submission of an invoice is complete and returns its outcome.
 func (c *customer) ended(t *testing.T, id string) api.Outcome {
 	t.Helper()
 	var read api.Data[api.Invoice]
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
 		read = api.Data[api.Invoice]{}
 		if err := json.Unmarshal(got.body, &read); err != nil {
@@ -232,9 +227,7 @@ func (c *customer) ended(t *testing.T, id string) api.Outcome {
 			return fmt.Errorf("%s has no submission", c.created[id])
 		}
 		return books{invoices: []api.Invoice{read.Data}}.allComplete(func(api.Invoice) bool { return false })
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return read.Data.Submission.Outcome
 }
 
@@ -318,15 +311,13 @@ func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 func (c *customer) settle(t *testing.T) (b books) {
 	t.Helper()
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		b = c.books(t, tenant)
 		if err := b.allComplete(func(api.Invoice) bool { return false }); err != nil {
 			return err
 		}
 		return b.allDelivered(func(store.Event) bool { return c.hook != "" })
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return b
 }
 

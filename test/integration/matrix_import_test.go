@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // importDrafts imports two drafts with the pages of the console, like a person who sends a form again until there is a response. Each
@@ -36,7 +38,7 @@ func (c *customer) importDrafts(t *testing.T) {
 func (s *site) page(t *testing.T, session, path, mediaType, body string) response {
 	t.Helper()
 	var got response
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		s.running(t)
 		request, err := http.NewRequest(http.MethodPost, s.base+path, strings.NewReader(body))
 		if err != nil {

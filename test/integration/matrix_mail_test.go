@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/mail/mailtest"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // mailbox is a customer of an installation that sends e-mails, and the relay that takes them.
@@ -79,15 +80,13 @@ func plainMail(m mailtest.Message) string {
 // await waits for an e-mail to an address that has a text.
 func (b *mailbox) await(t *testing.T, to, text string) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		b.running(t)
 		if !slices.ContainsFunc(b.relay.Messages(), func(m mailtest.Message) bool { return m.To == to && strings.Contains(plainMail(m), text) }) {
 			return fmt.Errorf("no e-mail to %s has %q", to, text)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 var resetPattern = regexp.MustCompile(`http://localhost/reset#([\w-]+)`)
@@ -97,7 +96,7 @@ var resetPattern = regexp.MustCompile(`http://localhost/reset#([\w-]+)`)
 func (b *mailbox) choosePassword(t *testing.T, password string) {
 	t.Helper()
 	tried := b.used
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		b.running(t)
 		last := ""
 		for _, m := range b.relay.Messages() {
@@ -116,9 +115,7 @@ func (b *mailbox) choosePassword(t *testing.T, password string) {
 		}
 		b.used, b.password = last, password
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if got := b.form(t, "/reset/password", url.Values{"code": {b.used}, "password": {"six grey herons wait"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a used link: status %d", got.status)
 	}
@@ -149,16 +146,14 @@ func (b *mailbox) chooseNotices(t *testing.T) {
 // was lost has caused another; and that none names a document.
 func (b *mailbox) auditMails(t *testing.T) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		b.running(t)
 		var pending int
 		if err := b.raw.QueryRowContext(t.Context(), `select count(*) from mails where due_at is not null`).Scan(&pending); err != nil || pending > 0 {
 			return cmp.Or(err, fmt.Errorf("%d e-mails are pending", pending))
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	copies, subjects := map[string]int{}, map[string]int{}
 	for _, m := range b.relay.Messages() {
 		read, err := netmail.ReadMessage(strings.NewReader(m.Raw))

@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pquerna/otp/hotp"
+
+	"quittance/test/kit"
 )
 
 const (
@@ -26,19 +27,10 @@ var (
 // operators covers an operator who is added, reset, enrols, logs in and out, and is disabled.
 func operators(t *testing.T, c *customer) {
 	c.login(t)
-	var made struct{ URL string }
-	out, again, err := c.attempt(t, "", "operator", "add", "--email", operatorEmail, "--json")
-	if err != nil && !again { // otherwise the operator may be there already, and the link is lost
+	if _, again, err := c.attempt(t, "", "operator", "add", "--email", operatorEmail, "--json"); err != nil && !again { // otherwise the operator may be there already
 		t.Fatal(err)
 	}
-	if err == nil {
-		if err := json.Unmarshal(out, &made); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.record(t, &made, "", "operator", "reset", "--email", operatorEmail)
-	shared := c.enrolOperator(t, secretOf(t, made.URL))
-	cookie := c.loginOperator(t, shared)
+	cookie := c.enterOperator(t)
 	if got := c.operatorCall(t, http.MethodPost, "/logout", cookie, nil); got.status != http.StatusSeeOther {
 		t.Errorf("logout: status %d", got.status)
 	}
@@ -58,7 +50,7 @@ func operators(t *testing.T, c *customer) {
 func (s *site) operatorCall(t *testing.T, method, path, cookie string, form url.Values) response {
 	t.Helper()
 	var got response
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		s.running(t)
 		address, err := s.server.says(operatorsPattern)
 		if err != nil {
@@ -96,27 +88,31 @@ func (c *customer) enrolOperator(t *testing.T, code string) (shared string) {
 	return shared
 }
 
-// loginOperator logs in with codes until one is accepted, and returns the cookie. The code of the enrolment, and that of a login whose response was
-// lost, are used up.
+// enterOperator resets and enrols an operator, who logs in, and returns the cookie. A login whose response was lost has used up its code, so the
+// operator is reset and starts again.
+func (c *customer) enterOperator(t *testing.T) (cookie string) {
+	t.Helper()
+	for range 3 {
+		var made struct{ URL string }
+		c.record(t, &made, "", "operator", "reset", "--email", operatorEmail)
+		if cookie := c.loginOperator(t, c.enrolOperator(t, secretOf(t, made.URL))); cookie != "" {
+			return cookie
+		}
+	}
+	t.Fatal("no login of the operator succeeded")
+	return ""
+}
+
+// loginOperator logs in with the code of the next time step, because an enrolment has used the current one, and returns the cookie: "" if
+// the code was used up by a login whose response was lost.
 func (c *customer) loginOperator(t *testing.T, shared string) (cookie string) {
 	t.Helper()
-	if err := eventually(patience, func() error {
-		got := c.operatorCall(t, http.MethodPost, "/login", "", url.Values{"email": {operatorEmail}, "password": {operatorPassword}, "code": {codeOf(t, shared, 1)}})
-		if got.status == http.StatusUnauthorized || got.status == http.StatusTooManyRequests {
-			time.Sleep(5 * time.Second) // a person waits for the next code
-			return fmt.Errorf("status %d", got.status)
-		}
-		for _, set := range (&http.Response{Header: got.header}).Cookies() {
-			cookie = set.Value
-		}
-		if cookie == "" {
-			return fmt.Errorf("status %d without a cookie", got.status)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+	got := c.operatorCall(t, http.MethodPost, "/login", "", url.Values{"email": {operatorEmail}, "password": {operatorPassword}, "code": {codeOf(t, shared, 1)}})
+	for _, set := range (&http.Response{Header: got.header}).Cookies() {
+		return set.Value
 	}
-	return cookie
+	c.wantFired(t, got)
+	return ""
 }
 
 // codeOf returns what the authenticator with a secret shows, a number of steps from now.

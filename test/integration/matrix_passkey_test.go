@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quittance/internal/account/passkeytest"
+	"quittance/test/kit"
 )
 
 var (
@@ -62,7 +63,7 @@ func passkeys(t *testing.T, c *customer) {
 func (b *console) visit(t *testing.T, method, path string, form url.Values) response {
 	t.Helper()
 	var got response
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		b.running(t)
 		request, err := http.NewRequestWithContext(t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
 		if err != nil {

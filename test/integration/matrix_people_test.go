@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 const (
@@ -128,7 +129,7 @@ func (c *customer) revokeInvitation(t *testing.T, id string) {
 func (s *site) form(t *testing.T, path string, values url.Values) response {
 	t.Helper()
 	var got response
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		s.running(t)
 		var err error
 		if got, err = s.caller.form(s.base+path, values); err == nil && got.status == http.StatusServiceUnavailable {

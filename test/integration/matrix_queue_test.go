@@ -11,6 +11,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // queue covers a provider that reports by a queue of events: two about an invoice, one that announces a document, and one that is about
@@ -31,25 +32,21 @@ func queue(t *testing.T, c *customer) {
 	provider.Receive(provider.LegalEntity, []byte("<Invoice/>"))
 	provider.Report(reference, "accepted")
 	provider.Push(`{"event_type":"document_submission","event":"failed","guid":"8a4b0c6e-9999-4222-8333-000000000001"}`)
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		c.running(t)
 		if deleted := provider.Deleted(); len(deleted) != 3 {
 			return fmt.Errorf("%d events are deleted", len(deleted))
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := eventually(patience, func() error {
+	})
+	kit.Eventually(t, func() error {
 		c.running(t)
 		var seen int
 		if err := c.raw.QueryRowContext(t.Context(), `select count(*) from provider_events`).Scan(&seen); err != nil || seen != 4 {
 			return fmt.Errorf("%d events were seen: %w", seen, err)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	c.delivered(t)
 	c.auditQueue(t, provider, id)
 }

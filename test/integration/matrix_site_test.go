@@ -27,6 +27,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 const (
@@ -369,7 +370,7 @@ func (s *site) stop(t *testing.T) {
 func (s *site) call(t *testing.T, method, path, token, key, body string) response {
 	t.Helper()
 	var got response
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		s.running(t)
 		var err error
 		if got, err = s.caller.keyed(method, s.base+path, token, key, body); err != nil {
@@ -400,7 +401,7 @@ func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, 
 		args = append(slices.Clone(args), "--database", s.address, "--key-file", s.keyFile)
 	}
 	for {
-		command := exec.CommandContext(t.Context(), s.program, args...)
+		command := exec.CommandContext(t.Context(), beside(t, s.program), args...)
 		command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
 		command.Env = append(bareEnvironment(s.dir), s.environment(name)...)
 		var stderr bytes.Buffer

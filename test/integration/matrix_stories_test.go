@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.
@@ -126,15 +128,13 @@ func sale(t *testing.T, c *customer) {
 // delivered waits until no delivery to the customer's own destination is pending.
 func (c *customer) delivered(t *testing.T) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		got := c.do(t, http.MethodGet, atDeliveries+"?state=pending", "", "", http.StatusOK)
 		if pending := valueAt(t, got, "/pagination/total"); pending != "0" {
 			return fmt.Errorf("%s deliveries are pending", pending)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // purchases covers incoming documents, one of them revised.
@@ -165,25 +165,28 @@ func retention(t *testing.T, c *customer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Until(before[len(before)-1].OccurredAt.Add(retained))) // the evidence of aged rows would be a fault
-	c.flags = append(c.flags, "--retain-events", retained.String(), "--retain-attempts", retained.String())
-	c.receive(t, "IN-2", 1)
-	if err := eventually(patience, func() error {
+	unlimited := c.flags
+	c.flags = append(slices.Clone(unlimited), "--retain-events", retained.String(), "--retain-attempts", retained.String())
+	kit.Eventually(t, func() error {
 		c.running(t)
 		left, err := storetest.Events(t.Context(), tenant, 0, 1000)
-		if err != nil || len(left) == 1 && left[0].Position > before[len(before)-1].Position {
-			return err
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d events are left", len(left))
 		}
-		return fmt.Errorf("%d events are left", len(left))
-	}); err != nil {
-		t.Fatal(err)
+		return err
+	})
+	c.stop(t)
+
+	c.flags = unlimited // so that what comes now is kept, however long a killed server takes to start again
+	c.receive(t, "IN-2", 1)
+	if left, err := storetest.Events(t.Context(), tenant, 0, 1000); err != nil || len(left) != 1 || left[0].Position <= before[len(before)-1].Position {
+		t.Errorf("%+v, %v", left, err)
 	}
 	c.auditRetained(t, before)
 }
 
-// retained is how long the story of retention keeps history: longer than a killed server takes to restart, so that
-// everything after the scan at the start is kept.
-const retained = 10 * time.Second
+// retained is how long the story of retention keeps history: less than a server takes to start, so that it removes all that was there before.
+const retained = 10 * time.Millisecond
 
 // auditRetained audits a site after history was removed by age; of the callbacks it checks those about the kept
 // history.
@@ -210,7 +213,7 @@ func (c *customer) receive(t *testing.T, id string, revision int) {
 	get := func(path string) ([]byte, error) {
 		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil
 	}
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		list, err := readAll[api.IncomingInvoice](get, atIncoming)
 		if err != nil {
 			return err
@@ -221,9 +224,7 @@ func (c *customer) receive(t *testing.T, id string, revision int) {
 			}
 		}
 		return fmt.Errorf("%s in revision %d is not retained", id, revision)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // retireKeys retires the keys that seal nothing any more, once the server has loaded the new one.
@@ -237,12 +238,10 @@ func (c *customer) retireKeys(t *testing.T) {
 		if key.Primary {
 			continue
 		}
-		if err := eventually(patience, func() error {
+		kit.Eventually(t, func() error {
 			_, _, err := c.attempt(t, "", "key", "retire", fmt.Sprint(key.ID))
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 }
 

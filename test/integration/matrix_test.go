@@ -227,7 +227,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 }
 
 // atATime is the number of kills of the server, and of each other command, in one story.
-const atATime = 4
+const atATime = 8
 
 // oneKill lists the stories that allow only one kill, because more of them have more effects than the story checks: an e-mail whose sending is
 // not recorded is sent again.
@@ -409,7 +409,7 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 // release can kill it.
 func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	t.Parallel()
-	o := newOriginal(t, "quittance", storetest.SQLite)
+	o := newOriginal(t, product, storetest.SQLite)
 	s := newSite(t, o, nil, victim{command: "account suspend", at: "before suspend account"})
 	s.trace = t.TempDir()
 	s.command(t, "", "account", "suspend", o.account)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // The files of monitoring.
@@ -180,7 +182,7 @@ func TestDashboard(t *testing.T) {
 			if strings.Contains(query, "$") || target.Datasource.UID != "${datasource}" {
 				t.Errorf("%s: the query %s has unknown variables, or the data source %q", panel.Title, query, target.Datasource.UID)
 			}
-			if err := eventually(patience, func() error { return wantResult(base, api, query) }); err != nil {
+			if err := kit.Poll(func() error { return wantResult(base, api, query) }); err != nil {
 				t.Errorf("%s: %v", panel.Title, err)
 			}
 		}

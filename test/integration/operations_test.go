@@ -103,7 +103,7 @@ type newcomer struct {
 func (n *newcomer) run(script string) string {
 	n.t.Helper()
 	command := exec.CommandContext(n.t.Context(), n.shell, "-eu", "-c", script)
-	command.Dir, command.Env = n.home, bareEnvironment(n.home)
+	command.Dir, command.Env = n.home, append(bareEnvironment(n.home), "PATH="+filepath.Dir(built(n.t, commandProduct))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var problem strings.Builder
 	command.Stderr = &problem
 	out, err := command.Output()

@@ -72,7 +72,7 @@ func TestRollingRestartThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.URL(t)
 	pool := startPooler(t, direct, "default_pool_size = 12")
-	newPooledFleet(t, "quittance", pool.URL(), direct, "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t)
+	newPooledFleet(t, product, pool.URL(), direct, "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t)
 }
 
 // TestPoolWithoutDirectAddress checks that a server refuses a pool in transaction mode unless it has the address of the database too, that
@@ -112,7 +112,7 @@ func TestPoolWithoutDirectAddress(t *testing.T) {
 // tryCommand runs a command to completion, and returns what it printed and whether it succeeded.
 func tryCommand(t *testing.T, dir string, args ...string) (printed string, ok bool) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "quittance", args...)
+	command := exec.CommandContext(t.Context(), built(t, commandProduct), args...)
 	command.Dir, command.Env = dir, bareEnvironment(dir)
 	out, err := command.CombinedOutput()
 	return string(out), err == nil

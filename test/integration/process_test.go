@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,30 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"quittance/test/kit"
 )
-
-// patience limits every wait for a condition. It allows for a busy machine; no wait should normally take that long.
-const patience = 90 * time.Second
-
-// eventually checks a condition until it holds, and returns the last error when patience has ended.
-func eventually(limit time.Duration, condition func() error) error {
-	deadline := time.Now().Add(limit)
-	for {
-		err := condition()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not within %v: %w", limit, err)
-		}
-		time.Sleep(30 * time.Millisecond)
-	}
-}
 
 // process is a running quittance.
 type process struct {
@@ -45,9 +28,12 @@ type process struct {
 	err     error // of Wait; read it after ended is closed
 }
 
-// start runs quittance in the background and appends its output to name.out and name.log in dir.
+// product is the command that this binary serves as, with the race detector if it was built with it.
+const product = "quittance"
+
+// start runs the product in the background and appends its output to name.out and name.log in dir.
 func start(dir, name string, args ...string) (*process, error) {
-	return startCommand(dir, name, exec.Command("quittance", args...))
+	return startCommand(dir, name, exec.Command(product, args...))
 }
 
 // These build the product as it is released, for tests of its memory and speed, and with the build tag checkpoints. Each is
@@ -55,7 +41,30 @@ func start(dir, name string, args ...string) (*process, error) {
 var (
 	releasedProduct   = sync.OnceValues(func() (string, error) { return buildProduct("released") })
 	checkpointProduct = sync.OnceValues(func() (string, error) { return buildProduct("checkpoints", "-tags", "checkpoints") })
+	// commandProduct is for commands that run beside servers and end: with the race detector, each would need seven times the processor time
+	// to start, and the tests run hundreds.
+	commandProduct = sync.OnceValues(func() (string, error) {
+		if !raced() {
+			return exec.LookPath(product)
+		}
+		return releasedProduct()
+	})
 )
+
+// raced reports whether this binary was built with the race detector.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// beside returns the program of the commands beside servers of a program.
+func beside(t *testing.T, program string) string {
+	t.Helper()
+	if program != product {
+		return program
+	}
+	return built(t, commandProduct)
+}
 
 // built returns the path of a product.
 func built(t *testing.T, product func() (string, error)) string {
@@ -69,14 +78,12 @@ func built(t *testing.T, product func() (string, error)) string {
 
 // buildProduct builds the product, without the race detector, beside the command quittance of the tests, which is removed at the end.
 func buildProduct(name string, flags ...string) (string, error) {
-	command, err := exec.LookPath("quittance")
+	command, err := exec.LookPath(product)
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(filepath.Dir(command), name)
-	ctx, cancel := context.WithTimeout(context.Background(), scriptDeadline)
-	defer cancel()
-	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"quittance/cmd/quittance"})...)
+	program := filepath.Join(filepath.Dir(command), name, product)
+	build := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", program}, flags, []string{"quittance/cmd/quittance"})...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -128,7 +135,7 @@ func (p *process) alive() error {
 // await waits until a condition holds or the process has ended.
 func (p *process) await(condition func() error) error {
 	var over error
-	err := eventually(patience, func() error {
+	err := kit.Poll(func() error {
 		over = p.alive()
 		if over == nil {
 			return condition()
@@ -170,10 +177,13 @@ func (p *process) stop() error {
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	select {
-	case <-p.ended:
-	case <-time.After(patience):
-		return errors.Join(errors.New("the process does not end"), p.kill())
+	if err := kit.Poll(func() error {
+		if p.alive() == nil {
+			return errors.New("the process does not end")
+		}
+		return nil
+	}); err != nil {
+		return errors.Join(err, p.kill())
 	}
 	return errors.Join(p.err, p.sound())
 }

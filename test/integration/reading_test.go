@@ -20,6 +20,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // onDatabases runs a test on each engine, with the address of a new database that has a schema, because administration
@@ -195,7 +196,7 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 					}
 				})
 			}
-			if err := eventually(patience, func() error { // until they are at it
+			if err := kit.Poll(func() error { // until they are at it
 				if answered.Load() == 0 {
 					return errors.New("no search is answered")
 				}

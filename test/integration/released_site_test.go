@@ -30,6 +30,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // releasedFacts is what people and programs know of a database that a release has served, and what the release answered about it.
@@ -124,12 +125,10 @@ func newReleasedSite(t *testing.T, program, engine, dir, address string, now fun
 // listenWhenFree listens at an address as soon as nobody else does.
 func listenWhenFree(t *testing.T, address string) (listener net.Listener) {
 	t.Helper()
-	if err := eventually(10*patience, func() (err error) {
+	kit.Eventually(t, func() (err error) {
 		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return listener
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // releasedStory has the released binary serve a database in which there is everything that a release stores, and returns what people and
@@ -101,14 +103,12 @@ func (s *releasedSite) destinations(t *testing.T, c *customer) {
 	}
 	c.submitDocument(t, atInvoices+"/"+c.create(t, "TOLD-1", ordinary, ""))
 	for _, state := range []string{"delivered", "failed", "blocked"} {
-		if err := eventually(patience, func() error {
+		kit.Eventually(t, func() error {
 			if total := valueAt(t, c.do(t, http.MethodGet, atDeliveries+"?state="+state, "", "", http.StatusOK), "/pagination/total"); total == "0" {
 				return fmt.Errorf("no delivery is %s", state)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	c.hook = own
 }
@@ -233,13 +233,11 @@ func (s *releasedSite) rotate(t *testing.T) {
 // that it has begun when it is stopped.
 func (s *releasedSite) waitForDeliveries(t *testing.T, c *customer) {
 	t.Helper()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		got := c.do(t, http.MethodGet, atDeliveries+"?state=pending&per_page=100", "", "", http.StatusOK)
 		if valueAt(t, got, "/pagination/total") == "0" || !strings.Contains(string(got.body), `"attempt_count":1`) {
 			return fmt.Errorf("no delivery waits to be repeated: %.500s", got.body)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }

@@ -27,7 +27,7 @@ func TestReplicasRace(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, "quittance", pgtest.URL(t), "--provider-timeout", "20s", "--poll-max", "200ms") // no request is abandoned while it still runs
+	f := newFleet(t, product, pgtest.URL(t), "--provider-timeout", "20s", "--poll-max", "200ms") // no request is abandoned while it still runs
 	names := []string{"first", "second", "third"}
 	bases := []string{f.start(t, "second"), f.start(t, "third")}
 	first, err := f.world.running["first"].says(listening)
@@ -105,7 +105,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, "quittance", pgtest.URL(t))
+	f := newFleet(t, product, pgtest.URL(t))
 	if err := f.world.end([]string{"first"}); err != nil {
 		t.Fatal(err)
 	}

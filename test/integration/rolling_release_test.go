@@ -17,6 +17,7 @@ import (
 
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // envNoHistory is the variable that says that this copy of the repository lacks the commits of releases on purpose. Without it, the tests
@@ -117,7 +118,7 @@ func TestRollingRelease(t *testing.T) {
 	}
 	f.awaitReady(t, b, 3)
 	l := startLoad(f, b.url, racingClients, 60*time.Millisecond)
-	for _, program := range []string{"quittance", old} {
+	for _, program := range []string{product, old} {
 		before := l.submitted.Load()
 		for n, name := range names {
 			f.leave(t, b, name, bases[name])
@@ -145,15 +146,13 @@ func TestRollingRelease(t *testing.T) {
 // awaitReady waits until the balancer has found a number of servers ready.
 func (f *fleet) awaitReady(t *testing.T, b *balancer, servers int) {
 	t.Helper()
-	if err := eventually(patience, func() error { return wantCount(fmt.Sprint(servers), len(b.ready())) }); err != nil {
-		t.Fatal(err)
-	}
+	kit.Eventually(t, func() error { return wantCount(fmt.Sprint(servers), len(b.ready())) })
 }
 
 // bothVerify checks that this version and another program find the evidence intact and the counters right.
 func (f *fleet) bothVerify(t *testing.T, other string) {
 	t.Helper()
-	for _, program := range []string{"quittance", other} {
+	for _, program := range []string{product, other} {
 		f.program = program
 		for _, args := range [][]string{{"evidence", "verify"}, {"recount", "--check"}} {
 			f.command(t, "", append(args, "--database", f.database, "--key-file", "key.json")...)
@@ -178,7 +177,7 @@ func TestInstalledAgain(t *testing.T) {
 	}
 	submit("first")
 	f.shell(t, before)
-	for n, program := range []string{"quittance", old} {
+	for n, program := range []string{product, old} {
 		if err := f.world.end([]string{[]string{"first", "upgraded"}[n]}); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +204,7 @@ func (f *fleet) shell(t *testing.T, script string) {
 	if err := os.Symlink(program, filepath.Join(bin, "quittance")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), kit.Patience())
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", "-eu", "-c", script)
 	// Not in a file of settings, which the release does not read.

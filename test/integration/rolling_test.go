@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // futureMigrations are changes that a later version may make to the schema: they only add, each to one table
@@ -34,7 +35,7 @@ func TestRollingRestart(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	newFleet(t, "quittance", pgtest.URL(t), "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t) // no document is abandoned on a busy machine
+	newFleet(t, product, pgtest.URL(t), "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t) // no document is abandoned on a busy machine
 }
 
 // roll is [TestRollingRestart] of a fleet with one replica.
@@ -49,9 +50,7 @@ func (f *fleet) roll(t *testing.T) {
 	for _, base := range bases {
 		b.add(base)
 	}
-	if err := eventually(patience, func() error { return wantCount("3", len(b.ready())) }); err != nil {
-		t.Fatal(err)
-	}
+	kit.Eventually(t, func() error { return wantCount("3", len(b.ready())) })
 	l := startLoad(f, b.url, racingClients, 60*time.Millisecond)
 	started := time.Now()
 	for n, name := range []string{"first", "second", "third"} {
@@ -62,9 +61,7 @@ func (f *fleet) roll(t *testing.T) {
 		}
 		base := f.start(t, "new-"+name)
 		b.add(base)
-		if err := eventually(patience, func() error { return wantCount("3", len(b.ready())) }); err != nil {
-			t.Fatal(err)
-		}
+		kit.Eventually(t, func() error { return wantCount("3", len(b.ready())) })
 	}
 	calls, submitted, failures := l.end()
 	t.Logf("%v: all replicas are replaced, and the clients have finished", time.Since(started).Round(time.Millisecond))
@@ -85,7 +82,7 @@ func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- f.world.running[name].stop() }()
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		got, err := f.caller.call(http.MethodGet, base+"/readyz", "", "")
 		if err == nil && (got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "") {
 			err = fmt.Errorf("/readyz is %d", got.status)
@@ -123,13 +120,19 @@ func (f *fleet) migrateAhead(t *testing.T) {
 	}
 	for _, migration := range futureMigrations {
 		wait := 250
-		if err := eventually(patience, func() error {
+		if err := kit.Poll(func() error {
 			wait = min(2*wait, 5000)
 			_, err := conn.Exec(t.Context(), fmt.Sprintf("set lock_timeout = %d; %s", wait, migration))
-			if err != nil {
-				time.Sleep(2 * time.Second) // everybody who waited behind it gets through
+			if err == nil {
+				return nil
 			}
-			return err
+			return errors.Join(err, kit.Poll(func() error { // until everybody who waited behind it is through
+				var waiting int
+				if err := conn.QueryRow(t.Context(), "select count(*) from pg_locks where not granted").Scan(&waiting); err != nil || waiting == 0 {
+					return err
+				}
+				return fmt.Errorf("%d sessions wait for a lock", waiting)
+			}))
 		}); err != nil {
 			t.Error(err)
 		}

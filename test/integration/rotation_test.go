@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // TestRotationOverMachines takes two servers on two machines, each with its own key file, through a rotation in three
@@ -22,7 +23,7 @@ func TestRotationOverMachines(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, "quittance", pgtest.URL(t), "--provider-timeout", "20s")
+	f := newFleet(t, product, pgtest.URL(t), "--provider-timeout", "20s")
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)
@@ -50,25 +51,21 @@ func TestRotationOverMachines(t *testing.T) {
 	if behind := at0(t, key("reseal"), "/servers_behind"); behind != "0" {
 		t.Errorf("%s servers have not loaded the key file", behind)
 	}
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		_, err := f.try("key", append([]string{"retire", old}, at...)...)
 		if err != nil {
 			key("reseal") // a submission may have begun under the old key before the reseal and ended behind it
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	f.distribute(t)
 	after := loads[0].submitted.Load() + loads[1].submitted.Load()
-	if err := eventually(patience, func() error {
+	kit.Eventually(t, func() error {
 		if now := loads[0].submitted.Load() + loads[1].submitted.Load(); now < after+50 {
 			return fmt.Errorf("%d submissions since", now-after)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	submitted := 0
 	for _, l := range loads {
 		_, n, failures := l.end()

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quittance/internal/pgtest"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/sandbox"
+	"quittance/test/kit"
 )
 
 // The scenarios in testdata present the product as stories. In addition to the commands of testscript, they use the
@@ -73,9 +73,6 @@ var checks = map[string]func(w *world, args []string) error{
 // errUsage reports that a script uses a command wrongly.
 var errUsage = errors.New("wrong arguments")
 
-// scriptDeadline ends scripts that hang. It applies to all scripts together, which share the machine with other tests.
-const scriptDeadline = 25 * time.Minute
-
 // slow lists the scenarios that -short skips, because they take long.
 var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar",
 	"evidence-tampered.txtar", "evidence-anchored.txtar", "exit-status.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
@@ -106,8 +103,9 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 	if testing.Short() {
 		files = slices.DeleteFunc(files, func(path string) bool { return slices.Contains(slow, filepath.Base(path)) })
 	}
+	commands := filepath.Dir(built(t, commandProduct))
 	testscript.Run(t, testscript.Params{
-		Files: files, Deadline: time.Now().Add(scriptDeadline), RequireUniqueNames: true, Cmds: scriptCommands(),
+		Files: files, RequireUniqueNames: true, Cmds: scriptCommands(),
 		Condition: func(name string) (bool, error) {
 			if name != "root" {
 				return false, fmt.Errorf("%w: unknown condition %s", errUsage, name)
@@ -118,6 +116,7 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 			w := &world{dir: env.WorkDir, running: map[string]*process{}}
 			env.Values[worldKey{}] = w
 			env.Setenv(raceOptions, os.Getenv(raceOptions))
+			env.Setenv("PATH", commands+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Defer(func() {
 				// Do not use the script's Fatal, because that would hide the script's own error.
 				if err := w.close(); err != nil {
@@ -174,7 +173,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		if neg || len(args) == 0 || checks[args[0]] == nil {
 			ts.Fatalf("usage: wait-for %s ...", strings.Join(slices.Sorted(maps.Keys(checks)), "|"))
 		}
-		ts.Check(eventually(patience, func() error { return checks[args[0]](in(ts), args[1:]) }))
+		ts.Check(kit.Poll(func() error { return checks[args[0]](in(ts), args[1:]) }))
 	}
 	return all
 }

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"quittance/internal/pgtest"
 	"quittance/internal/sso"
 	"quittance/internal/sso/ssotest"
+	"quittance/test/kit"
 )
 
 // TestSignOnAcrossReplicas begins a login by single sign-on at one server and ends it at another. The answer of the provider counts once,
@@ -31,7 +31,7 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 	if err := os.WriteFile(secretFile, []byte(ssotest.ClientSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := newFleet(t, "quittance", pgtest.URL(t), "--public-url", public, "--oidc-issuer", provider.Issuer, "--oidc-client-id", ssotest.ClientID, "--oidc-client-secret-file", secretFile)
+	f := newFleet(t, product, pgtest.URL(t), "--public-url", public, "--oidc-issuer", provider.Issuer, "--oidc-client-id", ssotest.ClientID, "--oidc-client-secret-file", secretFile)
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +59,7 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 		return got.Header.Get("Location")
 	}
 	for _, base := range []string{first, second} {
-		for deadline := time.Now().Add(time.Minute); !strings.HasPrefix(leads(base+"/login/sso"), provider.Issuer); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s does not find the provider", base)
-			}
-		}
+		kit.Until(t, base+" finds the provider", func() bool { return strings.HasPrefix(leads(base+"/login/sso"), provider.Issuer) })
 	}
 	answer := "?" + provider.LogIn(t, leads(first+"/login/sso?next=%2Finvoices"), "owner").Encode()
 	at, err := url.Parse(first)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"quittance/test/kit"
 )
 
 // triggerPatience limits each scenario, in the notation of --wait.
@@ -89,7 +91,7 @@ func scenarioPattern(name string) *regexp.Regexp {
 // busy machine can miss one: trigger says so then, and the scenario is played again.
 func playScenario(name string, run func(...string) (string, error)) error {
 	var ended error
-	err := eventually(patience, func() error {
+	err := kit.Poll(func() error {
 		out, err := run("trigger", name, "--wait", triggerPatience)
 		if err != nil && strings.Contains(err.Error(), "the scenario did not happen as it is named") {
 			return err

@@ -19,6 +19,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // ownCluster starts a cluster of PostgreSQL that a test may kill, and returns it and the address of a database in it.
@@ -64,7 +65,7 @@ func TestPostgresInTrouble(t *testing.T) {
 		lost.Add(1)
 		return true
 	})
-	if err := eventually(patience, func() error { return wantCount("20+", int(lost.Load())) }); err != nil {
+	if err := kit.Poll(func() error { return wantCount("20+", int(lost.Load())) }); err != nil {
 		t.Error(err)
 	}
 	proxy.LoseCommits(nil)
@@ -154,7 +155,7 @@ func newStricken(t *testing.T, database string) *stricken {
 // newPooledStricken is newStricken on a database behind a connection pool, whose own address is direct; "" without a pool.
 func newPooledStricken(t *testing.T, database, direct string) *stricken {
 	t.Helper()
-	s := &stricken{fleet: newPooledFleet(t, "quittance", database, direct, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
+	s := &stricken{fleet: newPooledFleet(t, product, database, direct, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
 	first := s.world.running["first"]
 	s.base = s.address(t, first)
 	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))
@@ -286,7 +287,7 @@ func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 	created, sent := len(s.created), len(s.sent)
 	s.mu.Unlock()
 	delivered := len(s.receiver.callbacks())
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.created) < created+10 || len(s.sent) < sent+5 || len(s.receiver.callbacks()) < delivered+5 {
@@ -296,7 +297,7 @@ func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 	}); err != nil {
 		t.Errorf("after %q: %v", what, err)
 	}
-	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusOK) }); err != nil {
+	if err := kit.Poll(func() error { return s.health("/readyz", http.StatusOK) }); err != nil {
 		t.Errorf("after %q: %v", what, err)
 	}
 	t.Logf("%q: recovered after %v", what, time.Since(started).Round(10*time.Millisecond))
@@ -323,7 +324,7 @@ func (s *stricken) down(t *testing.T) {
 		}
 	}
 	// The server may still return the result of a recent check.
-	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
+	if err := kit.Poll(func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
 		t.Error(err)
 	}
 	if err := s.health("/healthz", http.StatusOK); err != nil {
@@ -334,7 +335,7 @@ func (s *stricken) down(t *testing.T) {
 // readOnly checks that the server refuses writes, reports this, and still reads.
 func (s *stricken) readOnly(t *testing.T) {
 	t.Helper()
-	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
+	if err := kit.Poll(func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
 		t.Error(err)
 	}
 	for range 20 {
@@ -396,7 +397,7 @@ func (s *stricken) reckon(t *testing.T) {
 	if s.responses[http.StatusServiceUnavailable] == 0 || numbers["INV-FULL"] > 0 {
 		t.Errorf("responses %v, %d drafts on a full disk", s.responses, numbers["INV-FULL"])
 	}
-	if err := eventually(patience, func() error {
+	if err := kit.Poll(func() error {
 		now, err := s.goroutines()
 		if err == nil && now > s.before+20 {
 			err = fmt.Errorf("%d goroutines, %d at the beginning", now, s.before)

@@ -29,7 +29,7 @@ func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	}
 	run := func(want, database string, args ...string) {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), "quittance", append(args, "--database", database, "--key-file", "key.json")...)
+		command := exec.CommandContext(t.Context(), built(t, commandProduct), append(args, "--database", database, "--key-file", "key.json")...)
 		command.Dir = dir
 		var stdout, stderr bytes.Buffer
 		command.Stdout, command.Stderr = &stdout, &stderr

@@ -13,7 +13,7 @@ import (
 // output runs quittance and returns its standard output. The command must succeed and print nothing to standard error.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "quittance", args...)
+	command := exec.CommandContext(t.Context(), built(t, commandProduct), args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	text, err := command.Output()
