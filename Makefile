@@ -101,9 +101,10 @@ evidence:
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./test/integration
 
-# The ratios by which slow, idle or searching clients may slow down others, with their limits. Needs an idle machine.
+# The ratios by which slow, idle or searching clients may slow down others, with their limits, and what the database has no part in on both
+# engines. Needs an idle machine.
 ratios:
-	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./test/integration -ratios
+	go test -count=1 -run 'TestSlowStrangers|TestBodiesOfPages|TestIdleStrangers|TestGuessingStrangers|TestTraces|TestSearchesDelayNobodyElse' -v -timeout 1h ./test/integration -ratios
 
 # The disaster drills with a longer load than in make test, one after another: make drill SECONDS_OF_LOAD=600. The one whose standby is
 # behind has to fail, because it shows that losses are found.

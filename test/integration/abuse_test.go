@@ -245,6 +245,14 @@ func (a *abused) fresh(t *testing.T, path string) {
 // fails.
 var holdRatios = flag.Bool("ratios", false, "hold measured ratios to their bounds, with more connections; for a machine that does nothing else")
 
+// anyEngine returns the engine of a test of what the database has no part in: one, but all with the flag -ratios.
+func anyEngine() []string {
+	if *holdRatios {
+		return storetest.Engines()
+	}
+	return storetest.Engines()[:1]
+}
+
 // slowdown is the maximum ratio of the latencies of calls with and without an attack, in the median of the rounds.
 const slowdown = 2
 
@@ -258,7 +266,7 @@ func TestSlowStrangers(t *testing.T) {
 	if *holdRatios {
 		plain, secured = 5000, 5000
 	}
-	for _, engine := range storetest.Engines()[:1] { // the database has no part in it
+	for _, engine := range anyEngine() {
 		for name, connections := range map[string]int{"plain": plain, "TLS": secured} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				a := newAbused(t, built(t, releasedProduct), engine, name == "TLS")
@@ -321,7 +329,7 @@ func TestBodiesOfPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	for _, engine := range storetest.Engines()[:1] { // the database has no part in it
+	for _, engine := range anyEngine() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			temporary := t.TempDir()
@@ -377,7 +385,7 @@ func script(t *testing.T, line string) string {
 // its provider, however many connections are idle. It also checks that the process raises the soft limit to the hard
 // limit.
 func TestIdleStrangers(t *testing.T) {
-	for _, engine := range storetest.Engines()[:1] { // the database has no part in it
+	for _, engine := range anyEngine() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			a := newAbused(t, script(t, "ulimit -Sn 64; ulimit -Hn 512"), engine, false)
@@ -447,7 +455,7 @@ func TestGuessingStrangers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	for _, engine := range storetest.Engines()[:1] { // the database has no part in it
+	for _, engine := range anyEngine() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			newAbused(t, product, engine, false).withstandsGuessing(t)

@@ -16,12 +16,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"quittance/internal/mail/mailtest"
 	"quittance/internal/pgtest"
 	"quittance/internal/store/storetest"
 	"quittance/internal/tracing/tracingtest"
+	"quittance/test/kit"
 )
 
 // TestSecretsAppearNowhere checks that secrets appear only where they are sealed, and in the one response that shows
@@ -102,7 +102,7 @@ const marker = "MARKER-that-is-no-secret"
 func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	dir := t.TempDir()
 	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine, keyFile: filepath.Join(dir, "key.json"), relay: mailtest.Start(t, false),
-		caller: &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}}
+		caller: &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{DisableKeepAlives: true}}}
 	for _, made := range []string{s.logs, filepath.Join(dir, "data")} {
 		if err := os.Mkdir(made, 0o700); err != nil {
 			t.Fatal(err)

@@ -162,7 +162,7 @@ func TestCells(t *testing.T) {
 	router := newCellRouter(t, northBase, southBase)
 	shared := router.transport()
 	t.Cleanup(shared.CloseIdleConnections)
-	client := caller{client: &http.Client{Transport: shared, Timeout: time.Minute}}
+	client := caller{client: &http.Client{Transport: shared, Timeout: kit.Patience()}}
 	kit.Eventually(t, func() error { return wantStatus(client, "https://"+northName+"/readyz", "", http.StatusOK) })
 	checkRouting(t, client, north, south)
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // caller makes HTTP calls. Each caller has its own connections, so that a restarted server causes no surprise.
@@ -36,7 +38,7 @@ func newCaller(authority string) (caller, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return caller{client: &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: refuse}}, nil
+	return caller{client: &http.Client{Transport: transport, Timeout: kit.Patience(), CheckRedirect: refuse}}, nil
 }
 
 // answer is a response.

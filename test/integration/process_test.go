@@ -41,7 +41,7 @@ func start(dir, name string, args ...string) (*process, error) {
 var (
 	releasedProduct   = sync.OnceValues(func() (string, error) { return buildProduct("released") })
 	checkpointProduct = sync.OnceValues(func() (string, error) { return buildProduct("checkpoints", "-tags", "checkpoints") })
-	// commandProduct is for commands that run beside servers and end: with the race detector, each would need seven times the processor time
+	// commandProduct is for commands that run beside servers and end: with the race detector, each would need several times the processor time
 	// to start, and the tests run hundreds.
 	commandProduct = sync.OnceValues(func() (string, error) {
 		if !raced() {

@@ -91,6 +91,7 @@ func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	}); err != nil {
 		t.Error(err)
 	}
+	b.remove(base) // as the balancer does by itself unless the machine is very busy
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	if response, err := (&http.Client{Transport: transport}).Get(base + "/healthz"); err != nil {
@@ -106,7 +107,6 @@ func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	if err := <-ended; err != nil {
 		t.Errorf("%s did not end cleanly: %v", name, err)
 	}
-	b.remove(base)
 	delete(f.world.running, name)
 }
 
@@ -162,7 +162,7 @@ func startLoad(f *fleet, base string, n int, pause time.Duration) *load {
 		l.running.Go(func() {
 			transport := f.transport.Clone()
 			defer transport.CloseIdleConnections()
-			client := caller{client: &http.Client{Transport: transport, Timeout: time.Minute}}
+			client := caller{client: &http.Client{Transport: transport, Timeout: kit.Patience()}}
 			for ctx.Err() == nil {
 				if err := l.story(ctx, client, f.token, base, pause); err != nil {
 					l.mu.Lock()
