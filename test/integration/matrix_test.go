@@ -227,7 +227,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 }
 
 // atATime is the number of kills of the server, and of each other command, in one story.
-const atATime = 8
+const atATime = 4
 
 // oneKill lists the stories that allow only one kill, because more of them have more effects than the story checks: an e-mail whose sending is
 // not recorded is sent again.
