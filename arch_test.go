@@ -55,7 +55,7 @@ var restricted = map[string][]string{
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"github.com/xuri/excelize/...": {"internal/tabular"},
 	"go.opentelemetry.io/...":      {"internal/tracing", "internal/tracing/tracingtest"}, // what a span may contain is decided in one place
-	"testing":                      {"internal/access/accesstest", "internal/backup/s3test", "internal/files/filestest", "internal/mail/mailtest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest", "test/kit"},
+	"testing":                      {"internal/access/accesstest", "internal/backup/s3test", "internal/files/filestest", "internal/mail/mailtest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest", "test/kit", "test/kit/chromium"},
 	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
 	"os/exec":                      {"internal/backup/s3test", "internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
