@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -67,7 +68,7 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 	if err != nil {
 		return "", "", err
 	}
-	hash, err := account.DefaultCost().Hash(text.Reveal())
+	hash, err := cmp.Or(s.config.Service.PasswordCost, account.DefaultCost()).Hash(text.Reveal())
 	if err != nil {
 		return "", "", err
 	}

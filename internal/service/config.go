@@ -65,7 +65,8 @@ type Config struct {
 	TokenTTL time.Duration
 	// LoginRate is how many logins a minute one source may attempt for one e-mail address; 0 disables all login limits.
 	LoginRate int64
-	// PasswordCost is the cost of new password hashes; the zero value means [account.DefaultCost].
+	// PasswordCost is the cost of new password hashes; the zero value means [account.DefaultCost]. It passes [account.Cost.Check], except in a
+	// Trial, whose passwords protect only synthetic data.
 	PasswordCost account.Cost
 	// MaxRequests is how many requests the API processes at the same time; 0 means 2048.
 	MaxRequests int
@@ -224,7 +225,7 @@ func (c *Config) checkNumbers() error {
 	if c.PurchasePageSize < 0 || c.PurchasePageSize > purchase.MaxPageSize {
 		return fmt.Errorf("--purchase-page-size must be 1 to %d", purchase.MaxPageSize)
 	}
-	if c.PasswordCost != (account.Cost{}) {
+	if c.PasswordCost != (account.Cost{}) && !c.Trial {
 		if err := c.PasswordCost.Check(); err != nil {
 			return fmt.Errorf("--password-cost: %w", err)
 		}
