@@ -14,7 +14,6 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/access/accesstest"
-	"quittance/internal/account"
 	"quittance/internal/console"
 	"quittance/internal/store"
 )
@@ -24,7 +23,7 @@ var update = flag.Bool("update", false, "write the table of pages in docs/access
 // colleague adds a user with a role to the sandbox's company and returns a visitor who is logged in as that user.
 func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 	t.Helper()
-	hash, err := account.DefaultCost().Hash(colleaguePassword)
+	hash, err := cheap().Hash(colleaguePassword)
 	must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
 	must(t, err)

@@ -11,7 +11,6 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 )
 
 var shownKey = regexp.MustCompile(`qk_sandbox_[0-9A-Za-z]{49}`)
@@ -30,57 +29,52 @@ func formKey(t *testing.T, page response) string {
 // that the key works until it is revoked.
 func TestAPIKeyPages(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Hour)
-			v := s.colleague(t, access.Developer)
-			if empty := v.get("/api-keys"); !strings.Contains(empty.body, "No API keys yet") {
-				t.Errorf("no keys: %.300s", empty.body)
-			}
-			fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes", "submit", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
-			made := v.post("/api-keys/new", fields...)
-			key := shownKey.FindString(made.body)
-			if made.status != http.StatusCreated || key == "" || strings.Count(made.body, key) != 1 || made.header.Get("Cache-Control") != "no-store" {
-				t.Fatalf("%d %v", made.status, made.header)
-			}
-			again := v.post("/api-keys/new", fields...)
-			if again.status != http.StatusSeeOther || again.header.Get("Location") != "/api-keys?notice=good.key_made_before" {
-				t.Errorf("again: %d %s", again.status, again.header.Get("Location"))
-			}
-			list := v.get("/api-keys")
-			for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, submit", "Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
-				if !strings.Contains(list.body, want) {
-					t.Errorf("the list has no %q", want)
-				}
-			}
-			if strings.Contains(list.body, key) || strings.Contains(v.get("/api-keys/new").body, key) {
-				t.Error("the key is shown again")
-			}
-			keys, err := s.tenant(t).APIKeys(t.Context())
-			must(t, err)
-			if len(keys) != 1 || keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
-				t.Fatalf("keys %+v", keys)
-			}
-			call := func() int {
-				return s.visitor(t).do(http.MethodGet, "/api/v1/client/invoices", "", "Authorization", "Bearer "+key).status
-			}
-			if got := call(); got != http.StatusOK {
-				t.Errorf("a call with the key: %d", got)
-			}
-			revoked := v.post("/api-keys/" + keys[0].ID.String() + "/revoke")
-			if revoked.status != http.StatusSeeOther || call() != http.StatusUnauthorized {
-				t.Errorf("revoked: %d, then %d", revoked.status, call())
-			}
-			if list := v.get("/api-keys"); !strings.Contains(list.body, "revoked") || strings.Contains(list.body, "popover role") {
-				t.Error("the list does not show the revocation")
-			}
-			acts, err := s.DB().Audit(t.Context(), store.AuditFilter{Act: "api_key", Limit: 10})
-			must(t, err)
-			if len(acts) != 2 || acts[0].Name != "developer@colleagues.example" || acts[0].Means != store.MeansConsole {
-				t.Errorf("acts %+v", acts)
-			}
-		})
+	s := start(t, first(), true, time.Hour)
+	v := s.colleague(t, access.Developer)
+	if empty := v.get("/api-keys"); !strings.Contains(empty.body, "No API keys yet") {
+		t.Errorf("no keys: %.300s", empty.body)
+	}
+	fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes", "submit", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
+	made := v.post("/api-keys/new", fields...)
+	key := shownKey.FindString(made.body)
+	if made.status != http.StatusCreated || key == "" || strings.Count(made.body, key) != 1 || made.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %v", made.status, made.header)
+	}
+	again := v.post("/api-keys/new", fields...)
+	if again.status != http.StatusSeeOther || again.header.Get("Location") != "/api-keys?notice=good.key_made_before" {
+		t.Errorf("again: %d %s", again.status, again.header.Get("Location"))
+	}
+	list := v.get("/api-keys")
+	for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, submit", "Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
+		if !strings.Contains(list.body, want) {
+			t.Errorf("the list has no %q", want)
+		}
+	}
+	if strings.Contains(list.body, key) || strings.Contains(v.get("/api-keys/new").body, key) {
+		t.Error("the key is shown again")
+	}
+	keys, err := s.tenant(t).APIKeys(t.Context())
+	must(t, err)
+	if len(keys) != 1 || keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Fatalf("keys %+v", keys)
+	}
+	call := func() int {
+		return s.visitor(t).do(http.MethodGet, "/api/v1/client/invoices", "", "Authorization", "Bearer "+key).status
+	}
+	if got := call(); got != http.StatusOK {
+		t.Errorf("a call with the key: %d", got)
+	}
+	revoked := v.post("/api-keys/" + keys[0].ID.String() + "/revoke")
+	if revoked.status != http.StatusSeeOther || call() != http.StatusUnauthorized {
+		t.Errorf("revoked: %d, then %d", revoked.status, call())
+	}
+	if list := v.get("/api-keys"); !strings.Contains(list.body, "revoked") || strings.Contains(list.body, "popover role") {
+		t.Error("the list does not show the revocation")
+	}
+	acts, err := s.DB().Audit(t.Context(), store.AuditFilter{Act: "api_key", Limit: 10})
+	must(t, err)
+	if len(acts) != 2 || acts[0].Name != "developer@colleagues.example" || acts[0].Means != store.MeansConsole {
+		t.Errorf("acts %+v", acts)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/store/storetest"
 )
 
 // fillBook gives the company two customers, one of them with a name of its own, and an item.
@@ -35,76 +34,72 @@ func (s *system) fillBook(t testing.TB, token string) (customer, item string) {
 // TestBookPages checks that customers and items are created, found, shown, changed and deleted in the console, with the conversions and
 // the rules of the form of a draft.
 func TestBookPages(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Second)
-			v, token := s.loggedIn(t), s.token(t, s.email, s.password)
-			wantPage(t, v, "/customers", []string{"No customers yet", `href="/customers/new"`}, nil)
-			wantPage(t, v, "/items", []string{"No items yet"}, nil)
-			form := controls(t, v.read("/items/new").body)
-			form.Set("name", `</script><b>"Rack"`)
-			form.Set("net_unit_price", "1,250.5")
-			form.Set("currency", "dirham")
-			form.Set("vat_category", "nonsense")
-			if got := v.send("/items/new", form, ""); got.status != http.StatusUnprocessableEntity && notesAt(t, got.body)["currency"] == "" {
-				t.Errorf("an ambiguous currency: %d", got.status)
-			}
-			form.Set("currency", "UAE Dirham")
-			form.Set("net_unit_price", "a lot")
-			got := v.send("/items/new", form, "")
-			if got.status != http.StatusUnprocessableEntity || notesAt(t, got.body)["net_unit_price"] == "" || controls(t, got.body).Get("name") != `</script><b>"Rack"` {
-				t.Errorf("a price in words: %d %v", got.status, notesAt(t, got.body))
-			}
-			form = controls(t, got.body)
-			form.Set("net_unit_price", "1,250.5")
-			got = v.send("/items/new", form, "")
-			at, _, _ := strings.Cut(got.header.Get("Location"), "?")
-			if again := v.send("/items/new", form, ""); got.status != http.StatusSeeOther || again.header.Get("Location") != got.header.Get("Location") {
-				t.Fatalf("creation: %d %v; the same form again: %s", got.status, notesAt(t, got.body), again.header.Get("Location"))
-			}
-			wantPage(t, v, "/items?q=RACK", []string{"&lt;/script&gt;&lt;b&gt;", "1,250.5 AED"}, []string{"<b>\"Rack"})
-			wantPage(t, v, "/items?q=nothing", []string{"No item matches your search"}, []string{"Rack"})
-			wantPage(t, v, "/items?x=1", []string{"x=1"}, nil)
-			wantPage(t, v, at, []string{"UAE Dirham", "nonsense"}, nil)
+	t.Parallel()
+	s := start(t, first(), true, time.Second)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
+	wantPage(t, v, "/customers", []string{"No customers yet", `href="/customers/new"`}, nil)
+	wantPage(t, v, "/items", []string{"No items yet"}, nil)
+	form := controls(t, v.read("/items/new").body)
+	form.Set("name", `</script><b>"Rack"`)
+	form.Set("net_unit_price", "1,250.5")
+	form.Set("currency", "dirham")
+	form.Set("vat_category", "nonsense")
+	if got := v.send("/items/new", form, ""); got.status != http.StatusUnprocessableEntity && notesAt(t, got.body)["currency"] == "" {
+		t.Errorf("an ambiguous currency: %d", got.status)
+	}
+	form.Set("currency", "UAE Dirham")
+	form.Set("net_unit_price", "a lot")
+	got := v.send("/items/new", form, "")
+	if got.status != http.StatusUnprocessableEntity || notesAt(t, got.body)["net_unit_price"] == "" || controls(t, got.body).Get("name") != `</script><b>"Rack"` {
+		t.Errorf("a price in words: %d %v", got.status, notesAt(t, got.body))
+	}
+	form = controls(t, got.body)
+	form.Set("net_unit_price", "1,250.5")
+	got = v.send("/items/new", form, "")
+	at, _, _ := strings.Cut(got.header.Get("Location"), "?")
+	if again := v.send("/items/new", form, ""); got.status != http.StatusSeeOther || again.header.Get("Location") != got.header.Get("Location") {
+		t.Fatalf("creation: %d %v; the same form again: %s", got.status, notesAt(t, got.body), again.header.Get("Location"))
+	}
+	wantPage(t, v, "/items?q=RACK", []string{"&lt;/script&gt;&lt;b&gt;", "1,250.5 AED"}, []string{"<b>\"Rack"})
+	wantPage(t, v, "/items?q=nothing", []string{"No item matches your search"}, []string{"Rack"})
+	wantPage(t, v, "/items?x=1", []string{"x=1"}, nil)
+	wantPage(t, v, at, []string{"UAE Dirham", "nonsense"}, nil)
 
-			customer, _ := s.fillBook(t, token)
-			at = "/customers/" + customer
-			wantPage(t, v, "/customers", []string{"Dune, Dubai branch", "Dune Logistics FZE", "Oasis &lt;b&gt;"}, nil)
-			wantPage(t, v, at, []string{"United Arab Emirates", "Credit transfer", "14"}, nil)
-			stale := controls(t, v.read(at+"/edit").body)
-			edit := controls(t, v.read(at+"/edit").body)
-			edit.Set("buyer_city", "Ajman")
-			if got := v.send(at+"/edit", edit, ""); got.status != http.StatusSeeOther {
-				t.Fatalf("change: %d %v", got.status, notesAt(t, got.body))
-			}
-			var read api.Customer
-			s.api(t, token, http.MethodGet, "/api/v1/client/customers/"+customer, nil, &read)
-			if *read.BuyerCity != "Ajman" || *read.Note != "two\r\nlines" || *read.PaymentTermsDays != 14 || *read.BuyerCountry != "AE" {
-				t.Errorf("changed to %+v", read)
-			}
-			stale.Set("buyer_street", "1 Old Road")
-			conflict := v.send(at+"/edit", stale, "")
-			again := controls(t, conflict.body)
-			if conflict.status != http.StatusConflict || !strings.Contains(conflict.body, `href="#f-buyer_city"`) || strings.Contains(conflict.body, `href="#f-note"`) || again.Get("buyer_street") != "1 Old Road" {
-				t.Errorf("a stale form: %d", conflict.status)
-			}
-			if got := v.send(at+"/edit", again, ""); got.status != http.StatusSeeOther {
-				t.Errorf("the stale form again: %d", got.status)
-			}
-			for _, version := range []string{"", "1", stale.Get("version")} {
-				if got := v.send(at+"/delete", url.Values{"version": {version}}, ""); got.status != http.StatusConflict || !strings.Contains(got.body, "Nothing was deleted") {
-					t.Errorf("deletion of version %q: %d", version, got.status)
-				}
-			}
-			now := controls(t, v.read(at).body).Get("version")
-			if got := v.send(at+"/delete", url.Values{"version": {now}}, ""); got.status != http.StatusSeeOther || got.header.Get("Location") != "/customers?notice=good.customers_deleted" {
-				t.Errorf("deletion: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := v.get(at); got.status != http.StatusNotFound {
-				t.Errorf("a deleted customer: %d", got.status)
-			}
-		})
+	customer, _ := s.fillBook(t, token)
+	at = "/customers/" + customer
+	wantPage(t, v, "/customers", []string{"Dune, Dubai branch", "Dune Logistics FZE", "Oasis &lt;b&gt;"}, nil)
+	wantPage(t, v, at, []string{"United Arab Emirates", "Credit transfer", "14"}, nil)
+	stale := controls(t, v.read(at+"/edit").body)
+	edit := controls(t, v.read(at+"/edit").body)
+	edit.Set("buyer_city", "Ajman")
+	if got := v.send(at+"/edit", edit, ""); got.status != http.StatusSeeOther {
+		t.Fatalf("change: %d %v", got.status, notesAt(t, got.body))
+	}
+	var read api.Customer
+	s.api(t, token, http.MethodGet, "/api/v1/client/customers/"+customer, nil, &read)
+	if *read.BuyerCity != "Ajman" || *read.Note != "two\r\nlines" || *read.PaymentTermsDays != 14 || *read.BuyerCountry != "AE" {
+		t.Errorf("changed to %+v", read)
+	}
+	stale.Set("buyer_street", "1 Old Road")
+	conflict := v.send(at+"/edit", stale, "")
+	again := controls(t, conflict.body)
+	if conflict.status != http.StatusConflict || !strings.Contains(conflict.body, `href="#f-buyer_city"`) || strings.Contains(conflict.body, `href="#f-note"`) || again.Get("buyer_street") != "1 Old Road" {
+		t.Errorf("a stale form: %d", conflict.status)
+	}
+	if got := v.send(at+"/edit", again, ""); got.status != http.StatusSeeOther {
+		t.Errorf("the stale form again: %d", got.status)
+	}
+	for _, version := range []string{"", "1", stale.Get("version")} {
+		if got := v.send(at+"/delete", url.Values{"version": {version}}, ""); got.status != http.StatusConflict || !strings.Contains(got.body, "Nothing was deleted") {
+			t.Errorf("deletion of version %q: %d", version, got.status)
+		}
+	}
+	now := controls(t, v.read(at).body).Get("version")
+	if got := v.send(at+"/delete", url.Values{"version": {now}}, ""); got.status != http.StatusSeeOther || got.header.Get("Location") != "/customers?notice=good.customers_deleted" {
+		t.Errorf("deletion: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := v.get(at); got.status != http.StatusNotFound {
+		t.Errorf("a deleted customer: %d", got.status)
 	}
 }
 

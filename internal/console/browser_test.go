@@ -1,260 +1,51 @@
 package console_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
+
+	"quittance/test/kit"
+	"quittance/test/kit/chromium"
 )
 
-// patience is how long a test waits for a page. A busy machine may take long.
-const patience = 90 * time.Second
-
-// serverError is the code of every failed command of the Chrome DevTools protocol.
-const serverError = -32000
-
-// browser is one tab of a real Chromium with its own profile. It records errors of the page and requests to other hosts for
-// [browser.wantQuiet].
+// browser is a page of the shared Chromium with what is special to the console.
 type browser struct {
+	*chromium.Page
 	t    *testing.T
-	ctx  context.Context //nolint:containedctx // chromedp keeps its browser in it
 	base string
-
-	mu     sync.Mutex
-	faults []string
 }
 
-// newBrowser starts a Chromium for a server. It stops when the test ends.
+// newBrowser opens a page for a server. It is closed when the test ends.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
-	profile, err := os.MkdirTemp("", "quittance-chromium-") //nolint:usetesting // what is removed below, with patience
-	must(t, err)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.WSURLReadTimeout(patience))
-	allocated, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	// A Chromium that is newer than the library sends events that the library does not know and would log.
-	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("close Chromium: %v", err)
-		}
-		leave()
-		free()
-		// Its helper processes stop a moment later and write until then.
-		for deadline := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(deadline); {
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-	b := &browser{t: t, ctx: ctx, base: base}
-	chromedp.ListenTarget(ctx, b.note)
-	b.do(network.Enable(), runtime.Enable(), log.Enable(), emulation.SetTimezoneOverride("Asia/Dubai"))
-	return b
+	return &browser{Page: chromium.New(t, base), t: t, base: base}
 }
 
-// note records an error of a page: a request to another host, a console message, or a violated policy.
-func (b *browser) note(event any) {
-	fault := ""
-	switch e := event.(type) {
-	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "about:") {
-			fault = "asked for " + u
-		}
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
-			fault = fmt.Sprintf("console: %v", e.Args)
-		}
-	case *runtime.EventExceptionThrown:
-		fault = "exception: " + e.ExceptionDetails.Error()
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
-			fault = "log: " + e.Entry.Text + " " + e.Entry.URL
-		}
-	}
-	if fault != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.faults = append(b.faults, fault)
-	}
-}
+func (b *browser) do(actions ...chromedp.Action)         { b.t.Helper(); b.Do(actions...) }
+func (b *browser) open(path string)                      { b.t.Helper(); b.Open(path) }
+func (b *browser) location() string                      { return b.Location() }
+func (b *browser) text(selector string) string           { return b.Text(selector) }
+func (b *browser) until(expression string)               { b.t.Helper(); b.Until(expression) }
+func (b *browser) click(selector string)                 { b.t.Helper(); b.Click(selector) }
+func (b *browser) hold(selector string) (release func()) { b.t.Helper(); return b.Hold(selector) }
+func (b *browser) fill(selector, text string)            { b.t.Helper(); b.Fill(selector, text) }
+func (b *browser) tabTo(selector string)                 { b.t.Helper(); b.TabTo(selector) }
+func (b *browser) press(keys string)                     { b.t.Helper(); b.Press(keys) }
+func (b *browser) markPage() (same func())               { b.t.Helper(); return b.Mark() }
+func (b *browser) offline(off bool)                      { b.t.Helper(); b.Offline(off) }
+func (b *browser) wantQuiet(where string)                { b.t.Helper(); b.WantQuiet(where) }
 
-// wantQuiet fails the test for every error since the last call.
-func (b *browser) wantQuiet(where string) {
+// allow removes an expected error from the browser's log: a page that was rejected on purpose.
+func (b *browser) allow(part string) { b.Allow(part) }
+
+// refused removes the browser's log message about a rejected form, which may arrive late.
+func (b *browser) refused(status string) {
 	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, fault := range b.faults {
-		b.t.Errorf("%s: %s", where, fault)
-	}
-	b.faults = nil
-}
-
-// do runs actions with a time-out.
-func (b *browser) do(actions ...chromedp.Action) {
-	b.t.Helper()
-	if chromedp.FromContext(b.ctx).Target == nil { // the first actions start the browser, which must outlive them
-		if err := chromedp.Run(b.ctx); err != nil {
-			b.t.Fatalf("start Chromium: %v", err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		b.t.Fatalf("browser at %s: %v\n%s", b.location(), err, b.text("body"))
-	}
-}
-
-// open navigates to a path of the server.
-func (b *browser) open(path string) {
-	b.t.Helper()
-	b.do(chromedp.Navigate(b.base + path))
-}
-
-func (b *browser) location() string {
-	var at string
-	if err := chromedp.Run(b.ctx, chromedp.Location(&at)); err != nil {
-		return err.Error()
-	}
-	return at
-}
-
-// text returns the text of an element.
-func (b *browser) text(selector string) string {
-	var text string
-	script := fmt.Sprintf(`(document.querySelector(%q) || {}).innerText || ""`, selector)
-	if err := chromedp.Run(b.ctx, chromedp.Evaluate(script, &text)); err != nil {
-		return err.Error()
-	}
-	return text
-}
-
-// until waits until a JavaScript expression is true of a whole page. A page that still comes has its first elements and not yet its last.
-func (b *browser) until(expression string) {
-	b.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		var holds bool
-		err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState !== "loading" && Boolean(`+expression+`)`, &holds))
-		if err == nil && holds {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.t.Fatalf("%s never satisfied %s: %v\n%s", b.location(), expression, err, b.text("body"))
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// pressOn is JavaScript that makes the page ignore the next press unless it is on the element. It records in window.missed whether it was
-// on another one.
-const pressOn = `{
-	window.forget?.();
-	const wanted = document.querySelector(%q), done = new AbortController();
-	window.missed = false;
-	window.forget = () => done.abort();
-	for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, (event) => {
-		if (type === "pointerdown") window.missed = !wanted?.contains(event.target);
-		if (window.missed) { event.preventDefault(); event.stopImmediatePropagation(); }
-		if (type === "click") done.abort();
-	}, { capture: true, signal: done.signal });
-}`
-
-// click clicks an element when it is visible. A page may replace or move the element after chromedp has found it and before it presses the
-// button. Chromium reports the first as a server error, and the press is on another element after the second: click then tries again.
-func (b *browser) click(selector string) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	failed := func(err error) bool {
-		if replaced := (*cdproto.Error)(nil); err != nil && (!errors.As(err, &replaced) || replaced.Code != serverError) {
-			b.t.Fatalf("click %s at %s: %v\n%s", selector, b.location(), err, b.text("body"))
-		}
-		return err != nil
-	}
-	for {
-		if failed(chromedp.Run(ctx, chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Evaluate(fmt.Sprintf(pressOn, selector), nil),
-			chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))) {
-			continue
-		}
-		missed := false // stays so if the click has opened another page
-		if failed(chromedp.Run(ctx, chromedp.Evaluate(`Boolean(window.missed)`, &missed))) || !missed {
-			return
-		}
-	}
-}
-
-// hold presses the mouse on an element when it is visible, and returns a function that releases it there.
-func (b *browser) hold(selector string) (release func()) {
-	b.t.Helper()
-	var at struct{ X, Y float64 }
-	b.until(fmt.Sprintf(`document.querySelector(%q)`, selector))
-	b.do(chromedp.Evaluate(fmt.Sprintf(`{ const box = document.querySelector(%q).getBoundingClientRect();
-		({x: box.x + box.width / 2, y: box.y + box.height / 2}) }`, selector), &at))
-	mouse := func(event input.MouseType) {
-		b.t.Helper()
-		b.do(input.DispatchMouseEvent(event, at.X, at.Y).WithButton(input.Left).WithClickCount(1))
-	}
-	mouse(input.MousePressed)
-	return func() {
-		b.t.Helper()
-		mouse(input.MouseReleased)
-	}
-}
-
-// fill replaces the text of a field.
-func (b *browser) fill(selector, text string) {
-	b.t.Helper()
-	// SendKeys would read attributes of the node while a goroutine of chromedp changes them.
-	b.until(fmt.Sprintf(`document.querySelector(%q)`, selector))
-	b.do(chromedp.Evaluate(fmt.Sprintf(`{ const field = document.querySelector(%q); field.focus(); field.value = "" }`, selector), nil), chromedp.KeyEvent(text))
-}
-
-// tabTo presses the tabulator key until an element has the focus.
-func (b *browser) tabTo(selector string) {
-	b.t.Helper()
-	for range 200 {
-		var there bool
-		b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector), &there))
-		if there {
-			return
-		}
-	}
-	b.t.Fatalf("%s: the tabulator key does not reach %s", b.location(), selector)
-}
-
-// press presses a key, or types a text, at the focus.
-func (b *browser) press(keys string) {
-	b.t.Helper()
-	b.do(chromedp.KeyEvent(keys))
-}
-
-// markPage marks the current page and returns a check that it was not reloaded.
-func (b *browser) markPage() (same func()) {
-	b.t.Helper()
-	b.do(chromedp.Evaluate(`window.stayed = true`, nil))
-	return func() {
-		b.t.Helper()
-		var stayed bool
-		b.do(chromedp.Evaluate(`window.stayed === true`, &stayed))
-		if !stayed {
-			b.t.Errorf("%s was reloaded", b.location())
-		}
-	}
+	kit.Until(b.t, "the browser logs "+status, func() bool { return b.Allow("the server responded with a status of "+status) > 0 })
 }
 
 // login logs in as the sandbox's user.
@@ -296,15 +87,8 @@ func (b *browser) show(a appearance) {
 	if a.rightToLeft {
 		direction = "rtl"
 	}
-	b.do(emulation.SetDeviceMetricsOverride(a.width, 900, 1, a.width < 600),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		chromedp.Evaluate(fmt.Sprintf(`document.documentElement.dir = %q`, direction), nil))
-}
-
-// offline disconnects the browser from the network, or connects it again.
-func (b *browser) offline(off bool) {
-	b.t.Helper()
-	b.do(network.OverrideNetworkState(off, 0, -1, -1))
+	b.Show(a.width, 900, scheme)
+	b.do(chromedp.Evaluate(fmt.Sprintf(`document.documentElement.dir = %q`, direction), nil))
 }
 
 // shoot writes screenshots to the directory QUITTANCE_SCREENSHOTS: the whole page in every appearance with one of the directions, of which true
@@ -351,14 +135,28 @@ func (b *browser) wantLegible(where string) {
 			if (texts.currentNode.data.trim() && owner.getClientRects().length && size(owner) < 12) found.push(size(owner) + " pixels: " + texts.currentNode.data.trim());
 		}
 		return found;
-	})`, &found, awaited))
+	})`, &found, chromium.Awaited))
 	for _, fault := range found {
 		b.t.Errorf("%s: %s", where, fault)
 	}
 }
 
+// What axe looks for: all violations; those that depend on colours and sizes, which differ between the appearances of a page; and the others
+// with the sizes, which a page in another language may have.
+const (
+	axeAll        = `runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+	axeAppearance = `runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]}`
+	axeLanguage   = axeAll + `, rules: {"color-contrast": {enabled: false}}`
+)
+
 // wantAccessible fails the test for every violation that axe finds on the page.
 func (b *browser) wantAccessible(where string) {
+	b.t.Helper()
+	b.runAxe(where, axeAll)
+}
+
+// runAxe fails the test for every violation of some rules that axe finds on the page.
+func (b *browser) runAxe(where, rules string) {
 	b.t.Helper()
 	var loaded bool
 	b.do(chromedp.Evaluate(`typeof axe === "object"`, &loaded))
@@ -368,9 +166,9 @@ func (b *browser) wantAccessible(where string) {
 		b.do(chromedp.Evaluate(string(source)+";0", nil))
 	}
 	var found []string
-	b.do(chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+	b.do(chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"], `+rules+`})
 			.then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).join("; ")))`,
-		&found, awaited))
+		&found, chromium.Awaited))
 	for _, violation := range found {
 		b.t.Errorf("%s: %s", where, violation)
 	}
@@ -397,8 +195,9 @@ func (b *browser) wantReachable(where string) {
 }
 
 // inspect checks the current page and takes screenshots. Three appearances stand for all of them: each width, colour scheme and
-// direction occurs in one. Links have to be reachable at every width at which the page is laid out in another way. axe does not see the page
-// from right to left, which is a layout without its language here: inspectArabic does that.
+// direction occurs in one. axe applies all rules to the first, and those that depend on colours and sizes to the second. Links have to be
+// reachable at every width at which the page is laid out in another way. axe does not see the page from right to left, which is a layout
+// without its language here: inspectArabic does that.
 func (b *browser) inspect(name string) {
 	b.t.Helper()
 	for _, width := range []int64{1100, 1000, 780} {
@@ -410,7 +209,10 @@ func (b *browser) inspect(name string) {
 		where := name + " " + a.String()
 		b.wantReachable(where)
 		b.wantLegible(where)
-		if !a.rightToLeft {
+		switch {
+		case a.dark:
+			b.runAxe(where, axeAppearance)
+		case !a.rightToLeft:
 			b.wantAccessible(where)
 		}
 		b.wantQuiet(where)
@@ -429,7 +231,7 @@ func (b *browser) inspectArabic(name string) {
 		b.wantLegible(where)
 		b.wantQuiet(where)
 	}
-	b.wantAccessible(name + " in Arabic")
+	b.runAxe(name+" in Arabic", axeLanguage)
 	if name != "page-codes" && name != "page-styleguide" { // the first has the names of an official list, and the second is for developers
 		b.wantArabic(name)
 	}
@@ -456,6 +258,3 @@ func (b *browser) wantArabic(where string) {
 		b.t.Errorf("%s: English words: %q", where, english)
 	}
 }
-
-// awaited makes an evaluation wait for its promise.
-func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	cdp "github.com/chromedp/cdproto/browser"
 	"github.com/xuri/excelize/v2"
 
 	"quittance/client/api"
 	"quittance/internal/console"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // linesOf opens a file as programs do that know nothing of the service.
@@ -203,7 +203,7 @@ func TestBrowserDownloadsExport(t *testing.T) {
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
 		saved := t.TempDir()
-		b.do(cdp.SetDownloadBehavior(cdp.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(saved))
+		b.SaveDownloads(saved)
 		b.open("/invoices?q=save&sort=invoice_number")
 		b.click("#export > summary")
 		b.wantAccessible("the export menu")
@@ -223,16 +223,12 @@ func TestBrowserDownloadsExport(t *testing.T) {
 }
 
 // awaitFile returns the content of a file that a browser saves, which has its name as soon as it is whole.
-func awaitFile(t *testing.T, folder, name string) string {
+func awaitFile(t *testing.T, folder, name string) (content string) {
 	t.Helper()
-	for {
-		content, err := os.ReadFile(filepath.Join(folder, name))
-		if err == nil && len(content) > 0 {
-			return string(content)
-		}
-		if t.Context().Err() != nil {
-			t.Fatalf("the browser has not saved %s", name)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	kit.Until(t, "the browser saves "+name, func() bool {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		content = string(text)
+		return err == nil && len(text) > 0
+	})
+	return content
 }

@@ -1,33 +1,12 @@
 package console_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp/kb"
 )
-
-// refused removes the browser's log message about a rejected form, which may arrive late.
-func (b *browser) refused(status string) {
-	b.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		b.mu.Lock()
-		n := slices.IndexFunc(b.faults, func(fault string) bool {
-			return strings.Contains(fault, "the server responded with a status of "+status)
-		})
-		if n >= 0 {
-			b.faults = slices.Delete(b.faults, n, n+1)
-		}
-		b.mu.Unlock()
-		if n >= 0 {
-			return
-		}
-	}
-	b.t.Errorf("the browser reported no %s", status)
-}
 
 // TestDraftForm checks that a user creates an invoice by form, corrects the marked fields, sees the totals change while
 // typing, saves it, changes it, and duplicates it.

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,9 +23,10 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit/chromium"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(chromium.Run(func() int { return pgtest.Run(m) })) }
 
 // system is a complete Quittance with its provider sandbox and receiver, over real HTTP.
 type system struct {
@@ -41,7 +41,7 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -73,7 +73,8 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email, password: started.Info.Password}
 }
 
-// forEachEngine runs a test on every engine.
+// forEachEngine runs a test on every engine. Most tests of pages need only [first], because the SQL behind them has its tests on both engines in
+// packages view and store. These are the main ways of a user from the first page to the last.
 func forEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -96,18 +97,13 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 	return tenant
 }
 
-// hashed hashes a password. Each is hashed once, because that takes long on purpose.
-func hashed(password string) (string, error) {
-	once, _ := hashes.LoadOrStore(password, sync.OnceValues(func() (string, error) { return account.DefaultCost().Hash(password) }))
-	return once.(func() (string, error))()
-}
-
-var hashes sync.Map
+// cheap is the cost of the password hashes of tests, which are not to be safe.
+func cheap() account.Cost { return account.Cost{Memory: 64, Passes: 1, Lanes: 1} }
 
 // company creates another account with a user.
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
-	hash, err := hashed(password)
+	hash, err := cheap().Hash(password)
 	must(t, err)
 	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
 	must(t, err)

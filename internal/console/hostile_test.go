@@ -15,7 +15,6 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 )
 
 // hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that
@@ -39,26 +38,22 @@ func TestHostileTexts(t *testing.T) {
 	if len(hostile) < 60 {
 		t.Fatalf("only %d texts", len(hostile))
 	}
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Millisecond)
-			token := s.token(t, s.email, s.password)
-			v := s.loggedIn(t)
-			want := map[string]string{}
-			for _, text := range append([]string{"early", "plain"}, hostile...) {
-				got := shapes(t, s, v, token, text)
-				if text == "early" || text == "plain" { // the second: from then on the list has several pages
-					want = got
-					continue
-				}
-				for page, shape := range got {
-					if shape != want[page] {
-						t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
-					}
-				}
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	token := s.token(t, s.email, s.password)
+	v := s.loggedIn(t)
+	want := map[string]string{}
+	for _, text := range append([]string{"early", "plain"}, hostile...) {
+		got := shapes(t, s, v, token, text)
+		if text == "early" || text == "plain" { // the second: from then on the list has several pages
+			want = got
+			continue
+		}
+		for page, shape := range got {
+			if shape != want[page] {
+				t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
 			}
-		})
+		}
 	}
 }
 

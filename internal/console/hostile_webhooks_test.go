@@ -11,33 +11,28 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 )
 
 // TestHostileWebhooks checks that the pages have the same elements and attributes as with plain text, and show the text
 // unchanged, whatever a subscription's description, a receiver's response or a purchase document contains.
 func TestHostileWebhooks(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			l, reach := listen(t, http.StatusBadRequest, "")
-			s := start(t, engine, true, time.Millisecond, reach)
-			v := s.loggedIn(t)
-			want := map[string]string{}
-			for _, text := range append([]string{"early", "plain"}, hostile...) {
-				got := s.webhookShapes(t, v, l, text)
-				if text == "early" || text == "plain" { // the second: from then on the lists have several pages
-					want = got
-					continue
-				}
-				for page, shape := range got {
-					if shape != want[page] {
-						t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
-					}
-				}
+	t.Parallel()
+	l, reach := listen(t, http.StatusBadRequest, "")
+	s := start(t, first(), true, time.Millisecond, reach)
+	v := s.loggedIn(t)
+	want := map[string]string{}
+	for _, text := range append([]string{"early", "plain"}, hostile...) {
+		got := s.webhookShapes(t, v, l, text)
+		if text == "early" || text == "plain" { // the second: from then on the lists have several pages
+			want = got
+			continue
+		}
+		for page, shape := range got {
+			if shape != want[page] {
+				t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
 			}
-		})
+		}
 	}
 }
 

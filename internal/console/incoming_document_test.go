@@ -14,6 +14,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit/chromium"
 )
 
 // received returns a UBL invoice whose texts are all the same, and whose figures disagree.
@@ -162,7 +163,7 @@ func TestReceivedDocumentRenders(t *testing.T) {
 		b.show(appearance{width: 1280})
 		var saved map[string]string
 		b.do(chromedp.Evaluate(`(async () => { const r = await fetch(document.querySelector("#attachment-1").href);
-			return {text: await r.text(), type: r.headers.get("content-type")}; })()`, &saved, awaited))
+			return {text: await r.text(), type: r.headers.get("content-type")}; })()`, &saved, chromium.Awaited))
 		if saved["text"] != "Consultant,Hours\nSynthetic person,10\n" || saved["type"] != "text/csv" {
 			t.Errorf("saved %v", saved)
 		}

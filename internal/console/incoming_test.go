@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit/chromium"
 )
 
 // TestIncoming checks that the list has search and pages. A page shows the revisions with their changes. A document is
@@ -120,7 +121,7 @@ func TestIncomingLive(t *testing.T) {
 		b.inspect("incoming-revised")
 		var got map[string]string
 		b.do(chromedp.Evaluate(`(async () => { const r = await fetch(document.querySelector("#take").href);
-			return {text: await r.text(), type: r.headers.get("content-type"), as: r.headers.get("content-disposition").split(";")[0]}; })()`, &got, awaited))
+			return {text: await r.text(), type: r.headers.get("content-type"), as: r.headers.get("content-disposition").split(";")[0]}; })()`, &got, chromium.Awaited))
 		if got["text"] != "<Invoice><!-- 3 --></Invoice>" || got["type"] != "application/octet-stream" || got["as"] != "attachment" {
 			t.Errorf("downloaded %v", got)
 		}

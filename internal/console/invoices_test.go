@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 // listed returns the texts of the elements of a page.
@@ -196,10 +197,5 @@ func TestUnknownFilters(t *testing.T) {
 // until requests a page until it contains a text.
 func (v *visitor) until(path, text string) {
 	v.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(v.get(path).body, text); {
-		if time.Now().After(deadline) {
-			v.t.Fatalf("%s never says %q", path, text)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	kit.Until(v.t, path+" says "+text, func() bool { return strings.Contains(v.get(path).body, text) })
 }

@@ -10,7 +10,6 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/console"
-	"quittance/internal/store/storetest"
 )
 
 // colleaguePassword is the password of those whom [system.colleague] adds.
@@ -47,60 +46,55 @@ func (v *visitor) wantHeld() {
 // TestSecondFactorRequired checks that an owner with a second factor can require one, and what that means for everybody of the company.
 func TestSecondFactorRequired(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Hour)
-			owner, viewer := s.loggedIn(t), s.colleague(t, access.Viewer)
-			email, token := "viewer@colleagues.example", s.token(t, "viewer@colleagues.example", colleaguePassword)
-			require := func(v *visitor, policy string) response { return v.post("/users/login-policy", "policy", policy) }
-			if page := owner.get("/users").body; strings.Contains(page, `value="second_factor"`) || !strings.Contains(page, "set up your own first") {
-				t.Error("an owner without a second factor is offered to require one")
-			}
-			if got := require(owner, "second_factor"); got.header.Get("Location") != "/users?notice=bad.no_factor" {
-				t.Errorf("an owner without a second factor requires one: %d, to %s", got.status, got.header.Get("Location"))
-			}
-			_, recovery := owner.enroll()
-			if got := require(viewer, "second_factor"); got.status != http.StatusForbidden {
-				t.Errorf("a viewer requires it: %d", got.status)
-			}
-			if page := owner.get("/users").body; !strings.Contains(page, `value="second_factor"`) {
-				t.Error("an owner with a second factor cannot require one")
-			}
-			if got := require(owner, "second_factor"); got.header.Get("Location") != "/users?notice=good.factor_required" {
-				t.Fatalf("require: %d, to %s", got.status, got.header.Get("Location"))
-			}
-			if got := viewer.get("/invoices"); !strings.HasPrefix(got.header.Get("Location"), "/login") {
-				t.Errorf("the session of a password: %d, to %s", got.status, got.header.Get("Location"))
-			}
-			if got := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); got != http.StatusUnauthorized {
-				t.Errorf("the token of a password: %d", got)
-			}
-			if got := s.visitor(t).do(http.MethodPost, "/api/v1/client/auth/login", `{"email":"`+email+`","password":"`+colleaguePassword+`"}`, "Content-Type", "application/json"); got.status != http.StatusForbidden || !strings.Contains(got.body, `"second_factor_required"`) {
-				t.Errorf("a password in the API: %d %s", got.status, got.body)
-			}
-			if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "you cannot turn it off") {
-				t.Errorf("turned off: %d", got.status)
-			}
+	s := start(t, first(), true, time.Hour)
+	owner, viewer := s.loggedIn(t), s.colleague(t, access.Viewer)
+	email, token := "viewer@colleagues.example", s.token(t, "viewer@colleagues.example", colleaguePassword)
+	require := func(v *visitor, policy string) response { return v.post("/users/login-policy", "policy", policy) }
+	if page := owner.get("/users").body; strings.Contains(page, `value="second_factor"`) || !strings.Contains(page, "set up your own first") {
+		t.Error("an owner without a second factor is offered to require one")
+	}
+	if got := require(owner, "second_factor"); got.header.Get("Location") != "/users?notice=bad.no_factor" {
+		t.Errorf("an owner without a second factor requires one: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	_, recovery := owner.enroll()
+	if got := require(viewer, "second_factor"); got.status != http.StatusForbidden {
+		t.Errorf("a viewer requires it: %d", got.status)
+	}
+	if page := owner.get("/users").body; !strings.Contains(page, `value="second_factor"`) {
+		t.Error("an owner with a second factor cannot require one")
+	}
+	if got := require(owner, "second_factor"); got.header.Get("Location") != "/users?notice=good.factor_required" {
+		t.Fatalf("require: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := viewer.get("/invoices"); !strings.HasPrefix(got.header.Get("Location"), "/login") {
+		t.Errorf("the session of a password: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); got != http.StatusUnauthorized {
+		t.Errorf("the token of a password: %d", got)
+	}
+	if got := s.visitor(t).do(http.MethodPost, "/api/v1/client/auth/login", `{"email":"`+email+`","password":"`+colleaguePassword+`"}`, "Content-Type", "application/json"); got.status != http.StatusForbidden || !strings.Contains(got.body, `"second_factor_required"`) {
+		t.Errorf("a password in the API: %d %s", got.status, got.body)
+	}
+	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "you cannot turn it off") {
+		t.Errorf("turned off: %d", got.status)
+	}
 
-			intruder := s.visitor(t) // with the password alone
-			viewer.login(email, colleaguePassword)
-			intruder.login(email, colleaguePassword)
-			viewer.wantHeld()
-			viewer.enroll()
-			if got := viewer.get("/invoices"); got.status != http.StatusOK {
-				t.Errorf("with a second factor: %d", got.status)
-			}
-			if got := intruder.get("/invoices"); !strings.HasPrefix(got.header.Get("Location"), "/login") {
-				t.Errorf("another session that was held: %d, to %s", got.status, got.header.Get("Location"))
-			}
-			if got := require(owner, "any"); got.header.Get("Location") != "/users?notice=good.factor_not_required" {
-				t.Errorf("allow: %d, to %s", got.status, got.header.Get("Location"))
-			}
-			if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
-				t.Errorf("turned off when nothing is required: %d", got.status)
-			}
-		})
+	intruder := s.visitor(t) // with the password alone
+	viewer.login(email, colleaguePassword)
+	intruder.login(email, colleaguePassword)
+	viewer.wantHeld()
+	viewer.enroll()
+	if got := viewer.get("/invoices"); got.status != http.StatusOK {
+		t.Errorf("with a second factor: %d", got.status)
+	}
+	if got := intruder.get("/invoices"); !strings.HasPrefix(got.header.Get("Location"), "/login") {
+		t.Errorf("another session that was held: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := require(owner, "any"); got.header.Get("Location") != "/users?notice=good.factor_not_required" {
+		t.Errorf("allow: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+		t.Errorf("turned off when nothing is required: %d", got.status)
 	}
 }
 

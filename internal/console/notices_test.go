@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"quittance/internal/mail/mailtest"
 	"quittance/internal/secret"
 	"quittance/internal/service"
+	"quittance/test/kit"
 )
 
 // TestMailPages checks that the page of an invitation says that it is mailed, that the list of people says what became of the e-mail and sends
@@ -53,13 +53,9 @@ func TestMailPages(t *testing.T) {
 		if made := owner.post("/users/invitations", "email", "books@example.com", "role", "accountant"); made.status != http.StatusCreated || !strings.Contains(made.body, "also on its way by e-mail") {
 			t.Fatalf("invite: %d", made.status)
 		}
-		deadline := time.Now().Add(2 * time.Minute)
-		for len(relay.Messages()) <= n || !strings.Contains(owner.get("/users").body, "E-mail sent") {
-			if time.Now().After(deadline) {
-				t.Fatal(fmt.Errorf("%d mails have arrived, and the list shows\n%s", len(relay.Messages()), owner.get("/users").body))
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
+		kit.Until(t, "the mail arrives, and the list says so", func() bool {
+			return len(relay.Messages()) > n && strings.Contains(owner.get("/users").body, "E-mail sent")
+		})
 	}
 	if !strings.Contains(owner.get("/users").body, "Send again") {
 		t.Error("the list offers no other e-mail")

@@ -15,6 +15,7 @@ import (
 	"quittance/internal/console"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // withOperators serves the pages of operators too.
@@ -30,17 +31,17 @@ func (s *system) enrolmentLink(t *testing.T, email string) string {
 }
 
 // retained waits for a submission with an outcome and a response of the provider.
-func (s *system) retained(t *testing.T, outcome api.Outcome) store.AccountSubmission {
+func (s *system) retained(t *testing.T, outcome api.Outcome) (found store.AccountSubmission) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		found, err := s.DB().AllSubmissions(t.Context(), nil, outcome, 1)
+	kit.Until(t, "a submission has the outcome "+string(outcome), func() bool {
+		all, err := s.DB().AllSubmissions(t.Context(), nil, outcome, 1)
 		must(t, err)
-		if len(found) == 1 && found[0].Evidence > 0 {
-			return found[0]
+		if len(all) == 1 && all[0].Evidence > 0 {
+			found = all[0]
 		}
-	}
-	t.Fatalf("no submission has the outcome %q", outcome)
-	return store.AccountSubmission{}
+		return found.Evidence > 0
+	})
+	return found
 }
 
 // TestCustomersHaveNoOperatorRoute checks that no page of operators is at the address of the customers, and that a session of an operator is none there.

@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestOverview checks that the first page counts invoices where they are, quotes the provider, and offers one next step for each thing
@@ -26,15 +27,10 @@ func TestOverview(t *testing.T) {
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("DRAFT-1", "1"), &made)
 	accepted, rejected, refused := s.submitted(t, token, "OK-1", "1234567890"), s.submitted(t, token, "NO-1", "sandbox-rejected-validation"), s.submitted(t, token, "TAX-1", "sandbox-rejected-authority")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	kit.Until(t, "the states arrive", func() bool {
 		page = v.get("/").body
-		if strings.Contains(page, "Tax authority: rejected") && tileFigure(page, "accepted") == "1" && tileFigure(page, "attention") == "2" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the states never arrive: %s", page)
-		}
-	}
+		return strings.Contains(page, "Tax authority: rejected") && tileFigure(page, "accepted") == "1" && tileFigure(page, "attention") == "2"
+	})
 	for tab, want := range map[string]string{"attention": "2", "in_progress": "0", "accepted": "1", "drafts": "1"} {
 		if got := tileFigure(page, tab); got != want {
 			t.Errorf("tile %s shows %q, want %q", tab, got, want)

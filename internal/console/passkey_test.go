@@ -14,7 +14,6 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/account/passkeytest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 )
 
 // atLocalhost returns the system at the address that can have passkeys.
@@ -64,68 +63,63 @@ func (v *visitor) assertion(key *passkeytest.Authenticator) string {
 // password and a second factor.
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Hour).atLocalhost()
-			owner := s.loggedIn(t)
-			key, made := owner.register()
-			recovery := shownRecovery.FindAllStringSubmatch(made.body, -1)
-			if made.status != http.StatusOK || len(recovery) != 10 {
-				t.Fatalf("the first passkey: %d, %d recovery codes", made.status, len(recovery))
-			}
-			if _, got := owner.register(); got.status != http.StatusUnprocessableEntity {
-				t.Errorf("a passkey without a proof of the present one: %d", got.status)
-			}
-			if _, got := owner.register("assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_added" {
-				t.Errorf("a second passkey: %d %s", got.status, got.header.Get("Location"))
-			}
-			guest := s.visitor(t)
-			if got := guest.post("/login", "email", s.email, "password", s.password); got.header.Get("Location") != "/login/code" {
-				t.Fatalf("the password: %d %s", got.status, got.header.Get("Location"))
-			}
-			if page := guest.get("/login/code"); !strings.Contains(page.body, `id="use-passkey"`) {
-				t.Error("the second step does not offer the passkey")
-			}
-			signed := guest.assertion(key)
-			if got := guest.post("/login/code", "assertion", signed, "next", "/credit-notes"); got.header.Get("Location") != "/credit-notes" {
-				t.Fatalf("the passkey: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := guest.get("/invoices"); got.status != http.StatusOK {
-				t.Errorf("after the login: %d", got.status)
-			}
-			replayed := s.visitor(t)
-			replayed.post("/login", "email", s.email, "password", s.password)
-			if got := replayed.post("/login/code", "assertion", signed); got.status != http.StatusUnauthorized {
-				t.Errorf("an assertion works twice: %d", got.status)
-			}
-			page := "/second-factor/passkeys/" + s.passkeys(t)[0].ID.String()
-			if got := owner.post(page+"/name", "name", "Phone"); got.status != http.StatusSeeOther || !strings.Contains(owner.get(page).body, "Phone") {
-				t.Errorf("renamed: %d", got.status)
-			}
-			for _, name := range []string{"", " ", strings.Repeat("x", 65), "a\nb"} {
-				if got := owner.post(page+"/name", "name", name); got.status != http.StatusUnprocessableEntity {
-					t.Errorf("the name %.10q: %d", name, got.status)
-				}
-			}
-			if got := owner.post(page+"/remove", "current", "wrong", "assertion", owner.confirm(key)); got.status != http.StatusUnprocessableEntity {
-				t.Errorf("removed with a wrong password: %d", got.status)
-			}
-			if got := owner.post(page+"/remove", "current", s.password, "otp", "000000"); got.status != http.StatusUnprocessableEntity {
-				t.Errorf("removed with a wrong code: %d", got.status)
-			}
-			if got := owner.post(page+"/remove", "current", s.password, "assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_removed" {
-				t.Errorf("removed: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
-				t.Errorf("another session after the removal: %d", got.status)
-			}
-			if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0][1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
-				t.Errorf("turned off: %d", got.status)
-			}
-			s.visitor(t).login(s.email, s.password)
-		})
+	s := start(t, first(), true, time.Hour).atLocalhost()
+	owner := s.loggedIn(t)
+	key, made := owner.register()
+	recovery := shownRecovery.FindAllStringSubmatch(made.body, -1)
+	if made.status != http.StatusOK || len(recovery) != 10 {
+		t.Fatalf("the first passkey: %d, %d recovery codes", made.status, len(recovery))
 	}
+	if _, got := owner.register(); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a passkey without a proof of the present one: %d", got.status)
+	}
+	if _, got := owner.register("assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_added" {
+		t.Errorf("a second passkey: %d %s", got.status, got.header.Get("Location"))
+	}
+	guest := s.visitor(t)
+	if got := guest.post("/login", "email", s.email, "password", s.password); got.header.Get("Location") != "/login/code" {
+		t.Fatalf("the password: %d %s", got.status, got.header.Get("Location"))
+	}
+	if page := guest.get("/login/code"); !strings.Contains(page.body, `id="use-passkey"`) {
+		t.Error("the second step does not offer the passkey")
+	}
+	signed := guest.assertion(key)
+	if got := guest.post("/login/code", "assertion", signed, "next", "/credit-notes"); got.header.Get("Location") != "/credit-notes" {
+		t.Fatalf("the passkey: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := guest.get("/invoices"); got.status != http.StatusOK {
+		t.Errorf("after the login: %d", got.status)
+	}
+	replayed := s.visitor(t)
+	replayed.post("/login", "email", s.email, "password", s.password)
+	if got := replayed.post("/login/code", "assertion", signed); got.status != http.StatusUnauthorized {
+		t.Errorf("an assertion works twice: %d", got.status)
+	}
+	page := "/second-factor/passkeys/" + s.passkeys(t)[0].ID.String()
+	if got := owner.post(page+"/name", "name", "Phone"); got.status != http.StatusSeeOther || !strings.Contains(owner.get(page).body, "Phone") {
+		t.Errorf("renamed: %d", got.status)
+	}
+	for _, name := range []string{"", " ", strings.Repeat("x", 65), "a\nb"} {
+		if got := owner.post(page+"/name", "name", name); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("the name %.10q: %d", name, got.status)
+		}
+	}
+	if got := owner.post(page+"/remove", "current", "wrong", "assertion", owner.confirm(key)); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("removed with a wrong password: %d", got.status)
+	}
+	if got := owner.post(page+"/remove", "current", s.password, "otp", "000000"); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("removed with a wrong code: %d", got.status)
+	}
+	if got := owner.post(page+"/remove", "current", s.password, "assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_removed" {
+		t.Errorf("removed: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
+		t.Errorf("another session after the removal: %d", got.status)
+	}
+	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0][1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+		t.Errorf("turned off: %d", got.status)
+	}
+	s.visitor(t).login(s.email, s.password)
 }
 
 // passkeys returns the passkeys of the sandbox's user.

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // mails returns the mails to an address that wait in the outbox, oldest first. No relay takes them in these tests.
@@ -39,18 +40,17 @@ func (s *system) mails(t testing.TB, address string) (mails []store.MailLease) {
 }
 
 // mail waits for the next mail of a kind to an address.
-func (s *system) mail(t testing.TB, address string, kind store.MailKind) store.MailLease {
+func (s *system) mail(t testing.TB, address string, kind store.MailKind) (found store.MailLease) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		for _, mail := range s.mails(t, address) {
-			if mail.Kind == kind {
-				return mail
-			}
+	kit.Until(t, fmt.Sprintf("a mail of the kind %v to %s", kind, address), func() bool {
+		mails := s.mails(t, address)
+		n := slices.IndexFunc(mails, func(mail store.MailLease) bool { return mail.Kind == kind })
+		if n >= 0 {
+			found = mails[n]
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s to %s", kind, address)
-		}
-	}
+		return n >= 0
+	})
+	return found
 }
 
 // wantNoRequest waits until every request for a link is answered, and checks that none was sent to the addresses.
@@ -77,72 +77,71 @@ func sendsMail(t testing.TB, engine string, edits ...func(*service.Config)) *sys
 // TestForgottenPassword checks that a user who has forgotten the password gets a link by e-mail, chooses a password with it by the usual rules,
 // once, and has to log in with it. All sessions end. Neither the address nor a secret is in a log.
 func TestForgottenPassword(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, engine string) {
-		var log lines
-		s := sendsMail(t, engine, func(c *service.Config) {
-			c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		})
-		before := s.loggedIn(t)
-		token := s.token(t, s.email, s.password)
-		v := s.visitor(t)
-		if page := v.post("/login", "email", s.email, "password", "not it at all, no"); !strings.Contains(page.body, `action="/forgot"`) || !strings.Contains(page.body, fmt.Sprintf(`name="email" value=%q`, s.email)) {
-			t.Errorf("the login page: %d %s", page.status, page.body)
-		}
-		if page := v.post("/forgot", "email", s.email); page.status != http.StatusOK || !strings.Contains(page.body, fmt.Sprintf(`value=%q`, s.email)) {
-			t.Errorf("the form: %d %s", page.status, page.body)
-		}
-		v.post("/forgot/link", "email", strings.ToUpper(s.email)).wantTo(t, "/forgot/sent")
-		if page := v.get("/forgot/sent"); page.status != http.StatusOK || !strings.Contains(page.body, "If a user with this address can log in with a password, we have sent a link.") {
-			t.Errorf("the page after it: %d %s", page.status, page.body)
-		}
-		code := s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal()
-		if page := v.get("/reset"); page.status != http.StatusOK || !strings.Contains(page.body, `data-fragment="code"`) || page.header.Get("Referrer-Policy") != "no-referrer" {
-			t.Errorf("the page of the link: %d", page.status)
-		}
-		for _, wrong := range []string{"", "qr_" + strings.Repeat("A", 43), strings.Repeat("x", 9_000)} {
-			if page := v.post("/reset", "code", wrong); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, "@") {
-				t.Errorf("a wrong code: %d", page.status)
-			}
-		}
-		if page := v.post("/reset", "code", code); page.status != http.StatusOK || !strings.Contains(page.body, s.email) || page.header.Get("Cache-Control") != "no-store" {
-			t.Fatalf("the form for the password: %d %s", page.status, page.body)
-		}
-		for password, fault := range map[string]string{"short": "15", "aaaaaaaaaaaaaaaaaa": "common", s.password: "differs"} {
-			if page := v.post("/reset/password", "code", code, "password", password); page.status != http.StatusUnprocessableEntity || !strings.Contains(page.body, fault) || strings.Contains(page.body, `value="`+password) {
-				t.Errorf("password %q: %d %s", password, page.status, page.body)
-			}
-		}
-		if page := before.get("/account"); page.status != http.StatusOK {
-			t.Errorf("a session before the use of the link: %d", page.status)
-		}
-		v.post("/reset/password", "code", code, "password", strong).wantTo(t, "/login?notice=good.password_reset")
-		before.get("/account").wantTo(t, "/login?next=%2Faccount")
-		if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusUnauthorized {
-			t.Errorf("a token after the use of the link: %d", status)
-		}
-		for _, path := range []string{"/reset", "/reset/password"} {
-			if page := v.post(path, "code", code, "password", strong+"!"); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, s.email) {
-				t.Errorf("%s: a used link: %d", path, page.status)
-			}
-		}
-		if page := v.post("/login", "email", s.email, "password", s.password); page.status != http.StatusUnauthorized {
-			t.Errorf("the old password: %d", page.status)
-		}
-		v.login(s.email, strong)
-		s.mail(t, s.email, store.MailPasswordChanged)
-		if s.audited(t, "user.request-password-reset") != 1 || s.audited(t, "user.complete-password-reset") != 1 {
-			t.Error("the acts are not in the audit log")
-		}
-		if page := v.get("/audit"); !strings.Contains(page.body, "Chose a new password with a link from an e-mail") || !strings.Contains(page.body, "Sent the user a link for a new password") {
-			t.Error("the acts are not on the page of the audit log")
-		}
-		if log.contains(code) || log.contains(code[3:20]) || log.contains(strong) || log.contains(s.email) {
-			t.Error("the address or a secret is in the log")
-		}
-		if !log.contains("/reset") {
-			t.Error("the log has no requests")
-		}
+	t.Parallel()
+	var log lines
+	s := sendsMail(t, first(), func(c *service.Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
+	before := s.loggedIn(t)
+	token := s.token(t, s.email, s.password)
+	v := s.visitor(t)
+	if page := v.post("/login", "email", s.email, "password", "not it at all, no"); !strings.Contains(page.body, `action="/forgot"`) || !strings.Contains(page.body, fmt.Sprintf(`name="email" value=%q`, s.email)) {
+		t.Errorf("the login page: %d %s", page.status, page.body)
+	}
+	if page := v.post("/forgot", "email", s.email); page.status != http.StatusOK || !strings.Contains(page.body, fmt.Sprintf(`value=%q`, s.email)) {
+		t.Errorf("the form: %d %s", page.status, page.body)
+	}
+	v.post("/forgot/link", "email", strings.ToUpper(s.email)).wantTo(t, "/forgot/sent")
+	if page := v.get("/forgot/sent"); page.status != http.StatusOK || !strings.Contains(page.body, "If a user with this address can log in with a password, we have sent a link.") {
+		t.Errorf("the page after it: %d %s", page.status, page.body)
+	}
+	code := s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal()
+	if page := v.get("/reset"); page.status != http.StatusOK || !strings.Contains(page.body, `data-fragment="code"`) || page.header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("the page of the link: %d", page.status)
+	}
+	for _, wrong := range []string{"", "qr_" + strings.Repeat("A", 43), strings.Repeat("x", 9_000)} {
+		if page := v.post("/reset", "code", wrong); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, "@") {
+			t.Errorf("a wrong code: %d", page.status)
+		}
+	}
+	if page := v.post("/reset", "code", code); page.status != http.StatusOK || !strings.Contains(page.body, s.email) || page.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("the form for the password: %d %s", page.status, page.body)
+	}
+	for password, fault := range map[string]string{"short": "15", "aaaaaaaaaaaaaaaaaa": "common", s.password: "differs"} {
+		if page := v.post("/reset/password", "code", code, "password", password); page.status != http.StatusUnprocessableEntity || !strings.Contains(page.body, fault) || strings.Contains(page.body, `value="`+password) {
+			t.Errorf("password %q: %d %s", password, page.status, page.body)
+		}
+	}
+	if page := before.get("/account"); page.status != http.StatusOK {
+		t.Errorf("a session before the use of the link: %d", page.status)
+	}
+	v.post("/reset/password", "code", code, "password", strong).wantTo(t, "/login?notice=good.password_reset")
+	before.get("/account").wantTo(t, "/login?next=%2Faccount")
+	if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusUnauthorized {
+		t.Errorf("a token after the use of the link: %d", status)
+	}
+	for _, path := range []string{"/reset", "/reset/password"} {
+		if page := v.post(path, "code", code, "password", strong+"!"); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, s.email) {
+			t.Errorf("%s: a used link: %d", path, page.status)
+		}
+	}
+	if page := v.post("/login", "email", s.email, "password", s.password); page.status != http.StatusUnauthorized {
+		t.Errorf("the old password: %d", page.status)
+	}
+	v.login(s.email, strong)
+	s.mail(t, s.email, store.MailPasswordChanged)
+	if s.audited(t, "user.request-password-reset") != 1 || s.audited(t, "user.complete-password-reset") != 1 {
+		t.Error("the acts are not in the audit log")
+	}
+	if page := v.get("/audit"); !strings.Contains(page.body, "Chose a new password with a link from an e-mail") || !strings.Contains(page.body, "Sent the user a link for a new password") {
+		t.Error("the acts are not on the page of the audit log")
+	}
+	if log.contains(code) || log.contains(code[3:20]) || log.contains(strong) || log.contains(s.email) {
+		t.Error("the address or a secret is in the log")
+	}
+	if !log.contains("/reset") {
+		t.Error("the log has no requests")
+	}
 }
 
 // TestForgottenPasswordTellsNothing checks that the response to a request is the same for every address: of a user, of nobody, of a disabled

@@ -11,9 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/account"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 )
 
 const given = "given by an administrator"
@@ -21,7 +19,7 @@ const given = "given by an administrator"
 // newcomer creates an account whose user has a password from an administrator.
 func (s *system) newcomer(t *testing.T, email string) store.User {
 	t.Helper()
-	hash, err := account.DefaultCost().Hash(given)
+	hash, err := cheap().Hash(given)
 	must(t, err)
 	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash, PasswordChangeRequired: true})
 	must(t, err)
@@ -50,65 +48,61 @@ func (s *system) loginResponse(t *testing.T, email, password string) (login api.
 // TestFirstPassword checks that a user with a password from an administrator can open no page before changing it, and
 // then continues to the requested page. The API reports this and works. The same is true after a reset.
 func TestFirstPassword(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Millisecond)
-			const email = "new@example.com"
-			user := s.newcomer(t, email)
-			login := s.loginResponse(t, email, given)
-			if !login.PasswordChangeRequired {
-				t.Error("the API does not report that the password must be changed")
-			}
-			if status := s.api(t, login.Token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusOK {
-				t.Errorf("the API answers %d", status)
-			}
-
-			v := s.visitor(t)
-			v.post("/login", "email", email, "password", given, "next", "/invoices?stage=draft").wantTo(t, "/invoices?stage=draft")
-			for path, want := range map[string]string{
-				"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/",
-				"/invoices/new": "/password?next=%2Finvoices%2Fnew", "/webhooks": "/password?next=%2Fwebhooks", "/incoming": "/password?next=%2Fincoming",
-			} {
-				v.get(path).wantTo(t, want)
-			}
-			for _, path := range []string{"/invoices/new", "/webhooks/new", "/account/password"} {
-				v.post(path, "current", given, "new", strong).wantTo(t, "/password")
-			}
-			if got := v.get("/invoices", "HX-Request", "true"); got.status != http.StatusOK || got.header.Get("HX-Redirect") != "/password" || got.body != "" {
-				t.Errorf("a live part: %d %v", got.status, got.header)
-			}
-			page := v.get("/password?next=%2Finvoices%3Fstage%3Ddraft")
-			if page.status != http.StatusOK || strings.Contains(page.body, "<nav") || !strings.Contains(page.body, `value="/invoices?stage=draft"`) || !strings.Contains(page.body, `action="/logout"`) {
-				t.Errorf("the page: %d %s", page.status, page.body)
-			}
-			elements(parse(t, page.body), func(node *html.Node) { wantNothingInline(t, "/password", node, map[string]bool{}) })
-			for _, fault := range []struct{ current, chosen, shown string }{
-				{"not it at all, no", strong, "current-fault"}, {given, given, "new-fault"}, {given, "short", "new-fault"}, {given, "aaaaaaaaaaaaaaaa", "new-fault"},
-			} {
-				if got := v.post("/password", "current", fault.current, "new", fault.chosen); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault.shown+`"`) {
-					t.Errorf("%q to %q: %d", fault.current, fault.chosen, got.status)
-				}
-			}
-			v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
-
-			v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?notice=good.password_changed&stage=draft")
-			if got := v.get("/invoices?notice=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
-				t.Errorf("after the change: %d", got.status)
-			}
-			v.get("/password").wantTo(t, "/account")
-			if s.loginResponse(t, email, strong).PasswordChangeRequired {
-				t.Error("the API still reports that the password must be changed")
-			}
-			hash, err := account.DefaultCost().Hash(given)
-			must(t, err)
-			must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
-			v.get("/account").wantTo(t, "/login?next=%2Faccount")
-			v.login(email, given)
-			v.get("/account").wantTo(t, "/password?next=%2Faccount")
-			v.post("/logout").wantTo(t, "/login?notice=good.logged_out")
-		})
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	const email = "new@example.com"
+	user := s.newcomer(t, email)
+	login := s.loginResponse(t, email, given)
+	if !login.PasswordChangeRequired {
+		t.Error("the API does not report that the password must be changed")
 	}
+	if status := s.api(t, login.Token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusOK {
+		t.Errorf("the API answers %d", status)
+	}
+
+	v := s.visitor(t)
+	v.post("/login", "email", email, "password", given, "next", "/invoices?stage=draft").wantTo(t, "/invoices?stage=draft")
+	for path, want := range map[string]string{
+		"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/",
+		"/invoices/new": "/password?next=%2Finvoices%2Fnew", "/webhooks": "/password?next=%2Fwebhooks", "/incoming": "/password?next=%2Fincoming",
+	} {
+		v.get(path).wantTo(t, want)
+	}
+	for _, path := range []string{"/invoices/new", "/webhooks/new", "/account/password"} {
+		v.post(path, "current", given, "new", strong).wantTo(t, "/password")
+	}
+	if got := v.get("/invoices", "HX-Request", "true"); got.status != http.StatusOK || got.header.Get("HX-Redirect") != "/password" || got.body != "" {
+		t.Errorf("a live part: %d %v", got.status, got.header)
+	}
+	page := v.get("/password?next=%2Finvoices%3Fstage%3Ddraft")
+	if page.status != http.StatusOK || strings.Contains(page.body, "<nav") || !strings.Contains(page.body, `value="/invoices?stage=draft"`) || !strings.Contains(page.body, `action="/logout"`) {
+		t.Errorf("the page: %d %s", page.status, page.body)
+	}
+	elements(parse(t, page.body), func(node *html.Node) { wantNothingInline(t, "/password", node, map[string]bool{}) })
+	for _, fault := range []struct{ current, chosen, shown string }{
+		{"not it at all, no", strong, "current-fault"}, {given, given, "new-fault"}, {given, "short", "new-fault"}, {given, "aaaaaaaaaaaaaaaa", "new-fault"},
+	} {
+		if got := v.post("/password", "current", fault.current, "new", fault.chosen); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault.shown+`"`) {
+			t.Errorf("%q to %q: %d", fault.current, fault.chosen, got.status)
+		}
+	}
+	v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
+
+	v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?notice=good.password_changed&stage=draft")
+	if got := v.get("/invoices?notice=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
+		t.Errorf("after the change: %d", got.status)
+	}
+	v.get("/password").wantTo(t, "/account")
+	if s.loginResponse(t, email, strong).PasswordChangeRequired {
+		t.Error("the API still reports that the password must be changed")
+	}
+	hash, err := cheap().Hash(given)
+	must(t, err)
+	must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
+	v.get("/account").wantTo(t, "/login?next=%2Faccount")
+	v.login(email, given)
+	v.get("/account").wantTo(t, "/password?next=%2Faccount")
+	v.post("/logout").wantTo(t, "/login?notice=good.logged_out")
 }
 
 // TestFirstPasswordByAPI checks that after a change with the API, the console does not ask for a change either.

@@ -10,7 +10,6 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 )
 
@@ -21,50 +20,46 @@ const receivedInvoice = `<Invoice xmlns="urn:oasis:names:specification:ubl:schem
 // TestPDF checks that the pages of an invoice, a credit note and an incoming e-invoice have links to their PDF files, that the links work
 // and that another company gets nothing; and that a document that cannot be printed gives a page that says what to do.
 func TestPDF(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, false, time.Millisecond)
-			v := s.loggedIn(t)
-			s.purchase(t, "readable", func(d *store.NewIncoming) { d.Body = []byte(receivedInvoice) })
-			s.purchase(t, "other", nil)
-			incoming := map[string]string{}
-			found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
-			must(t, err)
-			for _, i := range found.Entries {
-				incoming[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
-			}
-			notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
-			must(t, err)
-			s.company(t, "other@example.com", strong)
-			other := s.visitor(t)
-			other.login("other@example.com", strong)
-			for page, name := range map[string]string{
-				"/invoices/" + v.created(complete("INV/1")): "INV-1.pdf", "/credit-notes/" + notes.Entries[0].ID.String(): notes.Entries[0].Number + ".pdf",
-				incoming["readable"]: "SUP-7-1.pdf",
-			} {
-				if got := v.get(page); !strings.Contains(got.body, `href="`+page+`/document.pdf"`) {
-					t.Errorf("%s has no link to its PDF file", page)
-				}
-				got := v.get(page + "/document.pdf")
-				if got.status != http.StatusOK || !strings.HasPrefix(got.body, "%PDF-1.7") || got.header.Get("Content-Type") != "application/pdf" ||
-					got.header.Get("Content-Disposition") != "attachment; filename="+name || got.header.Get("X-Content-Type-Options") != "nosniff" {
-					t.Errorf("%s: %d %.100q %v", page, got.status, got.body, got.header)
-				}
-				if got := other.get(page + "/document.pdf"); got.status != http.StatusNotFound {
-					t.Errorf("%s of another company: %d", page, got.status)
-				}
-			}
-			if got := v.get(incoming["readable"] + "/revisions/1/document.pdf"); got.status != http.StatusOK || !strings.HasPrefix(got.body, "%PDF") {
-				t.Errorf("the revision: %d", got.status)
-			}
-			if got := v.get(incoming["other"]); strings.Contains(got.body, "document.pdf") {
-				t.Error("an e-invoice that cannot be read has a link to a PDF file")
-			}
-			if got := v.get(incoming["other"] + "/document.pdf"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Download the document itself") {
-				t.Errorf("a document that cannot be read: %d", got.status)
-			}
-		})
+	t.Parallel()
+	s := start(t, first(), false, time.Millisecond)
+	v := s.loggedIn(t)
+	s.purchase(t, "readable", func(d *store.NewIncoming) { d.Body = []byte(receivedInvoice) })
+	s.purchase(t, "other", nil)
+	incoming := map[string]string{}
+	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
+	must(t, err)
+	for _, i := range found.Entries {
+		incoming[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
+	}
+	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
+	must(t, err)
+	s.company(t, "other@example.com", strong)
+	other := s.visitor(t)
+	other.login("other@example.com", strong)
+	for page, name := range map[string]string{
+		"/invoices/" + v.created(complete("INV/1")): "INV-1.pdf", "/credit-notes/" + notes.Entries[0].ID.String(): notes.Entries[0].Number + ".pdf",
+		incoming["readable"]: "SUP-7-1.pdf",
+	} {
+		if got := v.get(page); !strings.Contains(got.body, `href="`+page+`/document.pdf"`) {
+			t.Errorf("%s has no link to its PDF file", page)
+		}
+		got := v.get(page + "/document.pdf")
+		if got.status != http.StatusOK || !strings.HasPrefix(got.body, "%PDF-1.7") || got.header.Get("Content-Type") != "application/pdf" ||
+			got.header.Get("Content-Disposition") != "attachment; filename="+name || got.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %.100q %v", page, got.status, got.body, got.header)
+		}
+		if got := other.get(page + "/document.pdf"); got.status != http.StatusNotFound {
+			t.Errorf("%s of another company: %d", page, got.status)
+		}
+	}
+	if got := v.get(incoming["readable"] + "/revisions/1/document.pdf"); got.status != http.StatusOK || !strings.HasPrefix(got.body, "%PDF") {
+		t.Errorf("the revision: %d", got.status)
+	}
+	if got := v.get(incoming["other"]); strings.Contains(got.body, "document.pdf") {
+		t.Error("an e-invoice that cannot be read has a link to a PDF file")
+	}
+	if got := v.get(incoming["other"] + "/document.pdf"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Download the document itself") {
+		t.Errorf("a document that cannot be read: %d", got.status)
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/hotp"
-
-	"quittance/internal/store/storetest"
 )
 
 // authenticator is an authenticator app, and the time step at which it got its secret.
@@ -64,65 +62,60 @@ func (v *visitor) enroll() (app authenticator, recovery []string) {
 // ends with a change of the password.
 func TestSecondStepOfLogin(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Hour)
-			owner := s.loggedIn(t)
-			app, recovery := owner.enroll()
-			if got := owner.get("/second-factor/confirm"); got.header.Get("Location") != "/second-factor" || strings.Contains(owner.get("/second-factor").body, app.secret[:4]) {
-				t.Error("the secret is shown after the confirmation")
-			}
-			password := func(v *visitor) response {
-				return v.post("/login", "email", s.email, "password", s.password, "next", "/credit-notes")
-			}
-			guest, other, stranger := s.visitor(t), s.visitor(t), s.visitor(t)
-			if got := password(guest); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login/code?next=%2Fcredit-notes" {
-				t.Fatalf("the password: %d %s", got.status, got.header.Get("Location"))
-			}
-			if page := guest.get("/login/code?next=%2Fcredit-notes"); page.status != http.StatusOK || strings.Contains(page.body, s.password) || strings.Contains(page.body, `type="password"`) {
-				t.Errorf("the second step: %d", page.status)
-			}
-			if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
-				t.Errorf("an invoice list before the second step: %d", got.status)
-			}
-			if got := stranger.post("/login/code", "code", app.code(t, 1)); got.header.Get("Location") != "/login" {
-				t.Errorf("another browser completes the login: %d %s", got.status, got.header.Get("Location"))
-			}
-			for _, wrong := range []string{"", "000000", app.code(t, 0), strings.Repeat("9", 5000), "<script>"} {
-				if got := guest.post("/login/code", "code", wrong, "next", "/credit-notes"); got.status != http.StatusUnauthorized {
-					t.Errorf("the code %.10q: %d", wrong, got.status)
-				}
-			}
-			password(other)
-			code := app.unused(t)
-			if got := guest.post("/login/code", "code", code, "next", "/credit-notes"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/credit-notes" {
-				t.Fatalf("the right code: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := guest.get("/invoices"); got.status != http.StatusOK {
-				t.Errorf("after the second step: %d", got.status)
-			}
-			if got := other.post("/login/code", "code", code); got.status != http.StatusUnauthorized {
-				t.Errorf("a code works twice: %d", got.status)
-			}
-			if got := owner.post("/account/password", "current", s.password, "new", "three mild walruses sing"); got.status != http.StatusSeeOther {
-				t.Fatalf("change of the password: %d", got.status)
-			}
-			if got := owner.get("/invoices"); got.status != http.StatusOK {
-				t.Errorf("the session that changed the password: %d", got.status)
-			}
-			if got := other.post("/login/code", "code", recovery[0]); got.header.Get("Location") != "/login?notice=bad.login_expired" {
-				t.Errorf("a login that began with the old password: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", "no"); got.status != http.StatusUnprocessableEntity {
-				t.Errorf("disabled with a wrong code: %d", got.status)
-			}
-			if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", recovery[1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
-				t.Errorf("disabled: %d", got.status)
-			}
-			s.visitor(t).login(s.email, "three mild walruses sing")
-		})
+	s := start(t, first(), true, time.Hour)
+	owner := s.loggedIn(t)
+	app, recovery := owner.enroll()
+	if got := owner.get("/second-factor/confirm"); got.header.Get("Location") != "/second-factor" || strings.Contains(owner.get("/second-factor").body, app.secret[:4]) {
+		t.Error("the secret is shown after the confirmation")
 	}
+	password := func(v *visitor) response {
+		return v.post("/login", "email", s.email, "password", s.password, "next", "/credit-notes")
+	}
+	guest, other, stranger := s.visitor(t), s.visitor(t), s.visitor(t)
+	if got := password(guest); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login/code?next=%2Fcredit-notes" {
+		t.Fatalf("the password: %d %s", got.status, got.header.Get("Location"))
+	}
+	if page := guest.get("/login/code?next=%2Fcredit-notes"); page.status != http.StatusOK || strings.Contains(page.body, s.password) || strings.Contains(page.body, `type="password"`) {
+		t.Errorf("the second step: %d", page.status)
+	}
+	if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
+		t.Errorf("an invoice list before the second step: %d", got.status)
+	}
+	if got := stranger.post("/login/code", "code", app.code(t, 1)); got.header.Get("Location") != "/login" {
+		t.Errorf("another browser completes the login: %d %s", got.status, got.header.Get("Location"))
+	}
+	for _, wrong := range []string{"", "000000", app.code(t, 0), strings.Repeat("9", 5000), "<script>"} {
+		if got := guest.post("/login/code", "code", wrong, "next", "/credit-notes"); got.status != http.StatusUnauthorized {
+			t.Errorf("the code %.10q: %d", wrong, got.status)
+		}
+	}
+	password(other)
+	code := app.unused(t)
+	if got := guest.post("/login/code", "code", code, "next", "/credit-notes"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/credit-notes" {
+		t.Fatalf("the right code: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := guest.get("/invoices"); got.status != http.StatusOK {
+		t.Errorf("after the second step: %d", got.status)
+	}
+	if got := other.post("/login/code", "code", code); got.status != http.StatusUnauthorized {
+		t.Errorf("a code works twice: %d", got.status)
+	}
+	if got := owner.post("/account/password", "current", s.password, "new", "three mild walruses sing"); got.status != http.StatusSeeOther {
+		t.Fatalf("change of the password: %d", got.status)
+	}
+	if got := owner.get("/invoices"); got.status != http.StatusOK {
+		t.Errorf("the session that changed the password: %d", got.status)
+	}
+	if got := other.post("/login/code", "code", recovery[0]); got.header.Get("Location") != "/login?notice=bad.login_expired" {
+		t.Errorf("a login that began with the old password: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", "no"); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("disabled with a wrong code: %d", got.status)
+	}
+	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", recovery[1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+		t.Errorf("disabled: %d", got.status)
+	}
+	s.visitor(t).login(s.email, "three mild walruses sing")
 }
 
 // TestSecondFactorInBrowser checks with keys only that a user turns two-step login on with the shown key, logs out, and logs in with a

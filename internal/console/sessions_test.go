@@ -11,7 +11,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/access"
-	"quittance/internal/store/storetest"
 )
 
 var shownSession = regexp.MustCompile(`id="session-([0-9a-f-]{36})"`)
@@ -20,45 +19,40 @@ var shownSession = regexp.MustCompile(`id="session-([0-9a-f-]{36})"`)
 // and that a hostile User-Agent is shown as text.
 func TestSessionPages(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Hour)
-			owner, colleague := s.loggedIn(t), s.colleague(t, access.Viewer)
-			list := colleague.get("/sessions")
-			ids := shownSession.FindAllStringSubmatch(list.body, -1)
-			if list.status != http.StatusOK || len(ids) == 0 || !strings.Contains(list.body, "this session") || !strings.Contains(list.body, "with a password") {
-				t.Fatalf("%d, %d sessions: %.2000s", list.status, len(ids), list.body)
-			}
-			users := owner.get("/users").body
-			link := regexp.MustCompile(`/users/[0-9a-f-]{36}/sessions`).FindAllString(users, -1)
-			if len(link) != 2 {
-				t.Fatalf("%d links to sessions", len(link))
-			}
-			if got := owner.get(link[0]); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sessions" {
-				t.Errorf("the own sessions: %d", got.status)
-			}
-			theirs := owner.get(link[1])
-			if got := shownSession.FindAllString(theirs.body, -1); len(got) != len(ids) || strings.Contains(theirs.body, "this session") || strings.Contains(theirs.body, "sessions/others/end") {
-				t.Errorf("the owner sees %d of %d sessions", len(got), len(ids))
-			}
-			own := shownSession.FindStringSubmatch(owner.get("/sessions").body)[1]
-			if got := colleague.post("/sessions/" + own + "/end"); got.status != http.StatusNotFound {
-				t.Errorf("a viewer ends a session of the owner: %d", got.status)
-			}
-			if got := colleague.get(link[0]); got.status != http.StatusForbidden {
-				t.Errorf("a viewer sees the sessions of the owner: %d", got.status)
-			}
-			if got := owner.post("/sessions/" + ids[0][1] + "/end"); got.status != http.StatusSeeOther || got.header.Get("Location") != link[1]+"?notice=good.session_ended" {
-				t.Errorf("ended: %d %s", got.status, got.header.Get("Location"))
-			}
-			if got := colleague.get("/invoices"); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login") {
-				t.Errorf("an ended session: %d", got.status)
-			}
-			if got := owner.post("/sessions/" + own + "/end"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?notice=good.logged_out" {
-				t.Errorf("the own session: %d %s", got.status, got.header.Get("Location"))
-			}
-		})
+	s := start(t, first(), true, time.Hour)
+	owner, colleague := s.loggedIn(t), s.colleague(t, access.Viewer)
+	list := colleague.get("/sessions")
+	ids := shownSession.FindAllStringSubmatch(list.body, -1)
+	if list.status != http.StatusOK || len(ids) == 0 || !strings.Contains(list.body, "this session") || !strings.Contains(list.body, "with a password") {
+		t.Fatalf("%d, %d sessions: %.2000s", list.status, len(ids), list.body)
+	}
+	users := owner.get("/users").body
+	link := regexp.MustCompile(`/users/[0-9a-f-]{36}/sessions`).FindAllString(users, -1)
+	if len(link) != 2 {
+		t.Fatalf("%d links to sessions", len(link))
+	}
+	if got := owner.get(link[0]); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sessions" {
+		t.Errorf("the own sessions: %d", got.status)
+	}
+	theirs := owner.get(link[1])
+	if got := shownSession.FindAllString(theirs.body, -1); len(got) != len(ids) || strings.Contains(theirs.body, "this session") || strings.Contains(theirs.body, "sessions/others/end") {
+		t.Errorf("the owner sees %d of %d sessions", len(got), len(ids))
+	}
+	own := shownSession.FindStringSubmatch(owner.get("/sessions").body)[1]
+	if got := colleague.post("/sessions/" + own + "/end"); got.status != http.StatusNotFound {
+		t.Errorf("a viewer ends a session of the owner: %d", got.status)
+	}
+	if got := colleague.get(link[0]); got.status != http.StatusForbidden {
+		t.Errorf("a viewer sees the sessions of the owner: %d", got.status)
+	}
+	if got := owner.post("/sessions/" + ids[0][1] + "/end"); got.status != http.StatusSeeOther || got.header.Get("Location") != link[1]+"?notice=good.session_ended" {
+		t.Errorf("ended: %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := colleague.get("/invoices"); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login") {
+		t.Errorf("an ended session: %d", got.status)
+	}
+	if got := owner.post("/sessions/" + own + "/end"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?notice=good.logged_out" {
+		t.Errorf("the own session: %d %s", got.status, got.header.Get("Location"))
 	}
 }
 

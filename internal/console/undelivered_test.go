@@ -9,74 +9,69 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 )
 
 // TestUndelivered checks that one page lists the undelivered deliveries of all subscriptions, and selected ones can be
 // sent again. Those of deactivated subscriptions cannot be selected, and those of another company are unknown.
 func TestUndelivered(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			l, reach := listen(t, http.StatusBadRequest, "")
-			s := start(t, engine, true, time.Millisecond, reach)
-			v := s.loggedIn(t)
-			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
-				t.Errorf("without undelivered deliveries: %d", got.status)
-			}
-			one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
-			s.purchase(t, "a", nil)
-			first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
-			if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries failed.") {
-				t.Error("the list of subscriptions has no notice")
-			}
-			page := v.get("/webhooks/lost")
-			for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two", "refused", `value="` + first + `"`, "1 to 2 of 2"} {
-				if !strings.Contains(page.body, want) {
-					t.Errorf("the page has no %q", want)
-				}
-			}
-			if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "No failed deliveries") {
-				t.Error("the filter has no effect")
-			}
-			s.company(t, "other@example.com", strong)
-			other := s.visitor(t)
-			other.login("other@example.com", strong)
-			if got := other.get("/webhooks/lost"); strings.Contains(got.body, first) {
-				t.Error("another company sees the delivery")
-			}
-			if got := other.post("/webhooks/lost", "delivery", first); got.status != http.StatusNotFound {
-				t.Errorf("another company: %d", got.status)
-			}
-			for want, chosen := range map[string][]string{"none_chosen": nil, "": {"delivery", "x"}} {
-				if got := v.post("/webhooks/lost", chosen...); !strings.Contains(got.header.Get("Location"), want) || want == "" && got.status != http.StatusNotFound {
-					t.Errorf("%v: %d %s", chosen, got.status, got.header.Get("Location"))
-				}
-			}
-			many := make([]string, 0, 202)
-			for range 101 {
-				many = append(many, "delivery", first)
-			}
-			if got := v.post("/webhooks/lost", many...); got.status != http.StatusBadRequest || len(l.callbacks()) != 2 {
-				t.Errorf("more than a page of deliveries: %d, and %d were sent", got.status, len(l.callbacks()))
-			}
-			l.become(http.StatusOK, "", nil)
-			if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
-				t.Errorf("again: %d %s", got.status, got.header.Get("Location"))
-			}
-			if again := s.ended(t, one)[0]; again.State != api.DeliveryDelivered || again.ID.String() != first {
-				t.Errorf("again: %+v", again)
-			}
-			v.post("/webhooks/" + two + "/deactivate")
-			if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) || strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
-				t.Error("a delivered one is listed, or one of a deactivated subscription can be selected")
-			}
-			got := v.post("/webhooks/lost", "delivery", second)
-			if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") || len(l.callbacks()) != 3 {
-				t.Errorf("for a deactivated subscription: %d, and %d were sent", got.status, len(l.callbacks()))
-			}
-		})
+	t.Parallel()
+	l, reach := listen(t, http.StatusBadRequest, "")
+	s := start(t, first(), true, time.Millisecond, reach)
+	v := s.loggedIn(t)
+	if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
+		t.Errorf("without undelivered deliveries: %d", got.status)
+	}
+	one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
+	s.purchase(t, "a", nil)
+	first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
+	if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries failed.") {
+		t.Error("the list of subscriptions has no notice")
+	}
+	page := v.get("/webhooks/lost")
+	for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two", "refused", `value="` + first + `"`, "1 to 2 of 2"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "No failed deliveries") {
+		t.Error("the filter has no effect")
+	}
+	s.company(t, "other@example.com", strong)
+	other := s.visitor(t)
+	other.login("other@example.com", strong)
+	if got := other.get("/webhooks/lost"); strings.Contains(got.body, first) {
+		t.Error("another company sees the delivery")
+	}
+	if got := other.post("/webhooks/lost", "delivery", first); got.status != http.StatusNotFound {
+		t.Errorf("another company: %d", got.status)
+	}
+	for want, chosen := range map[string][]string{"none_chosen": nil, "": {"delivery", "x"}} {
+		if got := v.post("/webhooks/lost", chosen...); !strings.Contains(got.header.Get("Location"), want) || want == "" && got.status != http.StatusNotFound {
+			t.Errorf("%v: %d %s", chosen, got.status, got.header.Get("Location"))
+		}
+	}
+	many := make([]string, 0, 202)
+	for range 101 {
+		many = append(many, "delivery", first)
+	}
+	if got := v.post("/webhooks/lost", many...); got.status != http.StatusBadRequest || len(l.callbacks()) != 2 {
+		t.Errorf("more than a page of deliveries: %d, and %d were sent", got.status, len(l.callbacks()))
+	}
+	l.become(http.StatusOK, "", nil)
+	if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
+		t.Errorf("again: %d %s", got.status, got.header.Get("Location"))
+	}
+	if again := s.ended(t, one)[0]; again.State != api.DeliveryDelivered || again.ID.String() != first {
+		t.Errorf("again: %+v", again)
+	}
+	v.post("/webhooks/" + two + "/deactivate")
+	if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) || strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
+		t.Error("a delivered one is listed, or one of a deactivated subscription can be selected")
+	}
+	got := v.post("/webhooks/lost", "delivery", second)
+	if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") || len(l.callbacks()) != 3 {
+		t.Errorf("for a deactivated subscription: %d, and %d were sent", got.status, len(l.callbacks()))
 	}
 }
 
@@ -101,43 +96,39 @@ func TestRemarks(t *testing.T) {
 // TestSearchCreditNotes checks that credit notes are found by text and state, also within one invoice, and can be
 // printed.
 func TestSearchCreditNotes(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, false, time.Millisecond) // the sandbox has ten, half of them full credit notes
-			v := s.loggedIn(t)
-			notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
-			must(t, err)
-			note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
-			if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {
-				t.Fatalf("void: %d", got.status)
-			}
-			for path, want := range map[string]string{
-				"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>", "/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
-				"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?issue_date_to=2000-01-01": "No credit notes match", "/credit-notes?issue_date_from=2000-01-01&state=live": "1 to 9 of 9",
-				"/credit-notes?issue_date_from=2026-02-30": "<bdi>issue_date_from=2026-02-30</bdi>", "/credit-notes?issue_date_to=2999-01-01&invoice=" + of: `href="/credit-notes?invoice=` + of, "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
-				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
-			} {
-				if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
-					t.Errorf("%s: %d without %q", path, got.status, want)
-				}
-			}
-			printed := v.get("/credit-notes/" + note.ID.String() + "/print")
-			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "It was not sent.", "not the legal document", "data-print"} {
-				if !strings.Contains(printed.body, want) {
-					t.Errorf("the printable view lacks %q", want)
-				}
-			}
-			s.company(t, "other@example.com", strong)
-			other := s.visitor(t)
-			other.login("other@example.com", strong)
-			if got := other.get("/credit-notes/" + note.ID.String() + "/print"); got.status != http.StatusNotFound {
-				t.Errorf("another company: %d", got.status)
-			}
-			if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit notes match") {
-				t.Error("another company finds a credit note")
-			}
-		})
+	t.Parallel()
+	s := start(t, first(), false, time.Millisecond) // the sandbox has ten, half of them full credit notes
+	v := s.loggedIn(t)
+	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
+	must(t, err)
+	note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
+	if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {
+		t.Fatalf("void: %d", got.status)
+	}
+	for path, want := range map[string]string{
+		"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>", "/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
+		"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?issue_date_to=2000-01-01": "No credit notes match", "/credit-notes?issue_date_from=2000-01-01&state=live": "1 to 9 of 9",
+		"/credit-notes?issue_date_from=2026-02-30": "<bdi>issue_date_from=2026-02-30</bdi>", "/credit-notes?issue_date_to=2999-01-01&invoice=" + of: `href="/credit-notes?invoice=` + of, "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
+		"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
+	} {
+		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d without %q", path, got.status, want)
+		}
+	}
+	printed := v.get("/credit-notes/" + note.ID.String() + "/print")
+	for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "It was not sent.", "not the legal document", "data-print"} {
+		if !strings.Contains(printed.body, want) {
+			t.Errorf("the printable view lacks %q", want)
+		}
+	}
+	s.company(t, "other@example.com", strong)
+	other := s.visitor(t)
+	other.login("other@example.com", strong)
+	if got := other.get("/credit-notes/" + note.ID.String() + "/print"); got.status != http.StatusNotFound {
+		t.Errorf("another company: %d", got.status)
+	}
+	if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit notes match") {
+		t.Error("another company finds a credit note")
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
+	"quittance/test/kit"
 )
 
 // listener is a company's own system. It returns a configured response and records deliveries.
@@ -53,7 +54,7 @@ func listen(t *testing.T, status int, response string) (*listener, func(*service
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return l, func(c *service.Config) {
-		c.AttemptTimeout = patience // longer than a test delays a response
+		c.AttemptTimeout = kit.Patience() // longer than a test delays a response
 		c.Destinations = webhook.Policy{AllowAddrs: []netip.AddrPort{netip.MustParseAddrPort(at.Host)}, RootCAs: roots}
 	}
 }
@@ -116,20 +117,19 @@ func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)
 }
 
 // ended waits until every delivery of a subscription has ended, and returns them.
-func (s *system) ended(t testing.TB, subscription string) []store.Delivery {
+func (s *system) ended(t testing.TB, subscription string) (deliveries []store.Delivery) {
 	t.Helper()
 	id, err := store.ParseID(subscription)
 	must(t, err)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	kit.Eventually(t, func() error {
 		found, err := view.Of(s.tenant(t)).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
-		must(t, err)
-		if len(found.Deliveries) > 0 && found.Counts[api.DeliveryPending] == 0 {
-			return found.Deliveries
+		if err != nil || len(found.Deliveries) == 0 || found.Counts[api.DeliveryPending] > 0 {
+			return fmt.Errorf("deliveries did not end: %+v, %w", found, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("deliveries did not end: %+v", found)
-		}
-	}
+		deliveries = found.Deliveries
+		return nil
+	})
+	return deliveries
 }
 
 // TestSubscribeForm checks that invalid fields show the API's messages and keep the input. One form creates one
@@ -313,20 +313,6 @@ func TestWebhooksOfOthers(t *testing.T) {
 	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active || len(l.callbacks()) != 1 {
 		t.Errorf("the request had an effect: %+v, %v", kept, err)
 	}
-}
-
-// allow removes one expected error from the browser's log: a page that was rejected on purpose.
-func (b *browser) allow(part string) {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var kept []string
-	for _, fault := range b.faults {
-		if !strings.Contains(fault, part) {
-			kept = append(kept, fault)
-		}
-	}
-	b.faults = kept
 }
 
 // TestSubscribeAndRedeliver checks that a user creates a subscription, copies its secret, sees a delivery fail, fixes
