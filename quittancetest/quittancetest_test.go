@@ -14,16 +14,12 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
 	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
-
-// onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
-type onCluster struct{ m *testing.M }
-
-func (c onCluster) Run() int { return pgtest.Run(c.m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m) })) }
 
 // draft returns a complete draft for a recipient.
 func draft(number, recipient string) api.Draft {

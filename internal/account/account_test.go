@@ -12,9 +12,10 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
 
 const (
 	email    = "owner@example.com"

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"quittance/internal/connlimit"
-	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
 
 // memory is a listener for connections in memory, from addresses that the test chooses.
 type memory struct {

@@ -22,14 +22,10 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
-
-// onCluster runs the tests of this package with a PostgreSQL cluster, if the tests use one.
-type onCluster struct{ m *testing.M }
-
-func (c onCluster) Run() int { return pgtest.Run(c.m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m) })) }
 
 const (
 	credential = "purchase-credential-canary-3b7c"

@@ -18,9 +18,10 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
 
 // never is longer than any test.
 const never = time.Hour

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"quittance/internal/pgtest"
-	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(onCluster{m})) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(onCluster{m}.Run)) }
 
 // onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
 type onCluster struct{ m *testing.M }

@@ -22,9 +22,10 @@ import (
 	"quittance/internal/tracing"
 	"quittance/internal/tracing/tracingtest"
 	"quittance/test/kit"
+	"quittance/test/kit/leaks"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
 
 // counts are what a tracer reports for metrics, and its log.
 type counts struct {

@@ -1,21 +1,14 @@
 package typescript_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 
@@ -23,29 +16,24 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/quittancetest"
-	"quittance/test/kit"
+	"quittance/test/kit/chromium"
 )
-
-// browserLimit bounds the life of a Chromium, with every step of a test in it, and the preparation of the test. A busy machine may take long.
-const browserLimit = 5 * time.Minute
 
 // TestBrowser runs the SDK in a page of Chromium, which gets its modules as they are and reaches the service through a proxy on its own
 // origin. It creates, lists and submits an invoice whose amount is no JavaScript number, and verifies a webhook.
 func TestBrowser(t *testing.T) {
-	page := serveBrowser(t, quittancetest.Start(t, quittancetest.WithPace(time.Millisecond)))
-	ctx, faults := startBrowser(t)
+	page := chromium.New(t, serveBrowser(t, quittancetest.Start(t, quittancetest.WithPace(time.Millisecond))))
 	var text string
+	page.Open("/")
 	// A module runs before the page is loaded, unless it cannot be imported.
-	err := chromedp.Run(ctx, chromedp.Navigate(page), chromedp.Evaluate(`(async () => {
+	page.Do(chromedp.Evaluate(`(async () => {
 		await globalThis.used;
 		return document.querySelector("#result").textContent;
-	})()`, &text, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-	if err != nil {
-		t.Fatalf("%v\n%q", err, faults())
-	}
+	})()`, &text, chromium.Awaited))
+	page.WantQuiet("the page")
 	var got any
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatalf("%v: %q\n%q", err, text, faults())
+		t.Fatalf("%v: %q", err, text)
 	}
 	const amount = "90071992547409.93" // in hundredths 2^53 + 1
 	want := map[string]any{
@@ -56,7 +44,7 @@ func TestBrowser(t *testing.T) {
 		"refused":   "signature",
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("-want +got:\n%s\n%q", d, faults())
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 
@@ -84,7 +72,7 @@ func serveBrowser(t *testing.T, s *quittancetest.Server) string {
 		server.Close()
 		transport.CloseIdleConnections()
 	})
-	return server.URL + "/"
+	return server.URL
 }
 
 // browserGiven returns what the page gets from the test: an API key and a signed webhook.
@@ -96,9 +84,7 @@ func browserGiven(t *testing.T, s *quittancetest.Server) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
-	defer cancel()
-	key, err := c.CreateAPIKey(ctx, api.APIKeyRequest{Name: new("browser"), Scopes: []string{"read", "write", "submit"}})
+	key, err := c.CreateAPIKey(t.Context(), api.APIKeyRequest{Name: new("browser"), Scopes: []string{"read", "write", "submit"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,68 +97,4 @@ func browserGiven(t *testing.T, s *quittancetest.Server) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// startBrowser starts a Chromium with its own profile, which ends with the test or after [browserLimit]. faults returns the errors and
-// warnings of its pages.
-func startBrowser(t *testing.T) (ctx context.Context, faults func() []string) {
-	t.Helper()
-	profile, err := os.MkdirTemp("", "quittance-chromium-") //nolint:usetesting // what is removed below, with patience
-	if err != nil {
-		t.Fatal(err)
-	}
-	limited, release := context.WithTimeout(context.WithoutCancel(t.Context()), browserLimit)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.WSURLReadTimeout(browserLimit))
-	allocated, free := chromedp.NewExecAllocator(limited, options...)
-	// A Chromium that is newer than the library sends events that the library does not know and would log.
-	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("close Chromium: %v", err)
-		}
-		leave()
-		free() // waits for the process, which the limit ends at the latest
-		release()
-		// Its helper processes stop a moment later and write until then.
-		if err := kit.Poll(func() error { return os.RemoveAll(profile) }); err != nil {
-			t.Error(err)
-		}
-	})
-	var mu sync.Mutex
-	var found []string
-	chromedp.ListenTarget(ctx, func(event any) {
-		if fault := browserFault(event); fault != "" {
-			mu.Lock()
-			defer mu.Unlock()
-			found = append(found, fault)
-		}
-	})
-	if err := chromedp.Run(ctx, runtime.Enable(), log.Enable()); err != nil {
-		t.Fatalf("start Chromium: %v", err)
-	}
-	return ctx, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(found)
-	}
-}
-
-// browserFault describes an error or a warning of a page; it returns "" for other events.
-func browserFault(event any) string {
-	switch e := event.(type) {
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
-			return fmt.Sprintf("console: %v", e.Args)
-		}
-	case *runtime.EventExceptionThrown:
-		return "exception: " + e.ExceptionDetails.Error()
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
-			return "log: " + e.Entry.Text + " " + e.Entry.URL
-		}
-	}
-	return ""
 }

@@ -14,10 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance/quittancetest"
-	"quittance/test/kit"
+	"quittance/test/kit/leaks"
+	"quittance/test/kit/chromium"
 )
 
-func TestMain(m *testing.M) { os.Exit(kit.RunWithoutLeaks(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(leaks.Run(func() int { return chromium.Run(m.Run) }))
+}
 
 // run runs a program and returns its standard output.
 func run(t *testing.T, env []string, name string, args ...string) string {
