@@ -16,6 +16,7 @@ import (
 	"quittance/internal/access/accesstest"
 	"quittance/internal/console"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 var update = flag.Bool("update", false, "write the table of pages in docs/access.md anew")
@@ -24,12 +25,12 @@ var update = flag.Bool("update", false, "write the table of pages in docs/access
 func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 	t.Helper()
 	hash, err := cheap().Hash(colleaguePassword)
-	must(t, err)
+	kit.Must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	email := string(role) + "@colleagues.example"
 	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: email, Name: string(role), Role: role, PasswordHash: hash})
-	must(t, err)
+	kit.Must(t, err)
 	v := s.visitor(t)
 	v.login(email, colleaguePassword)
 	return v

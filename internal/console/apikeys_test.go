@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 var shownKey = regexp.MustCompile(`qk_sandbox_[0-9A-Za-z]{49}`)
@@ -54,7 +55,7 @@ func TestAPIKeyPages(t *testing.T) {
 		t.Error("the key is shown again")
 	}
 	keys, err := s.tenant(t).APIKeys(t.Context())
-	must(t, err)
+	kit.Must(t, err)
 	if len(keys) != 1 || keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Fatalf("keys %+v", keys)
 	}
@@ -72,7 +73,7 @@ func TestAPIKeyPages(t *testing.T) {
 		t.Error("the list does not show the revocation")
 	}
 	acts, err := s.DB().Audit(t.Context(), store.AuditFilter{Act: "api_key", Limit: 10})
-	must(t, err)
+	kit.Must(t, err)
 	if len(acts) != 2 || acts[0].Name != "developer@colleagues.example" || acts[0].Means != store.MeansConsole {
 		t.Errorf("acts %+v", acts)
 	}
@@ -141,7 +142,7 @@ func TestAPIKeyInBrowser(t *testing.T) {
 		b.click("[popover] button.danger")
 		b.until(`document.querySelector(".pill")`)
 		keys, err := s.tenant(t).APIKeys(t.Context())
-		must(t, err)
+		kit.Must(t, err)
 		if len(keys) != 1 || keys[0].RevokedAt == nil {
 			t.Errorf("keys %+v", keys)
 		}

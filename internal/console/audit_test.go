@@ -10,6 +10,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestActivity checks that an owner sees who submitted what and when, with filters and as a file; that no other role does; and that
@@ -89,14 +90,14 @@ func wantFile(t *testing.T, owner *visitor, email string) {
 		t.Fatalf("the file: %d %v", got.status, got.header)
 	}
 	records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(got.body, "\ufeff"))).ReadAll()
-	must(t, err)
+	kit.Must(t, err)
 	if len(records) != 3 || strings.Join(records[0], "|") != "Time (UTC)|Who|Kind|What|Act|Subject type|Subject|Subject ID|Network address|By means of|Request ID|Details" {
 		t.Fatalf("%q", records)
 	}
 	for n, number := range []string{"'=AUDIT+2", "AUDIT-1"} {
 		r := records[n+1]
 		at, err := time.Parse(time.RFC3339Nano, r[0])
-		must(t, err)
+		kit.Must(t, err)
 		day, before := at.Format(time.DateOnly), at.AddDate(0, 0, -1).Format(time.DateOnly)
 		shown := strings.TrimPrefix(number, "'")
 		wantPage(t, owner, "/audit?act=draft.create&from="+day+"&to="+day, []string{shown}, nil)
@@ -120,10 +121,10 @@ func TestActivityOfKeysAndAdministrators(t *testing.T) {
 		t.Fatalf("create with a key: %d", status)
 	}
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "root@secret-host", Means: store.MeansCommandLine, Reason: "a secret reason"})
-	must(t, s.DB().RecordAudit(ctx, store.Act{Name: "connection.activate", Account: id, SubjectType: "connection", Subject: made.ID}))
-	must(t, s.DB().RecordAudit(ctx, store.Act{Name: "invoice.submit", Account: id, SubjectType: "invoice", Subject: made.ID, Details: map[string]string{"invoice_number": "SENT-7", "connection": "secret"}}))
+	kit.Must(t, s.DB().RecordAudit(ctx, store.Act{Name: "connection.activate", Account: id, SubjectType: "connection", Subject: made.ID}))
+	kit.Must(t, s.DB().RecordAudit(ctx, store.Act{Name: "invoice.submit", Account: id, SubjectType: "invoice", Subject: made.ID, Details: map[string]string{"invoice_number": "SENT-7", "connection": "secret"}}))
 	wantPage(t, owner, "/audit", []string{"@Ledger &lt;b&gt;system&lt;/b&gt;", "Administrator", "Activated a provider connection", "Command line", "SENT-7"}, []string{"secret", "<b>system"})
 	file := owner.get("/audit/export?format=csv").body
 	if !strings.Contains(file, "'@Ledger <b>system</b>") || strings.Contains(file, "secret") {

@@ -101,7 +101,7 @@ func (b *browser) shoot(name string, directions ...bool) {
 	}
 	write := func(suffix string, picture []byte) {
 		b.t.Helper()
-		must(b.t, os.WriteFile(filepath.Join(directory, name+"-"+suffix+".png"), picture, 0o600))
+		kit.Must(b.t, os.WriteFile(filepath.Join(directory, name+"-"+suffix+".png"), picture, 0o600))
 	}
 	for _, width := range []int64{1440, 1280, 390} {
 		for _, dark := range []bool{false, true} {
@@ -162,7 +162,7 @@ func (b *browser) runAxe(where, rules string) {
 	b.do(chromedp.Evaluate(`typeof axe === "object"`, &loaded))
 	if !loaded { // a page keeps it in every appearance
 		source, err := os.ReadFile("testdata/axe.min.js")
-		must(b.t, err)
+		kit.Must(b.t, err)
 		b.do(chromedp.Evaluate(string(source)+";0", nil))
 	}
 	var found []string

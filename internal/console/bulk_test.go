@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 // posts returns how often the provider was asked to take the document of a submission, and how often it took it.
 func (s *system) posts(t *testing.T, reference string) (posts, accepted int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Info.ProviderURL+"/control/references/"+reference, http.NoBody)
-	must(t, err)
+	kit.Must(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Info.ProviderCredential)
 	response, err := http.DefaultClient.Do(request)
-	must(t, err)
+	kit.Must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	must(t, err)
+	kit.Must(t, err)
 	var count struct{ Posts, Accepted int }
 	if err := json.Unmarshal(text, &count); err != nil {
 		t.Fatalf("%s: %v", text, err)

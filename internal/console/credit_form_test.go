@@ -12,6 +12,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 )
 
 // TestCreditNotes checks that a credit note credits lines by quantity or amount and shows what remains. It rejects
@@ -97,9 +98,9 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 		t.Error("the form offers a fully credited invoice")
 	}
 	parsed, err := store.ParseID(id)
-	must(t, err)
+	kit.Must(t, err)
 	_, live, err := s.tenant(t).CreditedInvoice(t.Context(), parsed)
-	must(t, err)
+	kit.Must(t, err)
 	if len(live) != 1 || live[0].Kind != api.CreditFull || live[0].Total != "2100.00" {
 		t.Errorf("live: %+v", live)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestSubmitCreditNote: the button is there only if the company can submit the credit note. Afterwards the page shows the outcome, the four
@@ -18,7 +19,7 @@ func TestSubmitCreditNote(t *testing.T) {
 	v := s.loggedIn(t)
 	tenant := s.tenant(t)
 	created, err := tenant.CreateInvoice(t.Context(), draft("INV-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	var note api.CreditNote
 	token := s.token(t, s.Info.Email, s.Info.Password)
 	if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", api.CreditNoteRequest{InvoiceID: new(created.ID.String()), CreditNoteNumber: new("CN-1"),
@@ -43,9 +44,9 @@ func TestSubmitCreditNote(t *testing.T) {
 		t.Errorf("without a confirmation: %d", got.status)
 	}
 	all, err := s.DB().Connections(t.Context(), nil)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
-	must(t, err)
+	kit.Must(t, err)
 	want(false)
 	if got := v.post(path + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "Submit the invoice first") {
 		t.Errorf("of a draft: %d", got.status)
@@ -70,7 +71,7 @@ func TestSubmitCreditNote(t *testing.T) {
 		t.Errorf("void: %d", got.status)
 	}
 	id, err := store.ParseID(note.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if read, err := tenant.CreditNote(t.Context(), id); err != nil || read.Submission == nil || read.VoidedAt != nil {
 		t.Errorf("the credit note is %+v, %v", read, err)
 	}

@@ -31,10 +31,10 @@ func linesOf(t testing.TB, name string, content string) [][]string {
 		return lines
 	}
 	book, err := excelize.OpenReader(strings.NewReader(content))
-	must(t, err)
+	kit.Must(t, err)
 	defer book.Close()
 	lines, err := book.GetRows(book.GetSheetName(0))
-	must(t, err)
+	kit.Must(t, err)
 	for n := range lines {
 		for len(lines[n]) < len(lines[0]) {
 			lines[n] = append(lines[n], "")

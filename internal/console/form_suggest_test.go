@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quittance/test/kit"
 )
 
 // TestFormSuggests checks that a new form has the next number and the terms, currency and tax of the last invoice, and warns at once about
@@ -19,7 +21,7 @@ func TestFormSuggests(t *testing.T) {
 	id := v.created(complete("INV-009"))
 	form := controls(t, v.read("/invoices/new").body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
-	must(t, err)
+	kit.Must(t, err)
 	for name, want := range map[string]string{"invoice_number": "INV-010", "currency": "UAE Dirham", "payment_means_code": "Credit transfer", "due_date": issued.AddDate(0, 0, 30).Format(time.DateOnly),
 		"items.vat_category": "Standard rate", "items.vat_rate": "5", "recipient_name": "", "items.name": ""} {
 		if form.Get(name) != want {

@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.
@@ -99,7 +100,7 @@ func (s *system) invoiceAt(t testing.TB, token, id string) api.Invoice {
 func (s *system) count(t testing.TB) int {
 	t.Helper()
 	page, err := view.Of(s.tenant(t)).Invoices(t.Context(), view.InvoiceFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	return page.Total
 }
 
@@ -343,7 +344,7 @@ func TestDuplicate(t *testing.T) {
 	page := v.read("/invoices/" + id + "/duplicate")
 	form := controls(t, page.body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
-	must(t, err)
+	kit.Must(t, err)
 	if form.Get("invoice_number") != "INV-2" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
 		form.Get("version") != "" {
 		t.Errorf("a copy: %v", form)
@@ -398,7 +399,7 @@ func TestFormsOfOthers(t *testing.T) {
 	id := v.created(complete("INV-1"))
 	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"}, "reason": {"x"}, "kind": {"full"}}, "")
 	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	note := "/credit-notes/" + notes.Entries[0].ID.String()
 	other := s.visitor(t)
 	other.login("other@example.com", password)
@@ -423,7 +424,7 @@ func TestFormsOfOthers(t *testing.T) {
 		t.Errorf("void: %d", got.status)
 	}
 	live, _, err := s.tenant(t).CreditedInvoice(t.Context(), notes.Entries[0].Invoice)
-	must(t, err)
+	kit.Must(t, err)
 	if live.ID != notes.Entries[0].Invoice {
 		t.Error("the draft is gone")
 	}
@@ -453,14 +454,14 @@ func BenchmarkHundredLines(b *testing.B) {
 func (s *system) refusal(t testing.TB, token, path, body string, out any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, strings.NewReader(body))
-	must(t, err)
+	kit.Must(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
-	must(t, err)
+	kit.Must(t, err)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusUnprocessableEntity {
 		t.Fatalf("%s: %d", path, response.StatusCode)
 	}
-	must(t, json.NewDecoder(response.Body).Decode(&struct{ Error any }{out}))
+	kit.Must(t, json.NewDecoder(response.Body).Decode(&struct{ Error any }{out}))
 }

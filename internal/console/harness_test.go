@@ -23,6 +23,7 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/test/kit"
 	"quittance/test/kit/chromium"
 )
 
@@ -91,9 +92,9 @@ func first() string { return storetest.Engines()[0] }
 func (s *system) tenant(t testing.TB) *store.Tenant {
 	t.Helper()
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	tenant, err := s.DB().Tenant(t.Context(), id)
-	must(t, err)
+	kit.Must(t, err)
 	return tenant
 }
 
@@ -104,17 +105,10 @@ func cheap() account.Cost { return account.Cost{Memory: 64, Passes: 1, Lanes: 1}
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
 	hash, err := cheap().Hash(password)
-	must(t, err)
+	kit.Must(t, err)
 	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
-	must(t, err)
+	kit.Must(t, err)
 	return made
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // visitor is an HTTP client that keeps cookies and follows no redirects.
@@ -127,7 +121,7 @@ type visitor struct {
 func (s *system) visitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	must(t, err)
+	kit.Must(t, err)
 	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: time.Minute, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
@@ -143,7 +137,7 @@ type response struct {
 func (v *visitor) do(method, path, body string, headers ...string) response {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(body))
-	must(v.t, err)
+	kit.Must(v.t, err)
 	request.Header.Set("Accept", "text/html")
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -153,10 +147,10 @@ func (v *visitor) do(method, path, body string, headers ...string) response {
 		request.Header.Set(headers[n], headers[n+1])
 	}
 	received, err := v.client.Do(request)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	defer received.Body.Close()
 	text, err := io.ReadAll(received.Body)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	return response{status: received.StatusCode, header: received.Header, body: string(text)}
 }
 
@@ -194,7 +188,7 @@ func (s *system) loggedIn(t testing.TB) *visitor {
 // cookie returns the visitor's session cookie.
 func (v *visitor) cookie() string {
 	at, err := url.Parse(v.base)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	for _, cookie := range v.client.Jar.Cookies(at) {
 		if cookie.Name == "quittance" {
 			return cookie.Value
@@ -210,21 +204,21 @@ func (s *system) api(t testing.TB, token, method, path string, body, out any) in
 	if body != nil {
 		var err error
 		text, err = json.Marshal(body)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, s.base+path, bytes.NewReader(text))
-	must(t, err)
+	kit.Must(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := http.DefaultClient.Do(request)
-	must(t, err)
+	kit.Must(t, err)
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)
-	must(t, err)
+	kit.Must(t, err)
 	if out != nil {
-		must(t, json.Unmarshal(received, &struct{ Data any }{out}))
+		kit.Must(t, json.Unmarshal(received, &struct{ Data any }{out}))
 	}
 	if response.StatusCode >= 300 {
 		t.Logf("%s %s: %s", method, path, received)
@@ -256,7 +250,7 @@ func draft(number, network string) *api.Draft {
 func parse(t testing.TB, page string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
-	must(t, err)
+	kit.Must(t, err)
 	return root
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestInvoiceHistoryIsPaged checks that the page of an invoice and its live part show the newest hundred answers and
@@ -22,16 +23,16 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
-	must(t, err)
+	kit.Must(t, err)
 	for n := range responses {
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Responded: true,
 				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 	}
 	path := "/invoices/" + created.ID.String()
 	for _, asked := range []struct {
@@ -64,7 +65,7 @@ func TestAccountShowsQuotas(t *testing.T) {
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
 	_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	var account api.Account
 	token := s.token(t, s.email, s.password)
 	if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, &account); status != http.StatusOK {

@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that
@@ -82,8 +83,8 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	}
 	s.report(t, sent.ID, text)
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
-	must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text, Subdivision: &text, Country: &text, EndpointScheme: &text,
+	kit.Must(t, err)
+	kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text, Subdivision: &text, Country: &text, EndpointScheme: &text,
 		EndpointID: &text, TaxRegistrationNumber: &text, LegalRegistration: &text, LegalRegistrationType: &text, LegalRegistrationAuthority: &text, PayeeAccount: &text, BuyerReference: &text}))
 	out := map[string]string{}
 	for page, path := range map[string]string{
@@ -116,7 +117,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()
 	id, err := store.ParseID(invoiceID)
-	must(t, err)
+	kit.Must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(source store.Source) ([]byte, api.Faults, error) {
@@ -127,19 +128,19 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	if duplicate, ok := err.(*store.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
 		t.Fatalf("%q is already submitted: %v", text, duplicate)
 	}
-	must(t, err)
+	kit.Must(t, err)
 	words, carried := map[invoice.Dimension]invoice.StoredState{}, map[string]string{}
 	for _, dimension := range invoice.Dimensions {
 		words[dimension], carried[string(dimension)] = invoice.StoredState{Value: text, Terminal: true}, text
 	}
 	body, err := json.Marshal(map[string]any{"messages": []map[string]string{{"code": text, "text": text}}})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
 		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, StateValues: carried},
 			Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference, Sequence: new(int64(1)),
 			States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 }
 
 // shape returns the elements of a page with the names of their attributes, without any text. It omits the choices of

@@ -12,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestHostileWebhooks checks that the pages have the same elements and attributes as with plain text, and show the text
@@ -51,7 +52,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	}
 	delivery := s.ended(t, id)[0].ID.String()
 	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	out := map[string]string{}
 	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,
 		"the incoming": "/incoming?per=1", "an incoming": "/incoming/" + incoming.Entries[0].ID.String()} {
@@ -82,8 +83,8 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 		}
 	}
 	sid, err := store.ParseID(id)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.tenant(t).DeactivateSubscription(t.Context(), sid) // at most twenty may be active
-	must(t, err)
+	kit.Must(t, err)
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/tabular"
+	"quittance/test/kit"
 )
 
 // upload sends a file with the form of the import.
@@ -24,10 +25,10 @@ func (v *visitor) upload(name, file string, headers ...string) response {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("file", name)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	_, err = part.Write([]byte(file))
-	must(v.t, err)
-	must(v.t, form.Close())
+	kit.Must(v.t, err)
+	kit.Must(v.t, form.Close())
 	return v.do(http.MethodPost, "/import", body.String(), append([]string{"Content-Type", form.FormDataContentType()}, headers...)...)
 }
 
@@ -210,7 +211,7 @@ func TestImportInTheBrowser(t *testing.T) {
 		bad := strings.NewReplacer("INV-010,Customer 10,", "INV-010,,", "Customer 50,AE,1050.00", "Customer 50,AE,1 each", "INV-199,Customer 199,AE,1050.00,AED,2026-03-03", "INV-199,Customer 199,AE,1050.00,AED,30/02/2026").Replace(good)
 		dir := t.TempDir()
 		for name, text := range map[string]string{"bad.csv": bad, "good.csv": good} {
-			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			kit.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		b := newBrowser(t, s.base)
 		b.open("/login")

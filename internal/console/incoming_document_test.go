@@ -14,6 +14,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 	"quittance/test/kit/chromium"
 )
 
@@ -21,7 +22,7 @@ import (
 func received(t testing.TB, text string) []byte {
 	t.Helper()
 	var escaped strings.Builder
-	must(t, xml.EscapeText(&escaped, []byte(text)))
+	kit.Must(t, xml.EscapeText(&escaped, []byte(text)))
 	x := strings.NewReplacer("%", escaped.String())
 	party := `<cac:Party><cbc:EndpointID schemeID="%">%</cbc:EndpointID><cac:PartyName><cbc:Name>x%</cbc:Name></cac:PartyName><cac:PostalAddress><cbc:StreetName>%</cbc:StreetName><cbc:CityName>%</cbc:CityName>` +
 		`<cbc:CountrySubentity>%</cbc:CountrySubentity><cac:Country><cbc:IdentificationCode>%</cbc:IdentificationCode></cac:Country></cac:PostalAddress><cac:PartyTaxScheme><cbc:CompanyID>%</cbc:CompanyID>` +
@@ -44,7 +45,7 @@ func received(t testing.TB, text string) []byte {
 func (s *system) incomingPath(t testing.TB, document string) string {
 	t.Helper()
 	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, i := range found.Entries {
 		if i.ProviderDocumentID == document {
 			return "/incoming/" + i.ID.String()
@@ -174,7 +175,7 @@ func TestReceivedDocumentRenders(t *testing.T) {
 		}
 		for name, file := range map[string]string{"bis3": "bis3-invoice.xml", "pint-ae": "pint-ae-invoice.xml", "credit": "credit-note.xml"} {
 			document, err := os.ReadFile("../ubl/testdata/" + file)
-			must(t, err)
+			kit.Must(t, err)
 			s.purchase(t, name, func(d *store.NewIncoming) { d.Body = document })
 			b.open(s.incomingPath(t, name))
 			b.inspect("incoming-" + name)
@@ -220,7 +221,7 @@ func TestChangedDocument(t *testing.T) {
 		t.Error("a document with one revision was changed")
 	}
 	document, err := os.ReadFile("../ubl/testdata/pint-ae-invoice.xml")
-	must(t, err)
+	kit.Must(t, err)
 	account := regexp.MustCompile(`(<cac:PayeeFinancialAccount>\s*<cbc:ID>)[^<]*`)
 	if !account.Match(document) {
 		t.Fatal("the document has no account")

@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 	"quittance/test/kit/chromium"
 )
 
@@ -44,7 +45,7 @@ func TestIncoming(t *testing.T) {
 	}
 	path := map[string]string{}
 	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, i := range found.Entries {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
 	}

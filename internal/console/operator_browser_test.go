@@ -26,7 +26,7 @@ func (s *system) enrolmentLink(t *testing.T, email string) string {
 	t.Helper()
 	accounts := &account.Service{DB: s.DB(), Random: rand.Reader, Now: s.DB().Now}
 	made, err := accounts.AddOperator(t.Context(), email)
-	must(t, err)
+	kit.Must(t, err)
 	return made.Link("")
 }
 
@@ -35,7 +35,7 @@ func (s *system) retained(t *testing.T, outcome api.Outcome) (found store.Accoun
 	t.Helper()
 	kit.Until(t, "a submission has the outcome "+string(outcome), func() bool {
 		all, err := s.DB().AllSubmissions(t.Context(), nil, outcome, 1)
-		must(t, err)
+		kit.Must(t, err)
 		if len(all) == 1 && all[0].Evidence > 0 {
 			found = all[0]
 		}
@@ -97,9 +97,9 @@ func TestOperatorInBrowser(t *testing.T) {
 		b.until(`location.pathname === "/accounts" && document.querySelector("a.row")`)
 
 		ids, err := s.DB().Accounts(t.Context(), 100)
-		must(t, err)
+		kit.Must(t, err)
 		connections, err := s.DB().Connections(t.Context(), nil)
-		must(t, err)
+		kit.Must(t, err)
 		for _, page := range [][2]string{{"accounts", "/accounts"}, {"accounts-none", "/accounts?q=nobody"}, {"account", "/accounts/" + ids[0].ID.String()}, {"connections", "/connections"},
 			{"connection", "/connections/" + connections[0].ID.String()}, {"deliveries", "/deliveries"}, {"keys", "/keys"}, {"audit", "/audit"}} {
 			b.open(page[1])

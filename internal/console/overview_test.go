@@ -64,17 +64,17 @@ func TestOverviewOfTrouble(t *testing.T) {
 	s := start(t, first(), true, time.Second)
 	v, tenant := s.loggedIn(t), s.tenant(t)
 	created, err := tenant.CreateInvoice(t.Context(), draft("UNKNOWN-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	call, _, err := tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
-	must(t, err)
+	kit.Must(t, err)
 	if page := v.get("/").body; tileFigure(page, "in_progress") != "1" || tileFigure(page, "drafts") != "0" || !strings.Contains(page, "Nothing needs your attention.") {
 		t.Errorf("while the call is under way: %s", page)
 	}
 	_, err = call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 		return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider", KeepLease: true}, nil
 	})
-	must(t, err)
+	kit.Must(t, err)
 	page := v.get("/").body
 	for _, want := range []string{"Provider connection", "Calls fail", "time-out &lt;of&gt; the provider", `href="/account">Check connection`} {
 		if !strings.Contains(page, want) {

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/account/passkeytest"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // atLocalhost returns the system at the address that can have passkeys.
@@ -37,9 +38,9 @@ func (v *visitor) options(path string) string {
 func (v *visitor) register(more ...string) (*passkeytest.Authenticator, response) {
 	v.t.Helper()
 	key, err := passkeytest.New(v.base)
-	must(v.t, err)
+	kit.Must(v.t, err)
 	made, err := key.Register(v.options("/second-factor/passkeys/options"))
-	must(v.t, err)
+	kit.Must(v.t, err)
 	return key, v.post("/second-factor/passkeys", append([]string{"name", "Office laptop", "registration", made}, more...)...)
 }
 
@@ -47,7 +48,7 @@ func (v *visitor) register(more ...string) (*passkeytest.Authenticator, response
 func (v *visitor) confirm(key *passkeytest.Authenticator) string {
 	v.t.Helper()
 	made, err := key.Assert(v.options("/second-factor/passkeys/challenge"))
-	must(v.t, err)
+	kit.Must(v.t, err)
 	return made
 }
 
@@ -55,7 +56,7 @@ func (v *visitor) confirm(key *passkeytest.Authenticator) string {
 func (v *visitor) assertion(key *passkeytest.Authenticator) string {
 	v.t.Helper()
 	made, err := key.Assert(v.options("/login/code/passkey"))
-	must(v.t, err)
+	kit.Must(v.t, err)
 	return made
 }
 
@@ -126,9 +127,9 @@ func TestPasskeys(t *testing.T) {
 func (s *system) passkeys(t testing.TB) []store.Passkey {
 	t.Helper()
 	user, err := s.DB().UserByEmail(t.Context(), s.email)
-	must(t, err)
+	kit.Must(t, err)
 	state, err := s.tenant(t).SecondFactorState(t.Context(), user.ID)
-	must(t, err)
+	kit.Must(t, err)
 	return state.Passkeys
 }
 
@@ -163,7 +164,7 @@ func TestHostilePasskeys(t *testing.T) {
 	}
 	signed := func(by *passkeytest.Authenticator, challenge string) string {
 		made, err := by.Sign(challenge)
-		must(t, err)
+		kit.Must(t, err)
 		return made
 	}
 	for name, forge := range map[string]func(*visitor) string{
@@ -183,9 +184,9 @@ func TestHostilePasskeys(t *testing.T) {
 		},
 		"a registration": func(v *visitor) string {
 			fresh, err := passkeytest.New(s.base)
-			must(t, err)
+			kit.Must(t, err)
 			made, err := fresh.Register(other.options("/second-factor/passkeys/options"))
-			must(t, err)
+			kit.Must(t, err)
 			return made
 		},
 		"no JSON":       func(*visitor) string { return "{" },
@@ -203,9 +204,9 @@ func TestHostilePasskeys(t *testing.T) {
 
 	v := s.colleague(t, access.Viewer)
 	fresh, err := passkeytest.New(s.base)
-	must(t, err)
+	kit.Must(t, err)
 	foreign, err := fresh.Register(other.options("/second-factor/passkeys/options"))
-	must(t, err)
+	kit.Must(t, err)
 	for name, registration := range map[string]string{"of another session": foreign, "none": "", "no JSON": "[", "large": strings.Repeat("x", 40_000)} {
 		if got := v.post("/second-factor/passkeys", "name", "x", "registration", registration); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a registration, %s: %d", name, got.status)
@@ -236,7 +237,7 @@ func challengeIn(options string) string {
 func (s *system) audited(t testing.TB, act string) (n int) {
 	t.Helper()
 	entries, err := s.DB().Audit(t.Context(), store.AuditFilter{Limit: 1000})
-	must(t, err)
+	kit.Must(t, err)
 	for _, e := range entries {
 		if e.Act == act {
 			n++

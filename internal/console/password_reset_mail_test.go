@@ -28,13 +28,13 @@ import (
 func withRelay(t testing.TB, relay *mailtest.Server) func(*service.Config) {
 	t.Helper()
 	to, err := mail.ParseRelay(relay.URL)
-	must(t, err)
+	kit.Must(t, err)
 	authority, err := os.ReadFile(relay.CAFile)
-	must(t, err)
-	must(t, to.Trust(authority))
+	kit.Must(t, err)
+	kit.Must(t, to.Trust(authority))
 	to.Password = secret.New(mailtest.Password)
 	to.From, err = mail.ParseFrom("Quittance <invoices@example.com>")
-	must(t, err)
+	kit.Must(t, err)
 	return func(c *service.Config) { c.Mail, c.PublicURL = to, "https://invoices.example" }
 }
 
@@ -42,18 +42,18 @@ func withRelay(t testing.TB, relay *mailtest.Server) func(*service.Config) {
 func textsOf(t testing.TB, raw string) string {
 	t.Helper()
 	message, err := netmail.ReadMessage(strings.NewReader(raw))
-	must(t, err)
+	kit.Must(t, err)
 	_, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
-	must(t, err)
+	kit.Must(t, err)
 	var texts strings.Builder
 	for reader := multipart.NewReader(message.Body, parameters["boundary"]); ; {
 		part, err := reader.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			return texts.String()
 		}
-		must(t, err)
+		kit.Must(t, err)
 		text, err := io.ReadAll(quotedprintable.NewReader(part))
-		must(t, err)
+		kit.Must(t, err)
 		texts.Write(text)
 	}
 }
@@ -78,14 +78,14 @@ func TestForgottenPasswordByMail(t *testing.T) {
 	}
 	v := s.visitor(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/forgot/link", strings.NewReader(url.Values{"email": {s.email}}.Encode()))
-	must(t, err)
+	kit.Must(t, err)
 	request.Host = "evil.example"
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Origin", "http://evil.example")
 	request.Header.Set("X-Forwarded-Host", "evil.example")
 	received, err := v.client.Do(request)
-	must(t, err)
-	must(t, received.Body.Close())
+	kit.Must(t, err)
+	kit.Must(t, received.Body.Close())
 	if received.StatusCode != http.StatusSeeOther || received.Header.Get("Location") != "/forgot/sent" {
 		t.Fatalf("the request: %d to %s", received.StatusCode, received.Header.Get("Location"))
 	}

@@ -22,10 +22,10 @@ func (s *system) mails(t testing.TB, address string) (mails []store.MailLease) {
 	t.Helper()
 	for from := (store.ScanCursor{}); ; {
 		step, err := s.DB().DueMailQueues(t.Context(), from)
-		must(t, err)
+		kit.Must(t, err)
 		for _, due := range step.Queues {
 			leases, err := due.ClaimMails(t.Context(), 100, time.Hour)
-			must(t, err)
+			kit.Must(t, err)
 			for _, lease := range leases {
 				if lease.To == address {
 					mails = append(mails, lease)
@@ -57,7 +57,7 @@ func (s *system) mail(t testing.TB, address string, kind store.MailKind) (found 
 func (s *system) wantNoRequest(t testing.TB, addresses ...string) {
 	t.Helper()
 	// Requests are answered in their order. The answer to this one is the last.
-	must(t, s.DB().RequestPasswordReset(t.Context(), store.ResetRequest{Email: s.email, Language: "en"}))
+	kit.Must(t, s.DB().RequestPasswordReset(t.Context(), store.ResetRequest{Email: s.email, Language: "en"}))
 	s.mail(t, s.email, store.MailPasswordReset)
 	for _, address := range addresses {
 		if mails := s.mails(t, address); len(mails) > 0 {
@@ -70,7 +70,7 @@ func (s *system) wantNoRequest(t testing.TB, addresses ...string) {
 func sendsMail(t testing.TB, engine string, edits ...func(*service.Config)) *system {
 	t.Helper()
 	s := start(t, engine, true, time.Hour, edits...)
-	must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
 	return s
 }
 
@@ -150,12 +150,12 @@ func TestForgottenPasswordTellsNothing(t *testing.T) {
 	t.Parallel()
 	s := sendsMail(t, first())
 	const suspended, signOn, disabled, nobody = "suspended@example.com", "sign-on@example.com", string(access.Viewer) + "@colleagues.example", "nobody@example.com"
-	must(t, s.DB().SuspendAccount(t.Context(), s.company(t, suspended, strong).ID))
-	must(t, s.DB().SetLoginPolicy(t.Context(), s.company(t, signOn, strong).ID, store.LoginSingleSignOn))
+	kit.Must(t, s.DB().SuspendAccount(t.Context(), s.company(t, suspended, strong).ID))
+	kit.Must(t, s.DB().SetLoginPolicy(t.Context(), s.company(t, signOn, strong).ID, store.LoginSingleSignOn))
 	s.colleague(t, access.Viewer)
 	user, err := s.DB().UserByEmail(t.Context(), disabled)
-	must(t, err)
-	must(t, s.DB().DisableUser(t.Context(), user.Account, user.ID, false))
+	kit.Must(t, err)
+	kit.Must(t, s.DB().DisableUser(t.Context(), user.Account, user.ID, false))
 	var want string
 	for round := range 7 { // of which the last two get no mail
 		for _, address := range []string{s.email, nobody, disabled, suspended, signOn} {
@@ -191,7 +191,7 @@ func TestForgottenPasswordRefused(t *testing.T) {
 			t.Errorf("without e-mails: %d", got.status)
 		}
 	}
-	must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
 	for _, path := range []string{"/forgot", "/forgot/link", "/reset", "/reset/password"} {
 		if got := v.do(http.MethodPost, path, "email=a%40b.example&code=qr_x&password=x", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"); got.status != http.StatusForbidden {
 			t.Errorf("%s from another site: %d", path, got.status)

@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const given = "given by an administrator"
@@ -20,11 +21,11 @@ const given = "given by an administrator"
 func (s *system) newcomer(t *testing.T, email string) store.User {
 	t.Helper()
 	hash, err := cheap().Hash(given)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash, PasswordChangeRequired: true})
-	must(t, err)
+	kit.Must(t, err)
 	user, err := s.DB().UserByEmail(t.Context(), email)
-	must(t, err)
+	kit.Must(t, err)
 	return user
 }
 
@@ -97,8 +98,8 @@ func TestFirstPassword(t *testing.T) {
 		t.Error("the API still reports that the password must be changed")
 	}
 	hash, err := cheap().Hash(given)
-	must(t, err)
-	must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
+	kit.Must(t, err)
+	kit.Must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")
 	v.login(email, given)
 	v.get("/account").wantTo(t, "/password?next=%2Faccount")

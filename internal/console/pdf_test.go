@@ -11,6 +11,7 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // receivedInvoice is a received document that can be read.
@@ -27,12 +28,12 @@ func TestPDF(t *testing.T) {
 	s.purchase(t, "other", nil)
 	incoming := map[string]string{}
 	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	for _, i := range found.Entries {
 		incoming[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
 	}
 	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	s.company(t, "other@example.com", strong)
 	other := s.visitor(t)
 	other.login("other@example.com", strong)
@@ -75,9 +76,9 @@ func TestPDFOfIncompleteInvoice(t *testing.T) {
 	}
 	made, err := s.DB().AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: s.Info.ProviderURL,
 		Format: "pint-ae", Credential: secret.New(s.Info.ProviderCredential)})
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.DB().ActivateConnection(t.Context(), made.ID)
-	must(t, err)
+	kit.Must(t, err)
 	if got := v.get("/invoices/" + path); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not valid for PINT AE") {
 		t.Errorf("a draft that is not complete: %d", got.status)
 	}
@@ -102,8 +103,8 @@ func TestXMLWithoutFormat(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
 		id, err := store.ParseID(s.Info.AccountID)
-		must(t, err)
-		must(t, s.DB().SetProfile(t.Context(), id, emiratiSeller()))
+		kit.Must(t, err)
+		kit.Must(t, s.DB().SetProfile(t.Context(), id, emiratiSeller()))
 		var made api.Invoice
 		s.api(t, s.token(t, s.email, s.password), http.MethodPost, "/api/v1/client/invoices", emirati("INV-1"), &made)
 		v, path := s.loggedIn(t), "/invoices/"+made.ID
@@ -115,7 +116,7 @@ func TestXMLWithoutFormat(t *testing.T) {
 			t.Errorf("an unknown format: %d", got.status)
 		}
 		wantCreditXML(t, s, v, made.ID)
-		must(t, s.DB().SetProfile(t.Context(), id, api.Profile{}))
+		kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{}))
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
 		b.open(path)

@@ -10,6 +10,7 @@ import (
 
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestCheckRecipient checks what the form says about a recipient, for every answer of the provider.
@@ -30,16 +31,16 @@ func TestCheckRecipient(t *testing.T) {
 	check("", "1234567890", "the value of the buyer’s ID first")
 	check("9999", "1234567890", "the value of the buyer’s ID first")
 	check("0235", "%FF", "the value of the buyer’s ID first")
-	must(t, s.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.DropBefore, Times: 1}))
+	kit.Must(t, s.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.DropBefore, Times: 1}))
 	check("0235", "1234567890", "cannot say")
 
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	connections, err := s.DB().Connections(t.Context(), &id)
-	must(t, err)
+	kit.Must(t, err)
 	for _, c := range connections {
 		_, err := s.DB().DisableConnection(t.Context(), c.ID)
-		must(t, err)
+		kit.Must(t, err)
 	}
 	check("0235", "1234567890", "no active provider connection")
 	if n := s.count(t); n != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestContradictedInvoice checks that the page of an invoice shows who decided to count it as rejected, and why. It
@@ -19,12 +20,12 @@ func TestContradictedInvoice(t *testing.T) {
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("INV-1", "1"), &made)
 	id, err := store.ParseID(made.ID)
-	must(t, err)
+	kit.Must(t, err)
 	begin := func() store.SubmissionLease {
 		t.Helper()
 		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
-		must(t, err)
+		kit.Must(t, err)
 		return call
 	}
 	record := func(call store.SubmissionLease, change func(d *store.Decision)) {
@@ -34,13 +35,13 @@ func TestContradictedInvoice(t *testing.T) {
 			change(&d)
 			return d, nil
 		})
-		must(t, err)
+		kit.Must(t, err)
 	}
 	call := begin()
 	record(call, func(d *store.Decision) { d.Outcome = api.OutcomeUnknown })
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
 	_, err = s.DB().ResolveSubmission(ctx, call.Submission.ID, store.DecisionReject, "said <so> by telephone")
-	must(t, err)
+	kit.Must(t, err)
 	page := v.get("/invoices/" + made.ID).body
 	for _, want := range []string{"Resolved as rejected", "count as rejected", "by ada@desk", "said &lt;so&gt; by telephone", "/edit"} {
 		if !strings.Contains(page, want) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/hotp"
+
+	"quittance/test/kit"
 )
 
 // authenticator is an authenticator app, and the time step at which it got its secret.
@@ -26,7 +28,7 @@ func newAuthenticator(shared string) authenticator {
 func (a authenticator) code(t testing.TB, n int64) string {
 	t.Helper()
 	code, err := hotp.GenerateCode(a.secret, uint64(a.step+n))
-	must(t, err)
+	kit.Must(t, err)
 	return code
 }
 

@@ -17,6 +17,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 const strong = "a long enough new password"
@@ -109,8 +110,8 @@ func TestSessionsEnd(t *testing.T) {
 				t.Errorf("a token: %d", status)
 			}
 			id, err := store.ParseID(s.Info.AccountID)
-			must(t, err)
-			must(t, s.DB().SuspendAccount(t.Context(), id))
+			kit.Must(t, err)
+			kit.Must(t, s.DB().SuspendAccount(t.Context(), id))
 			if got := v.get("/account"); got.status != http.StatusSeeOther {
 				t.Errorf("suspended: %d", got.status)
 			}
@@ -176,7 +177,7 @@ func TestOtherSites(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	submit := "/invoices/" + created.ID.String() + "/submit"
 	for _, headers := range [][]string{
 		{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", strings.Replace(v.base, "http:", "https:", 1) + "1"},
@@ -209,7 +210,7 @@ func TestUnknownAddresses(t *testing.T) {
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
-	must(t, err)
+	kit.Must(t, err)
 	path := "/invoices/" + created.ID.String()
 	if got := v.get(path); got.status != http.StatusOK {
 		t.Fatalf("the own invoice: %d", got.status)
@@ -318,10 +319,10 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 	v := s.loggedIn(t)
 	for number, network := range map[string]string{"INV-1": "sandbox-accepted", "INV-2": "sandbox-echo-body"} {
 		created, err := s.tenant(t).CreateInvoice(t.Context(), draft(number, network))
-		must(t, err)
+		kit.Must(t, err)
 		v.post("/invoices/" + created.ID.String() + "/submit")
 		evidence, err := view.Of(s.tenant(t)).EvidenceHistory(t.Context(), view.OfInvoice(created.ID), 1, 10)
-		must(t, err)
+		kit.Must(t, err)
 		if evidence.Total == 0 {
 			t.Fatal("there is no evidence")
 		}
@@ -379,17 +380,17 @@ func TestInvoiceListIsSmall(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	for n := range 100 {
 		_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-"+strconv.Itoa(n), "1"))
-		must(t, err)
+		kit.Must(t, err)
 	}
 	v := s.loggedIn(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/invoices?per=100", http.NoBody)
-	must(t, err)
+	kit.Must(t, err)
 	request.Header.Set("Accept-Encoding", "gzip") // set explicitly, so that the compressed bytes are counted
 	response, err := v.client.Do(request)
-	must(t, err)
+	kit.Must(t, err)
 	defer response.Body.Close()
 	packed, err := io.ReadAll(response.Body)
-	must(t, err)
+	kit.Must(t, err)
 	if response.Header.Get("Content-Encoding") != "gzip" || len(packed) > 60_000 {
 		t.Errorf("%d bytes, encoding %q", len(packed), response.Header.Get("Content-Encoding"))
 	}
@@ -413,7 +414,7 @@ func BenchmarkHundredRows(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
 	for n := range 100 {
 		created, err := s.tenant(b).CreateInvoice(b.Context(), draft("INV-"+strconv.Itoa(n), "1"))
-		must(b, err)
+		kit.Must(b, err)
 		if n%2 == 0 {
 			s.report(b, created.ID.String(), "accepted_by_provider")
 		}

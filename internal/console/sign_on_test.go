@@ -17,14 +17,15 @@ import (
 	"quittance/internal/sso"
 	"quittance/internal/sso/ssotest"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // publicly gives a service a free port and the address of it as its public one.
 func publicly(t testing.TB) (base string, edit func(*service.Config)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, listener.Close())
+	kit.Must(t, err)
+	kit.Must(t, listener.Close())
 	base = "http://" + listener.Addr().String()
 	return base, func(c *service.Config) { c.Listen, c.PublicURL = listener.Addr().String(), account.PublicURL(base) }
 }
@@ -75,7 +76,7 @@ func TestSignOn(t *testing.T) {
 		ssotest.Person{Subject: "joe", Email: "joe@palm.example"})
 	made := s.company(t, "ann@palm.example", "ann's long password")
 	_, err := s.DB().AddUser(t.Context(), made.ID, store.NewUser{Email: "kim@palm.example", Name: "Kim", Role: "viewer", PasswordHash: "$2"})
-	must(t, err)
+	kit.Must(t, err)
 	v := s.visitor(t)
 	if got := v.signOn(provider, "ann", "?next=%2Finvoices%3Ftab%3Ddrafts"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?tab=drafts" {
 		t.Fatalf("login: %d %s", got.status, got.header.Get("Location"))
@@ -104,7 +105,7 @@ func TestSignOn(t *testing.T) {
 	if got := s.visitor(t).signOn(provider, "ben", ""); got.header.Get("Location") != "/" {
 		t.Errorf("the next login leads to %s", got.header.Get("Location"))
 	}
-	must(t, s.DB().SuspendAccount(t.Context(), made.ID))
+	kit.Must(t, s.DB().SuspendAccount(t.Context(), made.ID))
 	other := s.visitor(t)
 	other.wantNotice("suspended", other.signOn(provider, "ben", ""), "sso_suspended")
 }
@@ -148,7 +149,7 @@ func TestSignOnRequired(t *testing.T) {
 	}
 	var refused struct{ Error struct{ Code string } }
 	got := s.visitor(t).do(http.MethodPost, "/api/v1/client/auth/login", `{"email":"ann@palm.example","password":"`+password+`"}`, "Content-Type", "application/json")
-	must(t, json.Unmarshal([]byte(got.body), &refused))
+	kit.Must(t, json.Unmarshal([]byte(got.body), &refused))
 	if got.status != http.StatusForbidden || refused.Error.Code != "single_sign_on_required" {
 		t.Errorf("a password in the API: %d %s", got.status, got.body)
 	}
@@ -300,7 +301,7 @@ func (b *browser) atProvider(provider *ssotest.Provider, subject string) {
 func mustParse(t testing.TB, text string) *url.URL {
 	t.Helper()
 	parsed, err := url.Parse(text)
-	must(t, err)
+	kit.Must(t, err)
 	return parsed
 }
 

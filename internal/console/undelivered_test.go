@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/view"
+	"quittance/test/kit"
 )
 
 // TestUndelivered checks that one page lists the undelivered deliveries of all subscriptions, and selected ones can be
@@ -100,7 +101,7 @@ func TestSearchCreditNotes(t *testing.T) {
 	s := start(t, first(), false, time.Millisecond) // the sandbox has ten, half of them full credit notes
 	v := s.loggedIn(t)
 	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
-	must(t, err)
+	kit.Must(t, err)
 	note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
 	if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {
 		t.Fatalf("void: %d", got.status)

@@ -13,6 +13,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // invitationLink is the link of an invitation in a page.
@@ -96,9 +97,9 @@ func TestInvitedPerson(t *testing.T) {
 		t.Error("the log has no requests")
 	}
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	entries, err := s.DB().Audit(context.Background(), store.AuditFilter{Account: &id, Act: "user", Limit: 10})
-	must(t, err)
+	kit.Must(t, err)
 	var acts []string
 	for _, e := range entries {
 		acts = append(acts, e.Act+" by "+e.Name)
@@ -209,11 +210,11 @@ func TestLastLogin(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	owner := s.loggedIn(t)
 	hash, err := cheap().Hash(strong)
-	must(t, err)
+	kit.Must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: "books@example.com", Name: "Books", Role: access.Viewer, PasswordHash: hash})
-	must(t, err)
+	kit.Must(t, err)
 	logins := func() []string {
 		return regexp.MustCompile(`(?s)c-last"[^>]*><span>(<time|<span class="quiet">Never)`).FindAllString(owner.get("/users").body, -1)
 	}

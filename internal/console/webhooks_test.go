@@ -50,7 +50,7 @@ func listen(t *testing.T, status int, response string) (*listener, func(*service
 	t.Cleanup(server.Close)
 	l.url = server.URL + "/hooks"
 	at, err := url.Parse(server.URL)
-	must(t, err)
+	kit.Must(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return l, func(c *service.Config) {
@@ -100,7 +100,7 @@ func (l *listener) callbacks() []callback {
 func (s *system) subscription(t testing.TB, address, description string, kinds ...api.EventKind) string {
 	t.Helper()
 	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds, Description: &description, Secret: secret.New("whsec_a-test")})
-	must(t, err)
+	kit.Must(t, err)
 	return made.ID.String()
 }
 
@@ -113,14 +113,14 @@ func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)
 	if edit != nil {
 		edit(&document)
 	}
-	must(t, s.tenant(t).SeedIncoming(t.Context(), []store.NewIncoming{document}))
+	kit.Must(t, s.tenant(t).SeedIncoming(t.Context(), []store.NewIncoming{document}))
 }
 
 // ended waits until every delivery of a subscription has ended, and returns them.
 func (s *system) ended(t testing.TB, subscription string) (deliveries []store.Delivery) {
 	t.Helper()
 	id, err := store.ParseID(subscription)
-	must(t, err)
+	kit.Must(t, err)
 	kit.Eventually(t, func() error {
 		found, err := view.Of(s.tenant(t)).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
 		if err != nil || len(found.Deliveries) == 0 || found.Counts[api.DeliveryPending] > 0 {
@@ -287,7 +287,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	s.purchase(t, "a", nil)
 	delivery := s.ended(t, id)[0]
 	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
-	must(t, err)
+	kit.Must(t, err)
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
