@@ -41,8 +41,8 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
-		PollFirst: pace, PollMax: time.Second, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
+		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
+		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, Grace: kit.Patience(), Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -122,7 +122,7 @@ func (s *system) visitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	kit.Must(t, err)
-	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: time.Minute, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: kit.Patience(), Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 

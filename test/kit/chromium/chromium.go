@@ -37,6 +37,9 @@ var (
 	errNoRun   = errors.New("nothing would end Chromium: let TestMain call chromium.Run")
 )
 
+// startAttempts is how often Chromium is started. On a busy machine it sometimes crashes before it listens.
+const startAttempts = 3
+
 // process is a running Chromium.
 type process struct {
 	ctx     context.Context //nolint:containedctx // chromedp keeps its browser in it
@@ -49,7 +52,7 @@ var shared struct { //nolint:gochecknoglobals // tests have nothing else in comm
 	mu      sync.Mutex
 	running bool // inside Run
 	process *process
-	err     error // of the only start
+	err     error // of the last start
 }
 
 // Run calls the tests of a package, ends the Chromium that they have shared, and returns the exit code, for TestMain:
@@ -79,8 +82,13 @@ func sharedProcess() (*process, error) {
 	if !shared.running {
 		return nil, errNoRun
 	}
-	if shared.process == nil && shared.err == nil {
-		shared.process, shared.err = start()
+	if shared.process != nil || shared.err != nil {
+		return shared.process, shared.err
+	}
+	for range startAttempts {
+		if shared.process, shared.err = start(); shared.err == nil {
+			break
+		}
 	}
 	return shared.process, shared.err
 }
