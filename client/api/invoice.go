@@ -44,7 +44,7 @@ type Item struct {
 	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
 	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
 	VATCategory    *string  `json:"vat_category" maxLength:"64" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
-	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152)." example:"5"`
+	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is information: their tax is 0." example:"5"`
 
 	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
 	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
@@ -60,9 +60,9 @@ type Invoice struct {
 	Draft
 	Submitted   bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
 	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`
-	Complete    bool        `json:"complete" doc:"True if no field is missing for submission, including what the document format of the connection needs, if it has one."`
-	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
-	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
+	Complete    bool        `json:"complete" doc:"True if missing is empty: nothing is missing for submission or contradicts itself, including what the document format of the connection needs, if it has one."`
+	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that contradicts its category in every document format, such as a rate above 0 of a zero-rated item. warnings has the rule of each contradiction."`
+	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission."`
 	Submission  *Submission `json:"submission" doc:"The current submission, or null."`
 	States
 	Details   StateDetails `json:"states" doc:"Further information about each of the four states."`
@@ -155,16 +155,16 @@ type Deleted struct {
 
 // Preflight is the result of checking a draft that is not stored.
 type Preflight struct {
-	Complete bool     `json:"complete" doc:"True if no field is missing for submission, including what the document format of the connection needs, if it has one."`
-	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
-	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
+	Complete bool     `json:"complete" doc:"True if missing is empty: nothing is missing for submission or contradicts itself, including what the document format of the connection needs, if it has one."`
+	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that contradicts its category in every document format, such as a rate above 0 of a zero-rated item. warnings has the rule of each contradiction."`
+	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission."`
 	Computed Computed `json:"computed" doc:"Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate."`
 }
 
 // Computed are the totals of a draft. Each is null if it cannot be computed from the draft.
 type Computed struct {
 	Net   *Amount `json:"net" doc:"Sum of the lines."`
-	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate."`
+	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax."`
 	Total *Amount `json:"total" doc:"Sum of net and tax."`
 }
 

@@ -62,6 +62,13 @@ type Emirate struct {
 	ISO string
 }
 
+// TaxExemption is a reason for which the seller charges no tax in the United Arab Emirates.
+type TaxExemption struct {
+	Entry
+	// ReverseCharge is true for goods and services whose tax the buyer accounts for (BTAE-09), false for exempt ones.
+	ReverseCharge bool
+}
+
 // RuleSet is one of the official rule sets, by the name of its column.
 type RuleSet string
 
@@ -137,8 +144,9 @@ func Units() *List[Entry] { return units() }
 // ibr-173-ae and ibr-183-ae).
 func LegalRegistrationTypes() *List[Entry] { return legalRegistrationTypes() }
 
-// TaxExemptions returns the reasons for which the United Arab Emirates exempt a supply (EN 16931 BT-121, rule ibr-167-ae).
-func TaxExemptions() *List[Entry] { return taxExemptions() }
+// TaxExemptions returns the reasons for which sellers charge no tax in the United Arab Emirates (EN 16931 BT-121, BTAE-09, rules
+// ibr-167-ae and ibr-006-ae).
+func TaxExemptions() *List[TaxExemption] { return taxExemptions() }
 
 // CreditReasons returns the reasons for a credit note in the United Arab Emirates (PINT-AE BTAE-03, rule ibr-001-ae).
 func CreditReasons() *List[Entry] { return creditReasons() }
@@ -171,8 +179,10 @@ var (
 	exemptionReasons    = lazy("vatex.csv", plain)
 
 	legalRegistrationTypes = lazy("ae_legal_id_type.csv", plain)
-	taxExemptions          = lazy("ae_tax_exemption.csv", plain)
 	creditReasons          = lazy("ae_credit_reason.csv", plain)
+	taxExemptions          = lazy("ae_tax_exemption.csv", func(r row) (TaxExemption, error) {
+		return TaxExemption{Entry: r.entry(), ReverseCharge: r.cells["reverse_charge"] == "y"}, nil
+	})
 )
 
 // plain reads a row of a list that says no more than code and name.

@@ -28,7 +28,7 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 	"payment-means":      listed(codelist.PaymentMeans, plainEntry),
 	"tax-categories":     listed(codelist.TaxCategories, plainEntry),
 	"registration-types": listed(codelist.LegalRegistrationTypes, plainEntry),
-	"tax-exemptions":     listed(codelist.TaxExemptions, plainEntry),
+	"tax-exemptions":     listed(codelist.TaxExemptions, func(e codelist.TaxExemption) codelist.Entry { return e.Entry }),
 	unitCodes:            listed(codelist.Units, plainEntry),
 }
 

@@ -73,13 +73,8 @@ func (c *checker) unionLine(l *line) {
 	if l.category == outOfScope && slices.ContainsFunc(c.lines, func(other line) bool { return other.category != outOfScope }) {
 		c.add(l.path+".vat_category", ruleNotCombinable, both("BR-O-12"), "a line that is not subject to tax cannot be on one invoice with lines that are")
 	}
-	rate := number(l.item.VATRate)
-	switch {
-	case rate == "" || l.category == outOfScope:
-	case l.category == standardRate && decimal(rate).Sign() == 0:
-		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-S-05"), "the standard rate is above 0")
-	case slices.Contains([]string{zeroRated, exempt, reverseCharge, export}, l.category) && decimal(rate).Sign() != 0:
-		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-"+l.category+"-05"), "the rate of a line without tax is 0")
+	if rate := number(l.item.VATRate); l.category == reverseCharge && rate != "" && decimal(rate).Sign() != 0 {
+		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-AE-05"), "the rate of a line with reverse charge is 0")
 	}
 	if scheme := text(l.item.CommodityScheme); text(l.item.CommodityCode) != "" && scheme != articleScheme && !codelist.ItemClassifications().Has(scheme) {
 		c.add(l.path+".commodity_scheme", ruleCommodity, both("BR-CL-13"), "is not a scheme of UNTDID 7143, such as HS for a tariff number, or 0160 for a GTIN")

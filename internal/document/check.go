@@ -122,13 +122,19 @@ var requirements = map[string]requirement{ //nolint:gochecknoglobals // a consta
 	"vat_rate":              {ruleIDs{"ibr-119-ae", "BR-48"}, "the line needs its tax rate, which is 0 where no tax is charged"},
 }
 
+// written returns the paths of the items that are lines of the document: for a credit note those that it credits.
+func (c *checker) written() map[string]bool {
+	written := map[string]bool{}
+	for i := range c.lines {
+		written[itemPath(c.lines[i].at)] = true
+	}
+	return written
+}
+
 // required adds the fields that every submission needs. A credit note says neither how nor when it is paid, and needs nothing of the
 // lines that it does not credit.
 func (c *checker) required() {
-	credited := map[string]bool{}
-	for i := range c.lines {
-		credited[itemPath(c.lines[i].at)] = true
-	}
+	credited := c.written()
 	for _, path := range invoice.Missing(c.Draft) {
 		item, field, inItem := strings.Cut(path, ".")
 		if !inItem {
@@ -251,6 +257,18 @@ func (c *checker) checkLines() {
 			c.add(l.path+".vat_category", ruleTaxCategory, ruleIDs{"ibr-139-ae", "BR-CL-18"}, "is not a tax category of this document format")
 		}
 		c.price(l)
+	}
+}
+
+// contradictions adds what contradicts itself in every profile. PINT-AE has the rules of EN 16931 for its own categories, with other
+// identifiers.
+func (c *checker) contradictions() {
+	emirati := map[string]string{"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05", "BR-O-05": "aligned-ibrp-o-05"}
+	written := c.written()
+	for _, found := range invoice.Contradictions(c.Draft) {
+		if item, _, _ := strings.Cut(found.Path, "."); written[item] {
+			c.add(c.draftPath(found.Path), found.Rule, ruleIDs{emirati[found.RuleID], found.RuleID}, found.Message)
+		}
 	}
 }
 

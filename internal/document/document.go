@@ -22,13 +22,9 @@ type Document struct {
 	Credit *api.CreditNote
 }
 
-// Finding is something that a profile needs and the document does not have.
-type Finding struct {
-	// Path is the JSON path of the field to change: of the draft, for a credit note of the credit note. Paths of the company
-	// profile begin with [invoice.SellerPath], those of a credited invoice with [CreditedPath].
-	Path string
-	api.Fault
-}
+// Finding is something that a profile needs and the document does not have. Its path is that of a field of the draft, for a credit note of
+// the credit note. Paths of the company profile begin with [invoice.SellerPath], those of a credited invoice with [CreditedPath].
+type Finding = invoice.Finding
 
 // CreditedPath is the prefix of paths of the invoice that a credit note credits.
 const CreditedPath = "invoice."
@@ -77,6 +73,7 @@ func Check(p Profile, d Document) Findings {
 	c.parties()
 	c.references()
 	c.checkLines()
+	c.contradictions()
 	switch p {
 	case PINTAE:
 		c.pintAE()
@@ -87,25 +84,26 @@ func Check(p Profile, d Document) Findings {
 	return c.findings
 }
 
-// Needs returns what a document lacks for submission in a profile. "" is no profile: submission then needs the fields of
-// [invoice.Missing] alone. A document that is rendered for a profile has all of those too.
+// Needs returns what a document lacks for submission in a profile. "" is no profile: submission then needs what
+// [invoice.Needs] names, which every profile needs too. A credit note then needs only the fields of its invoice, so that an invoice that the
+// provider has accepted with a contradiction can be credited.
 func Needs(p Profile, d Document) Findings {
 	if p != "" {
 		return Check(p, d)
 	}
+	if d.Credit == nil {
+		return invoice.Needs(d.Draft)
+	}
 	var findings Findings
 	for _, path := range invoice.Missing(d.Draft) {
-		if d.Credit != nil {
-			path = CreditedPath + path
-		}
-		findings = append(findings, Finding{Path: path, Fault: api.Fault{Rule: "required", Message: "is needed for submission"}})
+		findings = append(findings, Finding{Path: CreditedPath + path, Fault: api.Fault{Rule: ruleRequired, Message: "is needed for submission"}})
 	}
 	return findings
 }
 
 // Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They differ from
-// [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in every currency, in PINT-AE
-// some lines of exactly half a cent are rounded to the other side, and some categories never carry tax.
+// [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in every currency, and in PINT-AE
+// some lines of exactly half a cent are rounded to the other side.
 func Totals(p Profile, d Document) api.Computed {
 	m, ok := compute(p, d)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/codelist"
+	"quittance/internal/invoice"
 )
 
 // The tax categories (UNCL5305) with rules of their own.
@@ -60,12 +61,6 @@ type group struct {
 	category, percent string
 	item              *api.Item // the first line of the group that says why no tax is charged, or the first line
 	taxable, tax      *big.Rat
-}
-
-// taxed tells whether a category charges tax in the document. In the others the seller charges none: the rate of a reverse charge or
-// of the margin scheme is information.
-func taxed(category string) bool {
-	return !slices.Contains([]string{zeroRated, exempt, reverseCharge, outOfScope, marginScheme, export, intraUnion}, category)
 }
 
 // percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and exempt in
@@ -126,14 +121,14 @@ func compute(p Profile, d Document) (m model, ok bool) {
 	m = model{Document: d, profile: p, lines: documentLines(p, d), net: new(big.Rat), tax: new(big.Rat)}
 	for i := range m.lines {
 		l := &m.lines[i]
-		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 || l.percent == "" && taxed(l.category) {
+		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 || l.percent == "" && invoice.Taxed(l.category) {
 			return model{}, false
 		}
 		if l.amount, ok = p.lineAmount(l.quantity, l.price, l.base); !ok {
 			return model{}, false
 		}
 		l.tax = new(big.Rat)
-		if taxed(l.category) {
+		if invoice.Taxed(l.category) {
 			l.tax = percentOf(l.amount, l.percent)
 		}
 		m.net.Add(m.net, l.amount)
@@ -142,7 +137,7 @@ func compute(p Profile, d Document) (m model, ok bool) {
 	for i := range m.groups {
 		g := &m.groups[i]
 		g.tax = new(big.Rat)
-		if taxed(g.category) {
+		if invoice.Taxed(g.category) {
 			g.tax = cents(percentOf(g.taxable, g.percent))
 		}
 		m.tax.Add(m.tax, g.tax)

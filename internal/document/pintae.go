@@ -3,7 +3,6 @@ package document
 import (
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 
 	"quittance/internal/codelist"
@@ -23,9 +22,6 @@ const (
 	tradeLicence = "TL"
 	passport     = "PAS"
 )
-
-// reverseChargeNatures are the goods and services whose tax the buyer accounts for (BTAE-09, ibr-006-ae).
-var reverseChargeNatures = []string{"DL8.48.3.1", "DL8.48.3.2", "DL8.48.3.3", "DL8.48.8.1", "DL8.48.8.2"} //nolint:gochecknoglobals // a constant list
 
 // The positions of the transaction flags (BTAE-02).
 const (
@@ -223,12 +219,8 @@ func (c *checker) emiratiTax(l *line) {
 	value := decimal(rate)
 	switch l.category {
 	case standardRate:
-		if value.Cmp(big.NewRat(5, 1)) != 0 {
+		if value.Sign() != 0 && value.Cmp(big.NewRat(5, 1)) != 0 { // 0 contradicts the category in every profile
 			c.add(path, ruleTaxRate, both("ibr-190-ae"), "the standard rate in the UAE is 5")
-		}
-	case zeroRated, exempt:
-		if value.Sign() != 0 {
-			c.add(path, ruleTaxRate, both(map[string]string{zeroRated: "aligned-ibrp-z-05", exempt: "aligned-ibrp-e-05"}[l.category]), "the rate of a zero-rated or exempt line is 0")
 		}
 	case marginScheme:
 		if value.Sign() == 0 {
@@ -245,13 +237,13 @@ func (c *checker) emiratiReason(l *line) {
 	switch l.category {
 	case exempt:
 		c.need(code, path, both("ibr-167-ae"), "an exempt line needs the code of its exemption, DL8.46.1 to DL8.46.4")
-		if code != "" && !codelist.TaxExemptions().Has(code) {
+		if reason, known := codelist.TaxExemptions().Lookup(code); code != "" && (!known || reason.ReverseCharge) {
 			c.add(path, ruleTaxExemption, both("ibr-167-ae"), "is not an exemption of the UAE, such as DL8.46.1")
 		}
 	case reverseCharge:
 		c.need(code, path, both("ibr-166-ae"), "a line with reverse charge needs the code of its goods or services, such as DL8.48.8.1")
-		if code != "" && !slices.Contains(reverseChargeNatures, code) {
-			c.add(path, ruleTaxExemption, both("ibr-006-ae"), "is not a kind of reverse charge: "+strings.Join(reverseChargeNatures, ", "))
+		if reason, known := codelist.TaxExemptions().Lookup(code); code != "" && (!known || !reason.ReverseCharge) {
+			c.add(path, ruleTaxExemption, both("ibr-006-ae"), "is not a kind of reverse charge: DL8.48.3.1 to DL8.48.3.3, DL8.48.8.1 or DL8.48.8.2")
 		}
 		c.need(text(c.Draft.BuyerTaxID), c.draftPath("buyer_tax_id"), both("ibr-103-ae"), "reverse charge needs the buyer's tax registration number")
 		if text(l.item.CommodityCode) == "" || text(l.item.CommodityScheme) != articleScheme {

@@ -35,6 +35,7 @@ func validate(d *api.Draft) []Message {
 func fatal(rule string) bool {
 	switch rule {
 	case "country_unknown", // BT-55
+		"tax_rate",                   // rate that contradicts its category (BT-152)
 		"tax_category_unknown",       // BT-151
 		"endpoint_scheme_unknown",    // BT-49-1
 		"total_mismatch",             // total with tax (BT-112), away by more than one minor unit per item

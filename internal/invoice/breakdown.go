@@ -12,7 +12,8 @@ import (
 type TaxSubtotal struct {
 	// Category is the tax category code (BT-118), and Rate its rate in percent (BT-119) in its shortest form; "" if absent.
 	Category, Rate string
-	// Taxable is the sum of the line amounts (BT-116), and Tax the tax on it (BT-117); Tax is nil if the rate is absent.
+	// Taxable is the sum of the line amounts (BT-116), and Tax the tax on it (BT-117); Tax is nil if it cannot be computed because the
+	// rate is absent. Only the categories of [Taxed] have tax, so that the rate of others is information.
 	Taxable, Tax *Amount
 }
 
@@ -44,7 +45,7 @@ func Breakdown(d *api.Draft) []TaxSubtotal {
 	for group, base := range bases {
 		subtotal := TaxSubtotal{Category: group.category, Rate: group.rate, Taxable: s.amount(base)}
 		switch {
-		case group.category == outOfScope:
+		case !Taxed(group.category):
 			subtotal.Tax = s.amount(new(big.Int))
 		case group.rate != "":
 			subtotal.Tax = s.amount(breakdown{group: base}.tax())

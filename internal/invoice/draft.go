@@ -8,9 +8,6 @@ import (
 	"quittance/internal/codelist"
 )
 
-// outOfScope is the tax category O, services outside the scope of tax: the only one without a rate (BR-O-05).
-const outOfScope = "O"
-
 // Faults checks the form rules of a draft that struct tags cannot express: the currency must be one of ISO 4217 (EN 16931 BR-CL-04),
 // and total_amount must not have a smaller unit than that currency's minor unit, by value, so that 100.00 JPY passes. Package
 // strictjson checks the rest. An absent field has no fault here. The result is never nil.

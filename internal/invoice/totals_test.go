@@ -53,13 +53,15 @@ func TestCompute(t *testing.T) {
 		{"price for a thousand", "EUR", []api.Item{per(line("1500", "12.5", "S", "20"), "1000")}, "18.75 3.75 22.50"},
 		{"tax by group", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.00"), line("1", "0.10", "Z", "0")}, "0.30 0.01 0.31"},
 		{"groups of two rates", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.000001")}, "0.20 0.02 0.22"},
-		{"groups of two categories", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "N", "5")}, "0.20 0.02 0.22"},
+		{"groups of two categories", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "L", "5")}, "0.20 0.02 0.22"},
 		{"tax of a negative group", "AED", []api.Item{line("-1", "0.10", "S", "5")}, "-0.10 -0.01 -0.11"},
 		{"no minor unit digits", "JPY", []api.Item{line("1", "100.5", "S", "10")}, "101 10 111"},
 		{"three digits", "BHD", []api.Item{line("1", "0.0005", "S", "10")}, "0.001 0.000 0.001"},
 		{"four digits", "CLF", []api.Item{line("1", "0.00005", "O", "")}, "0.0001 0.0000 0.0001"},
 		{"no minor unit", "XAU", []api.Item{per(line("1", "1", "O", ""), "3")}, "0.333333 0.000000 0.333333"},
 		{"O with a rate has no tax", "AED", []api.Item{line("1", "100", "O", "5")}, "100.00 0.00 100.00"},
+		{"the rates of categories without tax are information", "AED", []api.Item{line("10", "100", "AE", "5"), line("1", "7", "N", "5"),
+			line("1", "1", "Z", "5"), line("1", "1", "E", ""), line("1", "1", "G", "5"), line("1", "1", "K", "")}, "1011.00 0.00 1011.00"},
 		{"a rate is missing", "AED", []api.Item{line("1", "100", "S", ""), line("1", "1", "O", "")}, "101.00 - -"},
 		{"base 0", "AED", []api.Item{line("1", "100", "S", "5"), per(line("1", "100", "S", "5"), "0.0")}, "- - -"},
 		{"base below 0", "AED", []api.Item{per(line("1", "100", "S", "5"), "-1")}, "- - -"},
@@ -136,7 +138,7 @@ func oracle(d *api.Draft, scale int) (net, tax, total string) {
 		first := true // the first line of its group adds the tax of the group
 		for j := range d.Items {
 			a, b := &d.Items[i], &d.Items[j]
-			if *a.VATCategory != *b.VATCategory || *a.VATCategory != "O" && rat(a.VATRate).Cmp(rat(b.VATRate)) != 0 {
+			if *a.VATCategory != *b.VATCategory || !strings.Contains("OZ", *a.VATCategory) && rat(a.VATRate).Cmp(rat(b.VATRate)) != 0 {
 				continue
 			}
 			line := new(big.Rat).Mul(rat(b.Quantity), rat(b.NetUnitPrice))
@@ -149,7 +151,7 @@ func oracle(d *api.Draft, scale int) (net, tax, total string) {
 			base.Add(base, round(line))
 			first = first && j >= i
 		}
-		if first && *d.Items[i].VATCategory != "O" {
+		if first && *d.Items[i].VATCategory == "S" {
 			taxSum.Add(taxSum, round(base.Mul(base, new(big.Rat).Quo(rat(d.Items[i].VATRate), big.NewRat(100, 1)))))
 		}
 	}

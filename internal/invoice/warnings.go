@@ -25,6 +25,8 @@ const (
 	ruleUnit            = "unit_unknown"
 	ruleTaxCategory     = "tax_category_unknown"
 	ruleTaxExemption    = "tax_exemption_unknown"
+	ruleTaxRate         = "tax_rate"
+	ruleNotCombinable   = "tax_categories_not_combinable"
 	ruleBaseQuantity    = "base_quantity_not_positive"
 	ruleNetPrice        = "net_price_mismatch"
 	ruleLegalType       = "legal_registration_type_unknown"
@@ -37,8 +39,8 @@ const vatexPrefix = "VATEX-"
 
 // Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin with seller.,
 // such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier of EN 16931 (BR-…), BIS
-// Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is responsible for regulated validation. An
-// absent field of the draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
+// Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is responsible for regulated validation, except the
+// [Contradictions], which are among them. An absent field of the draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
 func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnings := api.Faults{}
 	if p == nil {
@@ -55,6 +57,9 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnLegalType(warnings, "buyer_legal_id_scheme", d.BuyerCountry, d.BuyerLegalIDScheme, "ibr-183-ae")
 	for i := range d.Items {
 		warnItem(warnings, i, &d.Items[i])
+	}
+	for _, c := range Contradictions(d) {
+		warnings.AddOfficial(c.Path, c.Rule, c.RuleID, c.Message)
 	}
 	warnSeller(warnings, p, d)
 	return warnings

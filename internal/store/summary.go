@@ -39,7 +39,10 @@ type invoiceSummary struct {
 // summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it. A version that changes
 // the summaries sets summarized to 0 in a migration, so that they are created again.
 func summarize(d *api.Draft) (invoiceSummary, error) {
-	missing, warnings := invoice.Missing(d), draftWarnings(d)
+	missing, warnings := []string{}, draftWarnings(d)
+	for _, need := range invoice.Needs(d) {
+		missing = append(missing, need.Path)
+	}
 	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),
 		Warnings: firstPaths(warnings, api.MaxSummaryPaths), WarningCount: len(warnings)}
 	text.Items = nil

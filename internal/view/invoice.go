@@ -31,7 +31,7 @@ func SellerOf(account *store.Account, unsupported func(*api.Draft) api.Faults) S
 // nothing: it was complete when it was sent.
 func (s Seller) needs(i *store.Invoice, warnings api.Faults) []string {
 	if i.Submission != nil {
-		s.Format, s.Unsupported = "", nil
+		return []string{}
 	}
 	return s.Needs(&i.Draft, warnings)
 }
@@ -103,6 +103,9 @@ func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
 	maps.Copy(warnings, r.Warnings)
 	if warnNumber(r.Invoice, warnings); warnings.Has("invoice_number") { // no other advice concerns this field
 		count++
+	}
+	if r.Submission != nil { // it was complete when it was sent
+		r.Missing, r.MissingCount = nil, 0
 	}
 	missing := r.Missing
 	if missing == nil {
