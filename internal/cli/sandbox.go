@@ -39,7 +39,7 @@ type sandboxRunCmd struct {
 	ProviderListen string `placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free port and keeps it in the data directory."`
 	Data           string `placeholder:"DIR" help:"Directory for all data; defaults to a temporary directory that is removed at the end."`
 	Database       string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://…; defaults to a file in the data directory."`
-	Chaos          string `enum:"off,low,high" default:"low" help:"How often the provider sandbox misbehaves at random: ${enum}. With low, few calls fail and all recover without help; with high, a third of all calls fail in nearly every possible way."`
+	Chaos          string `enum:"off,low,high" default:"off" help:"How often the provider sandbox misbehaves at random: ${enum}. With low, few calls fail and all recover without help; with high, a third of all calls fail in nearly every possible way."`
 	ChaosSeed      uint64 `placeholder:"N" help:"Seed for the random misbehaviour, to repeat a run; 0 or no value picks a random seed and prints it."`
 	Example        bool   `default:"true" negatable:"" help:"Add a second company, whose invoices stand in every state."`
 	ConfigDir      string `type:"path" placeholder:"DIR" help:"Directory to write the profile sandbox of quittance listen and trigger to; by default quittance in the user's configuration directory."`
@@ -145,7 +145,7 @@ func chaosNote(level string, seed uint64) string {
 	if level == fakeprovider.ChaosOff {
 		return ""
 	}
-	return fmt.Sprintf("   (misbehaves now and then, like a real provider: --chaos %s --chaos-seed %d; --chaos off disables this)", level, seed)
+	return fmt.Sprintf("   (misbehaves at random: --chaos %s --chaos-seed %d)", level, seed)
 }
 
 // removeFile removes a file if it exists.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"quittance/client/api"
@@ -15,7 +16,8 @@ import (
 )
 
 // Example says how to log in to the example company, whose invoices stand in every state: accepted, in progress, rejected by each
-// party, of unknown outcome, and drafts. Some of its webhook deliveries fail, and one of its incoming e-invoices was changed by the
+// party, of unknown outcome, and drafts. Its connection has the document format PINT-AE, whose rules the console checks while people type;
+// that of the other company has none. Some of its webhook deliveries fail, and one of its incoming e-invoices was changed by the
 // supplier. It has a provider of its own, which never misbehaves at random, so that nothing of it appears in the other company.
 type Example struct {
 	AccountID string `json:"account_id"`
@@ -83,6 +85,10 @@ func (e exampleInvoice) draft(n int, now time.Time) *api.Draft {
 	d.InvoiceNumber, d.RecipientName, d.Currency = new(fmt.Sprintf("EX-%d-%03d", issued.Year(), n+1)), &e.buyer, &e.currency
 	d.IssueDate, d.DueDate = new(issued.Format(time.DateOnly)), new(issued.AddDate(0, 0, 30).Format(time.DateOnly))
 	d.TotalAmount = new(api.MustDecimal(cents(105 * net)))
+	d.BuyerTaxID = new(strconv.Itoa(100000000000003 + 1000*(n+1))) // a magic recipient is no tax number
+	if e.currency != "AED" {
+		d.TaxExchangeRate = new(api.MustDecimal("3.6725"))
+	}
 	if e.scenario != "" {
 		d.RecipientNetworkID = &e.scenario
 	}

@@ -24,7 +24,7 @@ const (
 	seededSubscriptions = 2
 )
 
-// Seed fills a fresh tenant with synthetic data: drafts, credit-note drafts linked to them, webhook subscriptions to
+// Seed fills a fresh tenant with synthetic data, complete for PINT-AE: drafts, credit-note drafts linked to them, webhook subscriptions to
 // the receiver, and incoming e-invoices, whose events are really delivered. It submits nothing. It calls trust with the
 // signing secrets of the subscriptions, which are not shown anywhere else.
 func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.Time, trust func(secret string)) error {
@@ -65,8 +65,9 @@ func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.T
 // seedCreditNote credits a draft, every other one in full.
 func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.Invoice, n int, now time.Time) error {
 	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()), CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
-		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull)}
+		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull), ReasonCode: new("DL8.61.1.A")}
 	if n%2 == 1 {
+		request.ReasonCode = new("DL8.61.1.C")
 		request.Kind, request.Items = new(api.CreditPartial), []api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
 	}
 	_, err := tenant.CreateCreditNote(ctx, credited.ID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
@@ -74,7 +75,7 @@ func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.In
 		if len(faults) > 0 {
 			return store.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
 		}
-		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, Credit: credit}, nil
+		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, ReasonCode: request.ReasonCode, Credit: credit}, nil
 	})
 	return err
 }
