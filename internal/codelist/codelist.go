@@ -144,8 +144,8 @@ func Units() *List[Entry] { return units() }
 // ibr-173-ae and ibr-183-ae).
 func LegalRegistrationTypes() *List[Entry] { return legalRegistrationTypes() }
 
-// TaxExemptions returns the reasons for which sellers charge no tax in the United Arab Emirates (EN 16931 BT-121, BTAE-09, rules
-// ibr-167-ae and ibr-006-ae).
+// TaxExemptions returns the reasons for which sellers charge no tax in the United Arab Emirates (EN 16931 BT-121,
+// BTAE-09, rules ibr-167-ae and ibr-006-ae).
 func TaxExemptions() *List[TaxExemption] { return taxExemptions() }
 
 // CreditReasons returns the reasons for a credit note in the United Arab Emirates (PINT-AE BTAE-03, rule ibr-001-ae).

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/internal/view"
 )
 
 // creditForm holds the input in the form of a credit note. A line is selected by entering a quantity or an amount.
@@ -142,6 +143,8 @@ type creditFormPage struct {
 	Sums                        creditSums
 	// Refused reports that saving the form failed.
 	Refused bool
+	// Command is what an administrator runs to enable the submission of credit notes, "" if it is enabled.
+	Command string
 	// Nothing reports that the invoice is fully credited.
 	Nothing bool
 }
@@ -197,15 +200,20 @@ func (req *request) newCredit() error {
 	}
 	form := readCreditForm(nil, len(found.Draft.Items))
 	form.IssueDate, form.Kind = req.today().Format(time.DateOnly), string(api.CreditPartial)
+	if form.Number, err = view.Of(req.session.Tenant).SuggestCreditNumber(req.r.Context()); err != nil {
+		return err
+	}
 	return req.respondCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
 }
 
 // respondCredit responds with the form of a credit note.
 func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
 	d := &found.Draft
-	if date, fault, err := req.pages.messages.readDate(form.IssueDate); err != nil {
+	date, fault, err := req.pages.messages.readDate(form.IssueDate)
+	if err != nil {
 		return err
-	} else if fault == nil {
+	}
+	if fault == nil {
 		form.IssueDate = date // what the browser's own control shows
 	}
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
@@ -232,11 +240,33 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 		p.Lines = append(p.Lines, line)
 		p.Nothing = p.Nothing && strings.Trim(string(left.NetAmount)+string(left.Quantity), "-0.") == ""
 	}
+	if p.Command, err = req.confirmCommand(); err != nil {
+		return err
+	}
 	title, err := req.pages.messages.text("credit.new", p.InvoiceNumber)
 	if err != nil {
 		return err
 	}
 	return req.page(status, "credit_form", pageData{Title: title, Section: "credits", Body: p})
+}
+
+// confirmCommand returns the command that enables the submission of credit notes over the company's connection, "" if
+// it is enabled. Without an active connection it has a placeholder.
+func (req *request) confirmCommand() (string, error) {
+	if req.session.Account.CreditNotes {
+		return "", nil
+	}
+	connections, err := req.DB.Connections(req.r.Context(), &req.session.Account.ID)
+	if err != nil {
+		return "", err
+	}
+	id := "CONNECTION_ID"
+	for _, connection := range connections {
+		if connection.State == store.ConnectionActive {
+			id = connection.ID.String()
+		}
+	}
+	return "quittance connection confirm-credit-notes " + id + " --contract CONTRACT --mapping MAPPING", nil
 }
 
 // createCredit creates a credit note from the form.

@@ -314,8 +314,10 @@ func (req *request) press(form *draftForm) (at focus, acted bool, err error) {
 			return focus{}, true, err
 		}
 	}
-	at, acted = form.apply(do)
-	return at, acted, nil
+	if at, acted = form.apply(do); do == doAdd {
+		err = req.settleRate(form, len(form.Items)-1)
+	}
+	return at, acted, err
 }
 
 // differences returns the paths of the fields in which two forms differ, in the order of the form.

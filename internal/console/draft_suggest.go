@@ -31,7 +31,7 @@ func (req *request) suggestedDraft() (draftForm, error) {
 	form.Fields["invoice_number"], form.Fields["currency"], form.Fields["payment_means_code"] = s.Number, s.Currency, s.PaymentMeans
 	form.Items[0]["vat_category"], form.Items[0]["vat_rate"] = s.VATCategory, s.VATRate
 	form.setDue(s.Terms)
-	return form, nil
+	return form, req.settleRate(&form, 0)
 }
 
 // setDue sets the due date some time after the issue date, unless the time is negative or there is no issue date.

@@ -50,6 +50,8 @@ type draftPage struct {
 	SaveCustomer bool
 	// Faults lists the paths of the fields with faults, in the order of the form.
 	Faults []string
+	// Rates are the rates that the tax categories set, such as "S=5 Z=0 O=".
+	Rates string
 	// AtMaxLines reports that no line can be added.
 	AtMaxLines bool
 	// Swapped reports that this form replaces another one in the page. Feedback about the old form may still arrive.
@@ -129,6 +131,8 @@ func (l formLine) Index() int { return l.Number - 1 }
 type draftSums struct {
 	Totals   invoice.Totals
 	Currency string
+	// Format is the document format whose rules were checked, "" if the connection has none.
+	Format string
 	// IncompleteLine is the first line that prevents calculating the totals, from 1, or 0.
 	IncompleteLine int
 	// Missing and Advice concern the submission. Unsavable reports that a draft cannot be saved without one of the missing fields.
@@ -167,12 +171,14 @@ type checkedForm struct {
 	advice    api.Faults
 }
 
-// check reads a form and validates it like the API. An empty total is the calculated one.
+// check reads a form and validates it like the API. An empty total is the calculated one, and an empty rate that of a
+// category in which no tax is charged.
 func (req *request) check(form draftForm) (checkedForm, error) {
 	values, unread, err := req.pages.readInput(form)
 	if err != nil {
 		return checkedForm{}, err
 	}
+	req.fillRates(values, unread)
 	draft, faults, err := values.draft()
 	if err != nil {
 		return checkedForm{}, err
@@ -319,7 +325,8 @@ func specAt(path string) fieldSpec {
 
 // sums calculates the totals and the feedback on the whole form.
 func (req *request) sums(checked *checkedForm) (draftSums, error) {
-	s := draftSums{Totals: invoice.Compute(&checked.draft), Currency: deref(checked.draft.Currency)}
+	s := draftSums{Totals: invoice.Compute(&checked.draft), Currency: deref(checked.draft.Currency),
+		Format: req.session.Account.Format}
 	ofProfile := func(a advice) bool { return strings.HasPrefix(a.Path, sellerPath) }
 	needs, others := divideAdvice(checked.missing, checked.advice)
 	checked.sayAdvice(needs)
@@ -369,7 +376,7 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 		f := p.Fields[spec.name]
 		p.More = p.More || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
 	}
-	p.Lines = checked.lines(p.ShowMissing)
+	p.Lines, p.Rates = checked.lines(p.ShowMissing), formatRates(req.rates(checked.values))
 	for n := range p.Lines {
 		p.Lines[n].Action, p.Lines[n].Save = p.Action, checked.form.Items[n][saveItem] != ""
 		name := p.Lines[n].Fields["name"]

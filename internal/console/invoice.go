@@ -22,7 +22,10 @@ import (
 
 // invoicePage is the view model of one invoice. All of it is live.
 type invoicePage struct {
-	ID      string
+	ID string
+	// CreditNotes reports that the company can submit credit notes.
+	CreditNotes bool
+
 	Invoice api.Invoice
 	// Seller is the company, as the submitted document names it if there is one.
 	Seller *api.Profile
@@ -173,7 +176,7 @@ func (req *request) respondInvoice(status int, id store.ID, flash *notice) error
 // invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
 func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found),
+	p := invoicePage{ID: found.ID.String(), CreditNotes: req.session.Account.CreditNotes, Version: found.Version, Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found),
 		Seller: req.profile(), Document: req.pages.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
 		MayWrite: req.session.Permissions.Has(access.Write), MaySubmit: req.session.Permissions.Has(access.Submit)}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()

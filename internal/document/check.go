@@ -260,10 +260,12 @@ func (c *checker) checkLines() {
 	}
 }
 
-// contradictions adds what contradicts itself in every profile. PINT-AE has the rules of EN 16931 for its own categories, with other
-// identifiers.
+// contradictions adds what contradicts itself in every profile. PINT-AE has the rules of EN 16931 for its own
+// categories, with other identifiers.
 func (c *checker) contradictions() {
-	emirati := map[string]string{"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05", "BR-O-05": "aligned-ibrp-o-05"}
+	emirati := map[string]string{
+		"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05", "BR-O-05": "aligned-ibrp-o-05",
+	}
 	written := c.written()
 	for _, found := range invoice.Contradictions(c.Draft) {
 		if item, _, _ := strings.Cut(found.Path, "."); written[item] {

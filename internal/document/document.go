@@ -22,8 +22,9 @@ type Document struct {
 	Credit *api.CreditNote
 }
 
-// Finding is something that a profile needs and the document does not have. Its path is that of a field of the draft, for a credit note of
-// the credit note. Paths of the company profile begin with [invoice.SellerPath], those of a credited invoice with [CreditedPath].
+// Finding is something that a profile needs and the document does not have. Its path is that of a field of the draft,
+// for a credit note of the credit note. Paths of the company profile begin with [invoice.SellerPath], those of a
+// credited invoice with [CreditedPath].
 type Finding = invoice.Finding
 
 // CreditedPath is the prefix of paths of the invoice that a credit note credits.
@@ -85,8 +86,8 @@ func Check(p Profile, d Document) Findings {
 }
 
 // Needs returns what a document lacks for submission in a profile. "" is no profile: submission then needs what
-// [invoice.Needs] names, which every profile needs too. A credit note then needs only the fields of its invoice, so that an invoice that the
-// provider has accepted with a contradiction can be credited.
+// [invoice.Needs] names, which every profile needs too. A credit note then needs only the fields of its invoice, so
+// that an invoice that the provider has accepted with a contradiction can be credited.
 func Needs(p Profile, d Document) Findings {
 	if p != "" {
 		return Check(p, d)
@@ -101,9 +102,9 @@ func Needs(p Profile, d Document) Findings {
 	return findings
 }
 
-// Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They differ from
-// [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in every currency, and in PINT-AE
-// some lines of exactly half a cent are rounded to the other side.
+// Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They
+// differ from [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in
+// every currency, and in PINT-AE some lines of exactly half a cent are rounded to the other side.
 func Totals(p Profile, d Document) api.Computed {
 	m, ok := compute(p, d)
 	if !ok {

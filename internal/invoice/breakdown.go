@@ -12,8 +12,9 @@ import (
 type TaxSubtotal struct {
 	// Category is the tax category code (BT-118), and Rate its rate in percent (BT-119) in its shortest form; "" if absent.
 	Category, Rate string
-	// Taxable is the sum of the line amounts (BT-116), and Tax the tax on it (BT-117); Tax is nil if it cannot be computed because the
-	// rate is absent. Only the categories of [Taxed] have tax, so that the rate of others is information.
+	// Taxable is the sum of the line amounts (BT-116), and Tax the tax on it (BT-117); Tax is nil if it cannot be
+	// computed because the rate is absent. Only the categories of [Taxed] have tax, so that the rate of others is
+	// information.
 	Taxable, Tax *Amount
 }
 

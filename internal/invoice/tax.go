@@ -14,9 +14,9 @@ const (
 	outOfScope = "O"
 )
 
-// Taxed reports whether the seller charges tax in a category (UNCL5305). Everything that computes tax asks this function: totals and
-// breakdowns, credit notes, documents, pages and the provider sandbox. The rate of a reverse charge (AE) or of the margin scheme (N) is
-// information: PINT-AE states it with a tax of 0.
+// Taxed reports whether the seller charges tax in a category (UNCL5305). Everything that computes tax asks this
+// function: totals and breakdowns, credit notes, documents, pages and the provider sandbox. The rate of a reverse
+// charge (AE) or of the margin scheme (N) is information: PINT-AE states it with a tax of 0.
 func Taxed(category string) bool {
 	return !slices.Contains([]string{"Z", "E", "AE", "N", "G", "K", outOfScope}, category)
 }
@@ -28,7 +28,8 @@ type Finding struct {
 	api.Fault
 }
 
-// Needs returns what prevents the submission of a draft in every document format: the [Missing] fields, and the [Contradictions].
+// Needs returns what prevents the submission of a draft in every document format: the [Missing] fields, and the
+// [Contradictions].
 func Needs(d *api.Draft) []Finding {
 	var findings []Finding
 	for _, path := range Missing(d) {
@@ -37,10 +38,10 @@ func Needs(d *api.Draft) []Finding {
 	return append(findings, Contradictions(d)...)
 }
 
-// Contradictions returns what the official rules of every document format refuse in what a draft says of its tax, in the order of its
-// items. The rules are fatal in EN 16931, and PINT-AE has the same rule or does not have the category at all. What only one
-// format refuses belongs to that format: a rate of reverse charge (BR-AE-05), O beside other categories (BR-O-12), a standard rate
-// other than 5. A fault has its rule in EN 16931.
+// Contradictions returns what the official rules of every document format refuse in what a draft says of its tax, in
+// the order of its items. The rules are fatal in EN 16931, and PINT-AE has the same rule or does not have the
+// category at all. What only one format refuses belongs to that format: a rate of reverse charge (BR-AE-05), O beside
+// other categories (BR-O-12), a standard rate other than 5. A fault has its rule in EN 16931.
 func Contradictions(d *api.Draft) []Finding {
 	var out []Finding
 	add := func(i int, field, rule, id, message string) {
@@ -66,7 +67,8 @@ func Contradictions(d *api.Draft) []Finding {
 	return out
 }
 
-// zeroRateRule returns the rule of EN 16931 by which a category has no rate above 0 in any format, "" if there is none.
+// zeroRateRule returns the rule of EN 16931 by which a category has no rate above 0 in any format, "" if there is
+// none.
 func zeroRateRule(category string) string {
 	switch category {
 	case "Z", "E", "G", outOfScope:

@@ -6,7 +6,8 @@ import (
 	"quittance/client/api"
 )
 
-// TestContradictions checks which taxes contradict themselves in every document format, and that PINT-AE's own rates are none.
+// TestContradictions checks which taxes contradict themselves in every document format, and that PINT-AE's own rates
+// are none.
 func TestContradictions(t *testing.T) {
 	for _, tt := range []struct{ category, rate, rule string }{
 		{"Z", "5", "BR-Z-05"}, {"E", "0.01", "BR-E-05"}, {"G", "5", "BR-G-05"}, {"K", "20", "BR-IC-05"}, {"O", "5", "BR-O-05"}, {"S", "0", "BR-S-05"},

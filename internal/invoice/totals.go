@@ -40,8 +40,9 @@ type Totals struct {
 // exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency without a minor unit are rounded to
 // [api.MaxScale] digits, the most precise value of an invoice.
 //
-// All totals are nil without a known currency and at least one line, or if a line lacks quantity or price or has a base_quantity of
-// 0. Tax and Total are nil if a line in which tax is charged lacks its vat_rate. Only the categories of [Taxed] have tax.
+// All totals are nil without a known currency and at least one line, or if a line lacks quantity or price or has a
+// base_quantity of 0. Tax and Total are nil if a line in which tax is charged lacks its vat_rate. Only the categories
+// of [Taxed] have tax.
 func Compute(d *api.Draft) Totals {
 	s, ok := add(d)
 	if !ok {
@@ -87,8 +88,8 @@ type taxGroup struct{ category, rate string }
 // integers of 10^-scale.
 type breakdown map[taxGroup]*big.Int
 
-// add adds a line amount of an item. ok is false if its tax cannot be computed because the rate is absent. Only a [Taxed] line
-// has tax.
+// add adds a line amount of an item. ok is false if its tax cannot be computed because the rate is absent. Only a
+// [Taxed] line has tax.
 func (b breakdown) add(item *api.Item, line *big.Int) (ok bool) {
 	if !Taxed(text(item.VATCategory)) {
 		return true

@@ -37,10 +37,11 @@ const (
 // vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
 const vatexPrefix = "VATEX-"
 
-// Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin with seller.,
-// such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier of EN 16931 (BR-…), BIS
-// Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is responsible for regulated validation, except the
-// [Contradictions], which are among them. An absent field of the draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
+// Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin
+// with seller., such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier
+// of EN 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is
+// responsible for regulated validation, except the [Contradictions], which are among them. An absent field of the
+// draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
 func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnings := api.Faults{}
 	if p == nil {

@@ -59,8 +59,8 @@ func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 	return err
 }
 
-// newAccount is an account that a sandbox makes, with the address of its provider and the credential for it. format is the document format of
-// its connection, "" for none.
+// newAccount is an account that a sandbox makes, with the address of its provider and the credential for it. format
+// is the document format of its connection, "" for none.
 type newAccount struct {
 	company, email, provider, credential string
 	format                               document.Profile

@@ -31,9 +31,9 @@ func download(t *testing.T, base, token, path string) (status int, text string) 
 	return response.StatusCode, string(body)
 }
 
-// TestEveryDocumentDownloads checks that every invoice, credit note and received document of a fresh sandbox downloads as XML in
-// PINT-AE and as a PDF file, in both companies. The second one's connection has that format, so no address names it. The one draft
-// that lacks fields on purpose is refused, and the error names them.
+// TestEveryDocumentDownloads checks that every invoice, credit note and received document of a fresh sandbox
+// downloads as XML in PINT-AE and as a PDF file, in both companies. The second one's connection has that format, so
+// no address names it. The one draft that lacks fields on purpose is refused, and the error names them.
 func TestEveryDocumentDownloads(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Example = true })
@@ -83,8 +83,8 @@ func TestEveryDocumentDownloads(t *testing.T) {
 	}
 }
 
-// TestExampleIsAccepted checks that the provider of the example company accepts its PINT-AE documents: only the recipients that are told
-// to be rejected are, although the provider judges each document by the official rules.
+// TestExampleIsAccepted checks that the provider of the example company accepts its PINT-AE documents: only the
+// recipients that are told to be rejected are, although the provider judges each document by the official rules.
 func TestExampleIsAccepted(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Example = true })
@@ -111,8 +111,9 @@ func TestExampleIsAccepted(t *testing.T) {
 	}
 }
 
-// TestFieldsOfTheSpecificationAreEnough checks that drafts without anything that only a document format needs are complete and can be
-// submitted over the connection of a fresh sandbox: of another country, currency and rate, without descriptions and gross prices.
+// TestFieldsOfTheSpecificationAreEnough checks that drafts without anything that only a document format needs are
+// complete and can be submitted over the connection of a fresh sandbox: of another country, currency and rate,
+// without descriptions and gross prices.
 func TestFieldsOfTheSpecificationAreEnough(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir())

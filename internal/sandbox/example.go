@@ -15,10 +15,11 @@ import (
 	"quittance/internal/webhook"
 )
 
-// Example says how to log in to the example company, whose invoices stand in every state: accepted, in progress, rejected by each
-// party, of unknown outcome, and drafts. Its connection has the document format PINT-AE, whose rules the console checks while people type;
-// that of the other company has none. Some of its webhook deliveries fail, and one of its incoming e-invoices was changed by the
-// supplier. It has a provider of its own, which never misbehaves at random, so that nothing of it appears in the other company.
+// Example says how to log in to the example company, whose invoices stand in every state: accepted, in progress,
+// rejected by each party, of unknown outcome, and drafts. Its connection has the document format PINT-AE, whose rules
+// the console checks while people type; that of the other company has none. Some of its webhook deliveries fail, and
+// one of its incoming e-invoices was changed by the supplier. It has a provider of its own, which never misbehaves at
+// random, so that nothing of it appears in the other company.
 type Example struct {
 	AccountID string `json:"account_id"`
 	Company   string `json:"company"`

@@ -24,9 +24,9 @@ const (
 	seededSubscriptions = 2
 )
 
-// Seed fills a fresh tenant with synthetic data, complete for PINT-AE: drafts, credit-note drafts linked to them, webhook subscriptions to
-// the receiver, and incoming e-invoices, whose events are really delivered. It submits nothing. It calls trust with the
-// signing secrets of the subscriptions, which are not shown anywhere else.
+// Seed fills a fresh tenant with synthetic data, complete for PINT-AE: drafts, credit-note drafts linked to them,
+// webhook subscriptions to the receiver, and incoming e-invoices, whose events are really delivered. It submits
+// nothing. It calls trust with the signing secrets of the subscriptions, which are not shown anywhere else.
 func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.Time, trust func(secret string)) error {
 	for n := range seededSubscriptions {
 		key, err := webhook.NewSecret(rand.Reader)
@@ -65,7 +65,8 @@ func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.T
 // seedCreditNote credits a draft, every other one in full.
 func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.Invoice, n int, now time.Time) error {
 	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()), CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
-		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull), ReasonCode: new("DL8.61.1.A")}
+		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull),
+		ReasonCode: new("DL8.61.1.A")}
 	if n%2 == 1 {
 		request.ReasonCode = new("DL8.61.1.C")
 		request.Kind, request.Items = new(api.CreditPartial), []api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
@@ -75,7 +76,8 @@ func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.In
 		if len(faults) > 0 {
 			return store.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
 		}
-		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, ReasonCode: request.ReasonCode, Credit: credit}, nil
+		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason,
+			ReasonCode: request.ReasonCode, Credit: credit}, nil
 	})
 	return err
 }

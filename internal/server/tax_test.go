@@ -8,7 +8,8 @@ import (
 	"quittance/client/api"
 )
 
-// reverseCharge is a complete reverse-charge draft for PINT-AE, which states the rate of the tax that the buyer accounts for.
+// reverseCharge is a complete reverse-charge draft for PINT-AE, which states the rate of the tax that the buyer
+// accounts for.
 func reverseCharge(c *company) string {
 	text := edit(c.numbered("sandbox-accepted"), "buyer_tax_id", `"100200300400003"`)
 	text = edit(text, "total_amount", `1000.00`)
@@ -16,8 +17,9 @@ func reverseCharge(c *company) string {
 		`"gross_unit_price":100,"vat_category":"AE","vat_rate":5,"tax_exemption_code":"DL8.48.8.1","commodity_scheme":"0160","commodity_code":"04012345123456"}]`)
 }
 
-// TestReverseChargeHasNoTax checks that every place that computes tax agrees that a reverse-charge line has none, whatever its rate:
-// preflight with and without a format, the PDF, a partial credit note, the document, and the provider's own check.
+// TestReverseChargeHasNoTax checks that every place that computes tax agrees that a reverse-charge line has none,
+// whatever its rate: preflight with and without a format, the PDF, a partial credit note, the document, and the
+// provider's own check.
 func TestReverseChargeHasNoTax(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
@@ -49,8 +51,8 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 	})
 }
 
-// TestContradictoryTax checks that a tax that contradicts its category in every document format makes a draft incomplete over every
-// connection, named by field and official rule, and that submission refuses it.
+// TestContradictoryTax checks that a tax that contradicts its category in every document format makes a draft
+// incomplete over every connection, named by field and official rule, and that submission refuses it.
 func TestContradictoryTax(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		general, formatted := s.connected(t), s.company(t)

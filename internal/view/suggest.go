@@ -72,6 +72,24 @@ func (t Tenant) nextNumber(ctx context.Context, number string) (string, error) {
 	return "", nil
 }
 
+// SuggestCreditNumber returns the number after that of the newest credit note, which none of the newest has; "" if
+// there is no credit note, or it ends with no digits.
+func (t Tenant) SuggestCreditNumber(ctx context.Context) (string, error) {
+	newest, err := t.CreditNotes(ctx, CreditNoteFilter{}, 1, suggestionDepth)
+	if err != nil || len(newest.Entries) == 0 {
+		return "", err
+	}
+	used := map[string]bool{}
+	for n := range newest.Entries {
+		used[newest.Entries[n].Number] = true
+	}
+	number := successor(newest.Entries[0].Number)
+	for used[number] {
+		number = successor(number)
+	}
+	return number, nil
+}
+
 // maxNumber is the length of the longest invoice number, in characters.
 const maxNumber = 64
 

@@ -111,6 +111,24 @@
     document.getElementById("recipient").replaceChildren();
   });
 
+  // A tax category that was chosen or typed sets the rate of its line, as the server does: see data-rates. A rate above 0 stays if the
+  // category has one.
+  function setRate(field) {
+    const rates = new Map(field.closest("[data-rates]")?.dataset.rates.split(" ").map((rate) => rate.split("=")));
+    const text = folded(field.value), options = [...document.getElementById("codes-tax-categories").options];
+    const exact = options.filter((option) => [folded(option.value), folded(option.textContent)].includes(text));
+    const found = exact.length > 0 || text === "" ? exact : options.filter((option) => matches(option, text));
+    const rate = found.length === 1 ? rates.get(found[0].textContent) : undefined;
+    const control = field.closest("fieldset").querySelector("[name='items.vat_rate']");
+    if (rate === undefined || control.value === rate) return;
+    if (["S", "N"].includes(found[0].textContent) && /[1-9]/.test(control.value)) return;
+    control.value = rate;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  const isCategory = (control) => control.name === "items.vat_category";
+  document.addEventListener("input", (event) => { if (isCategory(event.target) && event.detail === "chosen") setRate(event.target); });
+  document.addEventListener("change", (event) => { if (isCategory(event.target)) setRate(event.target); });
+
   // An incomplete date has no value. Report it instead of losing it.
   document.addEventListener("submit", (event) => {
     const half = [...event.target.elements].find((control) => control.validity && control.validity.badInput);

@@ -253,7 +253,7 @@ class Computed(TypedDict):
 
     #: Sum of the lines.
     net: Decimal | None
-    #: Sum of the tax per category and rate.
+    #: Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax.
     tax: Decimal | None
     #: Sum of net and tax.
     total: Decimal | None
@@ -1062,8 +1062,8 @@ class Invoice(TypedDict):
     buyer_subdivision: str | None
     #: Buyer tax registration (BT-48).
     buyer_tax_id: str | None
-    #: True if no field is missing for submission, including what the document format of the
-    #: connection needs, if it has one.
+    #: True if missing is empty: nothing is missing for submission or contradicts itself, including
+    #: what the document format of the connection needs, if it has one.
     complete: bool
     #: Contract (BT-12).
     contract_reference: str | None
@@ -1085,7 +1085,9 @@ class Invoice(TypedDict):
     issue_time: str | None
     #: Invoice lines (BG-25).
     items: list[Item]
-    #: JSON paths of the fields that are missing for submission.
+    #: JSON paths of the fields that a submission still needs: those that are missing, and those of
+    #: a tax that contradicts its category in every document format, such as a rate above 0 of a
+    #: zero-rated item. warnings has the rule of each contradiction.
     missing: list[str]
     #: Note on the invoice (BT-22); may contain TAB, LF and CR.
     note: str | None
@@ -1123,7 +1125,8 @@ class Invoice(TypedDict):
     transaction_flags: str | None
     #: When the draft, or the information about its submission, last changed (UTC).
     updated_at: str
-    #: Advice by JSON path. Warnings do not prevent a submission.
+    #: Advice by JSON path. Warnings about paths that are not in missing do not prevent a
+    #: submission.
     warnings: dict[str, list[Fault]]
 
 
@@ -1310,7 +1313,8 @@ class Item(TypedDict):
     unit_code: str | None
     #: Tax category (BT-151, UNCL5305).
     vat_category: str | None
-    #: Tax rate in per cent (BT-152).
+    #: Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE
+    #: and N it is information: their tax is 0.
     vat_rate: Decimal | None
 
 
@@ -1385,7 +1389,8 @@ class ItemRequest(TypedDict):
     unit_code: NotRequired[str | None]
     #: Tax category (BT-151, UNCL5305).
     vat_category: NotRequired[str | None]
-    #: Tax rate in per cent (BT-152). A number, or a string that holds one.
+    #: Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE
+    #: and N it is information: their tax is 0. A number, or a string that holds one.
     vat_rate: NotRequired[Decimal | int | str | None]
 
 
@@ -1858,15 +1863,18 @@ class PasswordRequest(TypedDict):
 class Preflight(TypedDict):
     """What a response contains."""
 
-    #: True if no field is missing for submission, including what the document format of the
-    #: connection needs, if it has one.
+    #: True if missing is empty: nothing is missing for submission or contradicts itself, including
+    #: what the document format of the connection needs, if it has one.
     complete: bool
     #: Totals as the server computes them: lines rounded to the minor unit, tax rounded per
     #: category and rate.
     computed: Computed
-    #: JSON paths of the fields that are missing for submission.
+    #: JSON paths of the fields that a submission still needs: those that are missing, and those of
+    #: a tax that contradicts its category in every document format, such as a rate above 0 of a
+    #: zero-rated item. warnings has the rule of each contradiction.
     missing: list[str]
-    #: Advice by JSON path. Warnings do not prevent a submission.
+    #: Advice by JSON path. Warnings about paths that are not in missing do not prevent a
+    #: submission.
     warnings: dict[str, list[Fault]]
 
 

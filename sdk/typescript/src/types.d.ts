@@ -231,7 +231,7 @@ export interface CatalogueItemFieldsRequest {
 export interface Computed {
   /** Sum of the lines. */
   net: Decimal | null;
-  /** Sum of the tax per category and rate. */
+  /** Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax. */
   tax: Decimal | null;
   /** Sum of net and tax. */
   total: Decimal | null;
@@ -1022,8 +1022,8 @@ export interface Invoice {
   /** Buyer tax registration (BT-48). */
   buyer_tax_id: string | null;
   /**
-   * True if no field is missing for submission, including what the document format of the connection needs, if it
-   * has one.
+   * True if missing is empty: nothing is missing for submission or contradicts itself, including what the document
+   * format of the connection needs, if it has one.
    */
   complete: boolean;
   /** Contract (BT-12). */
@@ -1046,7 +1046,11 @@ export interface Invoice {
   issue_time: string | null;
   /** Invoice lines (BG-25). */
   items: Item[];
-  /** JSON paths of the fields that are missing for submission. */
+  /**
+   * JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that
+   * contradicts its category in every document format, such as a rate above 0 of a zero-rated item. warnings has
+   * the rule of each contradiction.
+   */
   missing: string[];
   /** Note on the invoice (BT-22); may contain TAB, LF and CR. */
   note: string | null;
@@ -1085,7 +1089,7 @@ export interface Invoice {
   transaction_flags: string | null;
   /** When the draft, or the information about its submission, last changed (UTC). */
   updated_at: string;
-  /** Advice by JSON path. Warnings do not prevent a submission. */
+  /** Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission. */
   warnings: Record<string, Fault[]>;
 }
 
@@ -1274,7 +1278,10 @@ export interface Item {
   unit_code: string | null;
   /** Tax category (BT-151, UNCL5305). */
   vat_category: string | null;
-  /** Tax rate in per cent (BT-152). */
+  /**
+   * Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is
+   * information: their tax is 0.
+   */
   vat_rate: Decimal | null;
 }
 
@@ -1343,7 +1350,10 @@ export interface ItemRequest {
   unit_code?: string | null;
   /** Tax category (BT-151, UNCL5305). */
   vat_category?: string | null;
-  /** Tax rate in per cent (BT-152). A number, or a string that holds one. */
+  /**
+   * Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is
+   * information: their tax is 0. A number, or a string that holds one.
+   */
   vat_rate?: Decimal | null;
 }
 
@@ -1778,15 +1788,19 @@ export interface PasswordRequest {
 
 export interface Preflight {
   /**
-   * True if no field is missing for submission, including what the document format of the connection needs, if it
-   * has one.
+   * True if missing is empty: nothing is missing for submission or contradicts itself, including what the document
+   * format of the connection needs, if it has one.
    */
   complete: boolean;
   /** Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate. */
   computed: Computed;
-  /** JSON paths of the fields that are missing for submission. */
+  /**
+   * JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that
+   * contradicts its category in every document format, such as a rate above 0 of a zero-rated item. warnings has
+   * the rule of each contradiction.
+   */
   missing: string[];
-  /** Advice by JSON path. Warnings do not prevent a submission. */
+  /** Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission. */
   warnings: Record<string, Fault[]>;
 }
 

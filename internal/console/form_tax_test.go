@@ -1,0 +1,74 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestFormTax checks what the form says of a tax that contradicts its category, over a connection without a format:
+// it names the field, is not ready, does not submit, and a new line does not inherit it. A reverse charge has no tax,
+// whatever its rate.
+func TestFormTax(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.loggedIn(t)
+	check := func(category, rate string) string {
+		form := complete("INV-1")
+		form["items.vat_category"], form["items.vat_rate"], form["total_amount"] = []string{category}, []string{rate}, []string{""}
+		return v.do(http.MethodPost, "/invoices/check", form.Encode(), "HX-Request", "true").body
+	}
+	if body := check("Zero rated", "5"); strings.Contains(body, "Ready to submit") || !strings.Contains(body, "1 field required to submit") ||
+		!strings.Contains(body, "Must be 0 in the category Z") || strings.Contains(body, "1,050.00") {
+		t.Errorf("a zero rate of 5: %s", body)
+	}
+	for _, tt := range [][2]string{{"Reverse charge", "5"}, {"Zero rated", ""}, {"Out of scope", ""}} {
+		body := check(tt[0], tt[1])
+		if !strings.Contains(body, "Ready to submit") || !strings.Contains(body, "Only the general rules were checked") || strings.Contains(body, "1,050.00") {
+			t.Errorf("%s at %q: %s", tt[0], tt[1], body)
+		}
+	}
+	form := complete("INV-1")
+	form["items.vat_category"], form["items.vat_rate"] = []string{"Exempt"}, []string{"5"}
+	if got := v.send("/invoices/new", form, "submit"); got.status != http.StatusUnprocessableEntity || s.count(t) != 0 {
+		t.Errorf("submit: %d, %d invoices", got.status, s.count(t))
+	}
+	if added := controls(t, v.send("/invoices/new", form, "add").body); added["items.vat_rate"][1] != "0" {
+		t.Errorf("a new line has the rates %v", added["items.vat_rate"])
+	}
+}
+
+// TestCategorySetsRate checks that choosing a tax category sets the rate of its line, by keyboard and by mouse.
+func TestCategorySetsRate(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/invoices/new")
+		rate := func(want string) {
+			t.Helper()
+			b.until(`document.querySelector("#f-items-0-vat_rate").value === "` + want + `"`)
+		}
+		b.fill("#f-items-0-vat_rate", "7")
+		b.fill("#f-items-0-vat_category", "zero")
+		b.press(kb.Tab)
+		rate("0")
+		b.fill("#f-items-0-vat_category", "out of")
+		b.until(`document.querySelector("[role=option]")`)
+		b.press(kb.ArrowDown)
+		b.press(kb.Enter)
+		rate("")
+		b.fill("#f-items-0-vat_category", "reverse")
+		b.until(`document.querySelector("[role=option]")?.innerText.includes("Reverse charge")`)
+		b.click("[role=option]")
+		rate("0")
+		b.fill("#f-items-0-vat_rate", "20")
+		b.fill("#f-items-0-vat_category", "standard rate")
+		b.press(kb.Tab)
+		rate("20") // it has one already
+		b.wantQuiet("tax categories")
+	})
+}
