@@ -72,3 +72,41 @@ func TestCategorySetsRate(t *testing.T) {
 		b.wantQuiet("tax categories")
 	})
 }
+
+// TestCreditNoteGate checks that the pages that offer a credit note say, while its submission is disabled, who enables it and with which
+// command, and that its form has the number after that of the newest credit note.
+func TestCreditNoteGate(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.loggedIn(t)
+	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-accepted")
+	all, err := s.DB().Connections(t.Context(), nil)
+	must(t, err)
+	form := "/invoices/" + id + "/credit"
+	gated := func(want bool) {
+		t.Helper()
+		for path, text := range map[string]string{"/invoices/" + id: "until an administrator of this service enables it",
+			form: "quittance connection confirm-credit-notes " + all[0].ID.String() + " --contract"} {
+			if page := v.get(path); strings.Contains(page.body, text) != want {
+				t.Errorf("%s has %q: %t", path, text, !want)
+			}
+		}
+	}
+	gated(true)
+	note := controls(t, v.get(form).body)
+	if note.Get("credit_note_number") != "" {
+		t.Errorf("the first credit note has the number %q", note.Get("credit_note_number"))
+	}
+	note.Set("credit_note_number", "CN-009")
+	note.Set("reason", "Returned goods")
+	note["quantity"] = []string{"1"}
+	if got := v.send(form, note, ""); got.status != http.StatusSeeOther {
+		t.Fatalf("credit: %d %v", got.status, notesAt(t, got.body))
+	}
+	if next := controls(t, v.get(form).body); next.Get("credit_note_number") != "CN-010" {
+		t.Errorf("the next credit note has the number %q", next.Get("credit_note_number"))
+	}
+	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
+	must(t, err)
+	gated(false)
+}
