@@ -24,10 +24,13 @@ type recipientNote struct {
 
 // lookUpRecipient responds with what the provider says about the recipient in a form. It stores nothing.
 func (req *request) lookUpRecipient() error {
-	fields := readDraftForm(req.form).Fields
+	values, _, err := req.pages.readInput(readDraftForm(req.form)) // a type that stands for several schemes is none yet
+	if err != nil {
+		return err
+	}
 	var query jsonObject
-	query.addText("scheme", fields["buyer_endpoint_scheme"])
-	query.addText("id", fields["recipient_network_id"])
+	query.addText("scheme", values.Fields["buyer_endpoint_scheme"])
+	query.addText("id", values.Fields["recipient_network_id"])
 	body, err := strictjson.Parse(query.encoded())
 	if err != nil {
 		return &problem{status: http.StatusBadRequest, cause: err}
@@ -37,7 +40,7 @@ func (req *request) lookUpRecipient() error {
 		return req.respondRecipient(recipientOf, "incomplete")
 	}
 	found, err := req.Submissions.LookUpRecipient(req.r.Context(), req.session.Tenant, *wanted.Scheme, *wanted.ID)
-	accepted, own := strings.Join(found.Profiles, ", "), req.session.Account.Format
+	accepted, own := req.pages.messages.profileNames(found.Profiles...), req.session.Account.Format
 	switch {
 	case errors.Is(err, store.ErrConnectionRequired):
 		return req.respondRecipient(flashOf, "connection")
@@ -54,9 +57,18 @@ func (req *request) lookUpRecipient() error {
 	case accepted == "":
 		return req.respondRecipient(recipientOf, "found")
 	case own != "" && !slices.Contains(found.Profiles, own):
-		return req.respondRecipient(recipientOf, "other_format", own, accepted)
+		return req.respondRecipient(recipientOf, "other_format", req.pages.messages.profileNames(own), accepted)
 	}
 	return req.respondRecipient(recipientOf, "accepts", accepted)
+}
+
+// profileNames returns the names of document formats for people. One that this version does not know keeps its code.
+func (c catalogue) profileNames(profiles ...string) string {
+	names := make([]string, len(profiles))
+	for n, profile := range profiles {
+		names[n] = c.textOr("document.profile."+profile, profile)
+	}
+	return strings.Join(names, c.comma())
 }
 
 // The families of the messages of a note.

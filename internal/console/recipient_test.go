@@ -2,11 +2,13 @@ package console_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
@@ -25,7 +27,10 @@ func TestCheckRecipient(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %s", scheme, id, got.status, got.body, want)
 		}
 	}
-	check("0235", "1234567890", "has found this buyer, who accepts pint-ae, bis3.")
+	check("0235", "1234567890", "has found this buyer, who accepts PINT AE, Peppol BIS Billing 3.0.")
+	check(url.QueryEscape("UAE Tax Identification Number (TIN)"), "1234567890", "has found this buyer") // as the list of the field has it
+	check("tin", "1234567890", "has found this buyer")
+	check("t", "1234567890", "the value of the buyer’s ID first")
 	check("0235", "sandbox-receiver-not-found", "has not found this buyer")
 	check("0235", "sandbox-discovery-timed-out", "cannot say")
 	check("", "1234567890", "the value of the buyer’s ID first")
@@ -59,7 +64,12 @@ func TestCheckRecipientInABrowser(t *testing.T) {
 	b.login(s.email, s.password)
 	b.open("/invoices/new")
 	b.fill(`[name="recipient_name"]`, "Palm")
-	b.do(chromedp.SetValue(`[name="buyer_endpoint_scheme"]`, "0235"), chromedp.SetValue(`[name="recipient_network_id"]`, "1234567890"))
+	b.fill("#f-buyer_endpoint_scheme", "tin")
+	b.until(`document.querySelector("[role=option]")`)
+	b.press(kb.ArrowDown)
+	b.press(kb.Enter)
+	b.until(`document.querySelector("#f-buyer_endpoint_scheme").value.includes("(TIN)")`)
+	b.do(chromedp.SetValue(`[name="recipient_network_id"]`, "1234567890"))
 	b.click("#look-up")
 	b.until(`document.querySelector("#recipient p")`)
 	var kept string
