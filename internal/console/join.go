@@ -45,7 +45,11 @@ func (req *request) respondJoin(status int, p joinPage) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "join", pageData{Title: title, Body: p})
+	page := pageData{Title: title, Body: p}
+	if p.Code != "" {
+		page.Reopen = []preservedField{{"code", p.Code}, {"name", p.Name}}
+	}
+	return req.page(status, "join", page)
 }
 
 // openInvitation shows the form for the password to somebody who has the secret of an invitation.

@@ -2,11 +2,13 @@ package console
 
 import (
 	"net/http"
+	"path"
 	"strings"
 
 	"golang.org/x/text/language"
 
 	"quittance/internal/access"
+	"quittance/internal/account"
 )
 
 // tongue is a language of the console. Its texts are in messages/NAME.json, where NAME is the language's tag (BCP 47).
@@ -124,20 +126,35 @@ func (req *request) chooseLanguage() error {
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
 	http.SetCookie(req.w, &http.Cookie{Name: req.languageCookieName(), Value: chosen, Path: "/", MaxAge: languageCookieAge, Secure: req.Secure, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode})
-	path, found := req.pageAt(req.form.Get("page"))
+	to, found := req.pageAt(req.form.Get("page"))
 	if found == nil {
-		path = "/"
+		to = "/"
 	}
-	return req.redirect(path)
+	if req.form.Get("code") != "" && opensWithCode(to) {
+		http.Redirect(req.w, req.r, to, http.StatusTemporaryRedirect) // the browser sends the form there, and the code in no address
+		return nil
+	}
+	return req.redirect(to)
 }
 
-// pagePath returns the address of the page that a request shows, which chooseLanguage leads back to. The page of a form that was sent has
-// no address. The page of an error does not repeat the address that it is about.
+// opensWithCode reports whether the page at a path is opened by the form with the secret of a link. Such a form changes nothing.
+func opensWithCode(path string) bool { return path == account.JoinPath || path == account.ResetPath }
+
+// pagePath returns the address of the page that a request shows, which chooseLanguage leads back to. A form that was sent leads to the
+// page that it belongs to: the nearest one above its address. The page of an error does not repeat the address that it is about.
 func (req *request) pagePath(status int) string {
-	if req.r.Method != http.MethodGet || status != http.StatusOK {
+	query, at := req.r.URL.Query(), req.r.URL.EscapedPath()
+	query.Del(noticeParameter)
+	switch {
+	case req.r.Method == http.MethodPost:
+		if next := req.form.Get("next"); next != "" { // a login leads there
+			query.Set("next", next)
+		}
+		for _, found := req.pageAt(at); found == nil && at != "/"; _, found = req.pageAt(at) {
+			at = path.Dir(at)
+		}
+	case status != http.StatusOK:
 		return "/"
 	}
-	query := req.r.URL.Query()
-	query.Del(noticeParameter)
-	return strings.TrimSuffix(req.r.URL.EscapedPath()+"?"+query.Encode(), "?")
+	return strings.TrimSuffix(at+"?"+query.Encode(), "?")
 }

@@ -34,6 +34,14 @@ func TestChooseLanguage(t *testing.T) {
 			t.Errorf("back to %q: %d to %q", page, got.status, got.header.Get("Location"))
 		}
 	}
+	for page, want := range map[string]string{"/login/code?next=%2Finvoices": "/login/code?next=%2Finvoices", "/join": "/join"} {
+		if got := v.post("/language", "language", "ar", "page", page); got.status != http.StatusSeeOther || got.header.Get("Location") != want {
+			t.Errorf("back to %q: %d to %q", page, got.status, got.header.Get("Location"))
+		}
+	}
+	if got := v.post("/language", "language", "ar", "page", "/logout", "code", "x"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/" {
+		t.Errorf("a form that is no link's: %d to %q", got.status, got.header.Get("Location"))
+	}
 	for _, language := range []string{"", "fr", "AR", "ar-AE", "../en"} {
 		if got := v.post("/language", "language", language, "page", "/"); got.status != http.StatusBadRequest || got.header.Get("Set-Cookie") != "" {
 			t.Errorf("language %q: %d %v", language, got.status, got.header)

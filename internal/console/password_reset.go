@@ -110,7 +110,11 @@ func (req *request) respondReset(status int, p resetPage) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "reset", pageData{Title: title, Body: p})
+	page := pageData{Title: title, Body: p}
+	if p.Code != "" {
+		page.Reopen = []preservedField{{"code", p.Code}}
+	}
+	return req.page(status, "reset", page)
 }
 
 // openReset shows the form for the password to somebody who has the secret of a link.

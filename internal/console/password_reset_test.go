@@ -104,6 +104,9 @@ func TestForgottenPassword(t *testing.T) {
 			t.Errorf("a wrong code: %d", page.status)
 		}
 	}
+	if form := languageForm(t, v.post("/reset", "code", code).body); form.Get("page") != "/reset" || form.Get("code") != code {
+		t.Errorf("the other language leads to %v", form)
+	}
 	if page := v.post("/reset", "code", code); page.status != http.StatusOK || !strings.Contains(page.body, s.email) || page.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the form for the password: %d %s", page.status, page.body)
 	}

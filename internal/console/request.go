@@ -96,9 +96,11 @@ type pageData struct {
 	// MayManageWebhooks reports that the user may create subscriptions.
 	MayManageWebhooks bool
 	Sections          []sectionGroup
-	// Languages are the other languages that the page can have, and Path is where it is.
+	// Languages are the other languages that the page can have, and Path is where it is. A page that a form opens has the input of that form
+	// in Reopen, which the choice of a language sends again.
 	Languages []languageChoice
 	Path      string
+	Reopen    []preservedField
 }
 
 // IsSynthetic reports that this is not a production environment.
