@@ -198,8 +198,12 @@ func (req *request) newCredit() error {
 	if err != nil {
 		return err
 	}
+	today, err := req.today()
+	if err != nil {
+		return err
+	}
 	form := readCreditForm(nil, len(found.Draft.Items))
-	form.IssueDate, form.Kind = req.today().Format(time.DateOnly), string(api.CreditPartial)
+	form.IssueDate, form.Kind = today.Format(time.DateOnly), string(api.CreditPartial)
 	if form.Number, err = view.Of(req.session.Tenant).SuggestCreditNumber(req.r.Context()); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"quittance/client/api"
 	"quittance/internal/access"
@@ -57,9 +56,6 @@ func (req *request) newDraft() error {
 	return req.respondDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"}, focus{Path: "invoice_number"}, nil)
 }
 
-// today returns the current date in UTC.
-func (req *request) today() time.Time { return req.Now().UTC().Truncate(24 * time.Hour) }
-
 // duplicateDraft shows the form of a new draft, filled with a copy of an invoice.
 func (req *request) duplicateDraft() error {
 	return req.respondCopy(func(*draftForm, *draftPage) error { return nil })
@@ -89,7 +85,11 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 	if err != nil {
 		return err
 	}
-	values.prepareCopy(req.today())
+	today, err := req.today()
+	if err != nil {
+		return err
+	}
+	values.prepareCopy(today)
 	suggested, err := view.Of(req.session.Tenant).Suggest(req.r.Context())
 	if err != nil {
 		return err

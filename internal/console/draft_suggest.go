@@ -23,7 +23,11 @@ var recipientFields = []string{"recipient_name", "recipient_network_id", "buyer_
 
 // suggestedDraft returns the form of a new invoice with what the last one suggests, with texts as the API takes them.
 func (req *request) suggestedDraft() (draftForm, error) {
-	form := draftForm{Fields: map[string]string{"issue_date": req.today().Format(time.DateOnly)}, Items: []map[string]string{{}}}
+	today, err := req.today()
+	if err != nil {
+		return draftForm{}, err
+	}
+	form := draftForm{Fields: map[string]string{"issue_date": today.Format(time.DateOnly)}, Items: []map[string]string{{}}}
 	s, err := view.Of(req.session.Tenant).Suggest(req.r.Context())
 	if err != nil {
 		return form, err
