@@ -88,7 +88,7 @@ func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 				continue
 			}
 			elements(parse(t, got.body), func(node *html.Node) {
-				for name, method := range map[string]string{"href": http.MethodGet, "hx-get": http.MethodGet, "hx-post": http.MethodPost, "action": strings.ToUpper(attribute(node, "method"))} {
+				for name, method := range map[string]string{"href": http.MethodGet, "hx-get": http.MethodGet, "hx-post": http.MethodPost, "data-check": http.MethodPost, "action": strings.ToUpper(attribute(node, "method"))} {
 					target, _, _ := strings.Cut(attribute(node, name), "?")
 					target, _, _ = strings.Cut(target, "#")
 					route, needs, found := routeOf(cmp.Or(method, http.MethodGet), target)

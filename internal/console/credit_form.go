@@ -167,6 +167,8 @@ type creditSums struct {
 	// Total is the credited amount with tax, and Left the amount that remains on the invoice. Both are "" when the form has
 	// faults.
 	Total, Left, Currency string
+	// Shown has the digests of the feedback that the form shows with the sums.
+	Shown string
 }
 
 // creditFields lists the paths of the form's own fields, in their order.
@@ -229,6 +231,7 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 			p.Faults = append(p.Faults, path)
 		}
 	}
+	p.Sums.Shown = digests(req.creditGroups(faults, len(d.Items)))
 	p.Nothing = !remaining.Untouched
 	for n := range d.Items {
 		path := "items[" + strconv.Itoa(n) + "]"
@@ -317,8 +320,8 @@ func (req *request) createCredit() error {
 
 // creditCheck is the feedback on the form of a credit note while the user types.
 type creditCheck struct {
-	Sums  creditSums
-	Notes []fieldNotes
+	Sums   creditSums
+	Groups []noteGroup
 }
 
 // checkCredit responds with the feedback on a form. It stores nothing.
@@ -347,18 +350,22 @@ func (req *request) checkCredit() error {
 	if len(form.chosen()) == 0 {
 		delete(faults, "items")
 	}
-	add := func(path string, list []api.Fault) {
-		notes := newNotes(path, req.pages.messages.say("", list))
-		notes.OutOfBand = true
-		p.Notes = append(p.Notes, notes)
-	}
-	add("kind", faults["kind"])
-	add("items", faults["items"])
-	for n := range min(len(found.Draft.Items), maxAnnotatedLines) {
-		path := "items[" + strconv.Itoa(n) + "]"
-		add(path, slices.Concat(faults[path], faults[path+".position"]))
-		add(path+".quantity", faults[path+".quantity"])
-		add(path+".net_amount", faults[path+".net_amount"])
-	}
+	groups := req.creditGroups(faults, len(found.Draft.Items))
+	p.Sums.Shown = digests(groups)
+	p.Groups = req.changedNotes(groups, p.Sums.Shown)
 	return req.part("credit_form", "check", p)
+}
+
+// creditGroups returns the feedback on the kind of a credit note and its lines, and then on each line.
+func (req *request) creditGroups(faults api.Faults, lines int) []noteGroup {
+	notes := func(path string, list []api.Fault) fieldNotes {
+		return newNotes(path, req.pages.messages.say("", list))
+	}
+	groups := []noteGroup{{Notes: []fieldNotes{notes("kind", faults["kind"]), notes("items", faults["items"])}}}
+	for n := range lines {
+		path := "items[" + strconv.Itoa(n) + "]"
+		groups = append(groups, noteGroup{Notes: []fieldNotes{notes(path, slices.Concat(faults[path], faults[path+".position"])),
+			notes(path+".quantity", faults[path+".quantity"]), notes(path+".net_amount", faults[path+".net_amount"])}})
+	}
+	return groups
 }

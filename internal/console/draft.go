@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -363,12 +363,24 @@ func (req *request) respondButton(form draftForm, p draftPage, at focus) error {
 	if !req.isFragment() {
 		return req.respondDraft(http.StatusOK, checked, p, at, nil)
 	}
-	p.Swapped = true
 	page, err := req.buildDraftPage(&checked, p, at)
 	if err != nil {
 		return err
 	}
-	return req.part("draft", "swapped-form", page)
+	req.markChanged(&page, &checked.form)
+	return req.part("draft", "form-parts", page)
+}
+
+// markChanged marks the lines of a page that the form in the browser does not have as they are, and those that it has no more.
+func (req *request) markChanged(p *draftPage, form *draftForm) {
+	before, notes := readDraftForm(req.form).Items, req.changedGroups(p.Sums.Shown)
+	for n := range p.Lines {
+		l := &p.Lines[n]
+		l.Changed = n >= len(before) || notes[n+1] || !maps.Equal(before[n], form.Items[n]) || l.Last != (n == len(before)-1) || l.hasFocus()
+	}
+	for n := len(p.Lines); n < len(before); n++ {
+		p.Gone = append(p.Gone, n)
+	}
 }
 
 // respondDraft responds with the whole page.
@@ -395,17 +407,13 @@ func (req *request) part(page, name string, data any) error {
 	return req.render(http.StatusOK, page, name, data)
 }
 
-// maxAnnotatedLines is the number of lines that get notes while the user types. The totals cover all lines.
-const maxAnnotatedLines = 100
-
 // checkPage is the feedback on a form while the user types.
 type checkPage struct {
-	Sums  draftSums
-	Notes []fieldNotes
-	Lines []formLine
+	Sums   draftSums
+	Groups []noteGroup
 }
 
-// checkDraft responds with the feedback on a form. It stores nothing.
+// checkDraft responds with the feedback on a form that has changed. It stores nothing.
 func (req *request) checkDraft() error {
 	checked, err := req.check(readDraftForm(req.form))
 	if err != nil {
@@ -421,19 +429,7 @@ func (req *request) checkDraft() error {
 	if err != nil {
 		return err
 	}
-	p := checkPage{Sums: sums}
-	add := func(fields map[string]*formField, specs []fieldSpec) {
-		for _, spec := range specs {
-			notes := fields[spec.name].Notes
-			notes.OutOfBand = true
-			p.Notes = append(p.Notes, notes)
-		}
-	}
-	add(checked.fields(draftFields, "", "", checked.form.Fields, checked.values.Fields, showMissing), draftFields)
-	for _, line := range slices.Clip(checked.lines(showMissing))[:min(len(checked.form.Items), maxAnnotatedLines)] {
-		line.OutOfBand = true
-		p.Lines = append(p.Lines, line)
-		add(line.Fields, itemFields)
-	}
-	return req.part("draft", "check", p)
+	groups := draftGroups(checked.fields(draftFields, "", "", checked.form.Fields, checked.values.Fields, showMissing), checked.lines(showMissing))
+	sums.Shown = digests(groups)
+	return req.part("draft", "check", checkPage{Sums: sums, Groups: req.changedNotes(groups, sums.Shown)})
 }

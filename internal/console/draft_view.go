@@ -54,8 +54,8 @@ type draftPage struct {
 	Rates string
 	// AtMaxLines reports that no line can be added.
 	AtMaxLines bool
-	// Swapped reports that this form replaces another one in the page. Feedback about the old form may still arrive.
-	Swapped bool
+	// Gone are the lines that the form in the browser has and this one has not, from 0.
+	Gone []int
 	// FocusAdd sets the focus on the button that adds a line.
 	FocusAdd bool
 }
@@ -90,8 +90,6 @@ type fieldNotes struct {
 	List string
 	// Meaning is the code for the name in the field, or the name of the code in it.
 	Meaning string
-	// OutOfBand reports that the notes are sent on their own and replace those in the page.
-	OutOfBand bool
 	// Label is the label of the field, for notes that are not beside it, or "".
 	Label string
 }
@@ -116,9 +114,20 @@ type formLine struct {
 	First, Last bool
 	// Save says that the box that saves the line as an item is checked.
 	Save bool
-	// Action is the target of the form, and Focus the button that gets the focus.
-	Action, Focus string
-	OutOfBand     bool
+	// Focus is the button that gets the focus.
+	Focus string
+	// Changed reports that the form in the browser does not have the line as it is.
+	Changed bool
+}
+
+// hasFocus reports whether a control of the line gets the focus.
+func (l formLine) hasFocus() bool {
+	for _, field := range l.Fields {
+		if field.Focus {
+			return true
+		}
+	}
+	return l.Focus != ""
 }
 
 // NoteID returns the element identifier of the line's amount.
@@ -146,6 +155,8 @@ type draftSums struct {
 	Announcement       string
 	AnnouncementDigest string
 	Announce           bool
+	// Shown has the digests of the feedback that the form shows with the sums.
+	Shown string
 }
 
 // maxListedMissing is the number of missing fields up to which they are listed without a click.
@@ -378,7 +389,7 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 	}
 	p.Lines, p.Rates = checked.lines(p.ShowMissing), formatRates(req.rates(checked.values))
 	for n := range p.Lines {
-		p.Lines[n].Action, p.Lines[n].Save = p.Action, checked.form.Items[n][saveItem] != ""
+		p.Lines[n].Save = checked.form.Items[n][saveItem] != ""
 		name := p.Lines[n].Fields["name"]
 		name.List, name.Search, name.Choose = "items", "/invoices/items", doItem+":"+strconv.Itoa(n)
 	}
@@ -388,6 +399,7 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 	if p.Sums, err = req.sums(checked); err != nil {
 		return p, err
 	}
+	p.Sums.Shown = digests(draftGroups(p.Fields, p.Lines))
 	p.MaySubmit = req.session.Permissions.Has(access.Submit)
 	if p.Key = req.form.Get("key"); p.Key == "" && p.ID == "" {
 		if p.Key, err = req.newKey(); err != nil {

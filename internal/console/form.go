@@ -205,8 +205,7 @@ const (
 // preserveForm answers the form of a user who is no longer logged in with a page that contains the input, to be sent again
 // after the next login. It reads no stored data. The browser can still go back to a form that is too large for this.
 func (req *request) preserveForm() error {
-	if req.isFragment() {
-		req.w.Header().Set("HX-Reswap", "none") // the part with the totals shows the message
+	if req.isFragment() { // the part with the totals shows the message
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)

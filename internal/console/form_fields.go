@@ -24,8 +24,8 @@ func (c catalogue) keyLabel(key string) string { return c.textOr("field."+key, k
 
 // moveButton is a button that moves or removes a line of a draft.
 type moveButton struct {
-	// Value is what the button sends, Action is where to, and Icon is its only visible content.
-	Value, Action, Icon string
+	// Value is what the button sends, and Icon is its only visible content.
+	Value, Icon string
 	// Label is its accessible name.
 	Label           string
 	Disabled, Focus bool
@@ -40,7 +40,7 @@ func (c catalogue) moveButtons(l formLine) ([]moveButton, error) {
 	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last}, {Icon: doRemove, Label: remove}}
 	for n := range buttons {
 		b := &buttons[n]
-		b.Value, b.Action, b.Focus = b.Icon+":"+strconv.Itoa(l.Index()), l.Action, l.Focus == b.Icon
+		b.Value, b.Focus = b.Icon+":"+strconv.Itoa(l.Index()), l.Focus == b.Icon
 	}
 	return buttons, errors.Join(errUp, errDown, errRemove)
 }

@@ -23,13 +23,14 @@ func languageForm(t testing.TB, page string) url.Values {
 	return fields
 }
 
-// TestLanguageKeepsThePage checks that somebody who has followed the link of an invitation, or has sent a form of a login, stays on the page
-// in the other language: the secret of the link is sent again, in no address.
+// TestLanguageKeepsThePage checks that somebody who has followed the link of an invitation, or has sent a form of a
+// login, stays on the page in the other language: the secret of the link is sent again, in no address.
 func TestLanguageKeepsThePage(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
 	owner := s.loggedIn(t)
-	link := invitationLink.FindStringSubmatch(owner.post("/users/invitations", "email", "colleague@example.com", "role", "viewer").body)
+	link := invitationLink.FindStringSubmatch(
+		owner.post("/users/invitations", "email", "colleague@example.com", "role", "viewer").body)
 	if link == nil {
 		t.Fatal("no invitation")
 	}
@@ -67,7 +68,8 @@ func TestLanguageKeepsThePage(t *testing.T) {
 	}
 	want("unusable invitation", choose(v.post("/join", "code", "wrong")), "/join")
 	v.post("/language", "language", "en", "page", "/login")
-	want("wrong password", choose(v.post("/login", "email", s.email, "password", "wrong", "next", "/invoices")), "/login?next=%2Finvoices")
+	refused := v.post("/login", "email", s.email, "password", "wrong", "next", "/invoices")
+	want("wrong password", choose(refused), "/login?next=%2Finvoices")
 }
 
 // attributeOfRoot returns an attribute of the element html of a page.

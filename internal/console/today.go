@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // images may have no time zone database; this one is 450 KB
+	_ "time/tzdata" // images may have no time zone database; this one is 400 KB
 )
 
-// timeZones has a line for each country in which all clocks show the same time: its code (ISO 3166-1 alpha-2) and the name of its time zone,
-// from the file zone.tab of the time zone database of IANA.
+// timeZones has a line for each country in which all clocks show the same time: its code (ISO 3166-1 alpha-2) and the
+// name of its time zone, from the file zone.tab of the time zone database of IANA.
 //
 //go:embed time_zones.txt
 var timeZones string
@@ -28,8 +28,8 @@ func timeZoneOf(country string) (*time.Location, error) {
 	return zone, nil
 }
 
-// today returns the date on which a document is issued now, as midnight in UTC. It is a tax date, so it is that of the company's country
-// and not that of the server or the browser.
+// today returns the date on which a document is issued now, as midnight in UTC. It is a tax date, so it is that of
+// the company's country and not that of the server or the browser.
 func (req *request) today() (time.Time, error) {
 	zone, err := timeZoneOf(deref(req.profile().Country))
 	if err != nil {

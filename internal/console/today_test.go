@@ -8,8 +8,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestIssueDateOfTheCompany checks that forms propose the date of the company's country, in new invoices, copies and credit notes. At any
-// time it is another day than in UTC in one of the countries.
+// TestIssueDateOfTheCompany checks that forms propose the date of the company's country, in new invoices, copies and
+// credit notes. At any time it is another day than in UTC in one of the countries.
 func TestIssueDateOfTheCompany(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -17,7 +17,8 @@ func TestIssueDateOfTheCompany(t *testing.T) {
 	id := v.created(complete("INV-1"))
 	account, err := store.ParseID(s.Info.AccountID)
 	must(t, err)
-	for country, name := range map[string]string{"TO": "Pacific/Tongatapu", "AS": "Pacific/Pago_Pago", "AE": "Asia/Dubai", "US": "UTC"} {
+	zones := map[string]string{"TO": "Pacific/Tongatapu", "AS": "Pacific/Pago_Pago", "AE": "Asia/Dubai", "US": "UTC"}
+	for country, name := range zones {
 		zone, err := time.LoadLocation(name)
 		must(t, err)
 		must(t, s.DB().SetProfile(t.Context(), account, api.Profile{Country: &country}))

@@ -43,10 +43,7 @@
     unchecked = null;
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
-    const part = event.detail.target;
-    if (!pressed || !part.matches("[data-live], #sums")) return;
-    event.detail.shouldSwap = false;
-    if (part.id === "sums") unchecked = part.closest("form");
+    if (pressed && event.detail.target.matches("[data-live]")) event.detail.shouldSwap = false;
   });
 
   // Keep details open and boxes checked when their part is replaced.
@@ -93,6 +90,7 @@
 
   // Say how long a new password is, before anything else, and warn of one that the server refuses or that is easy to guess.
   document.addEventListener("input", (event) => {
+    if (event.target.autocomplete !== "new-password") return;
     const hint = document.querySelector(`[data-strength="${CSS.escape(event.target.id)}"]`);
     if (!hint) return;
     const characters = [...event.target.value], different = new Set(event.target.value.toLowerCase()).size;
@@ -138,14 +136,75 @@
     half.reportValidity();
   });
 
-  // Mark a field as invalid while the notes that replace its old ones contain a fault.
-  document.addEventListener("htmx:oobAfterSwap", (event) => {
-    const notes = event.detail.target;
-    const control = notes.id && document.querySelector(`[aria-describedby="${CSS.escape(notes.id)}"]`);
-    if (!control) return;
-    if (document.getElementById(notes.id).querySelector(".fault")) control.setAttribute("aria-invalid", "true");
-    else control.removeAttribute("aria-invalid");
+  // A form with data-check asks the server for its parts that change: a moment after its input has changed, and when a button with data-part
+  // is pressed. Each part replaces the element with its id, so that a form with many lines costs no more than a short one. A newer question
+  // ends an older one, whose answer would be about another form; only a button's is answered before the next check.
+  let due = 0, asking = null;
+  function checkSoon(form) {
+    clearTimeout(due);
+    due = setTimeout(() => asking?.button ? checkSoon(form) : ask(form, form.dataset.check, null), 300);
+  }
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[data-check]");
+    if (form) checkSoon(form);
   });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-part]");
+    if (!button) return;
+    event.preventDefault();
+    ask(button.form, button.form.getAttribute("action"), button);
+  });
+  async function ask(form, address, button) {
+    clearTimeout(due);
+    asking?.stop.abort();
+    const question = asking = { stop: new AbortController(), button };
+    try {
+      const body = new URLSearchParams(new FormData(form, button));
+      const answer = await fetch(address, { method: "POST", headers: { "HX-Request": "true" }, body, signal: question.stop.signal });
+      const text = await answer.text();
+      showOffline();
+      if (answer.headers.has("HX-Redirect")) location.href = answer.headers.get("HX-Redirect");
+      else if (answer.ok && pressed && !button) unchecked = form;
+      else if (answer.ok) replaceParts(text);
+    } catch (error) {
+      if (error.name !== "AbortError") offline.hidden = false;
+    } finally {
+      if (asking === question) asking = null;
+    }
+  }
+
+  // Replace the parts of a page that differ. A new part has data-in with the id of the list that it extends, and data-gone takes one away.
+  // Parts may come while somebody uses them: details stay open, and the focus stays unless a part takes it.
+  function replaceParts(text) {
+    const answer = document.createElement("template"), { id } = document.activeElement;
+    answer.innerHTML = text;
+    for (const details of answer.content.querySelectorAll("details[id]")) details.open ||= document.getElementById(details.id)?.open ?? false;
+    let focused = null;
+    for (const part of [...answer.content.children]) {
+      const shown = document.getElementById(part.id);
+      if (part.id === "announcer") shown.textContent = part.textContent;
+      else if ("gone" in part.dataset) shown?.remove();
+      else if (shown ? !shown.isEqualNode(part) : part.dataset.in) {
+        if (shown) shown.replaceWith(part);
+        else document.getElementById(part.dataset.in).append(part);
+        offer(part);
+        enhance(part);
+        if (part.querySelector("[hx-post]")) htmx.process(part);
+        focused ??= part.querySelector("[autofocus]:not([popover] *)");
+      }
+      if (part.className === "notes") markInvalid(part);
+    }
+    if (document.activeElement === document.body && id) document.getElementById(id)?.focus({ preventScroll: true });
+    focused?.focus();
+  }
+
+  // Mark a field as invalid while its notes contain a fault.
+  function markInvalid(notes) {
+    const control = document.getElementById(notes.id.replace(/^n/, "f"));
+    if (control?.getAttribute("aria-describedby") !== notes.id) return;
+    if (notes.querySelector(".fault")) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  }
 
   // Passkeys (WebAuthn). The server makes the options of a call of the authenticator, and a hidden field takes the response. Show the
   // controls where the browser has the calls.
