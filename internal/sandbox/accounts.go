@@ -10,7 +10,6 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
-	"quittance/internal/document"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -55,16 +54,18 @@ func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 	}
 	s.Info.Example = &Example{}
 	saved.Example.AccountID, s.Info.Example.Password, err = s.makeAccount(ctx, newAccount{company: saved.Example.Company, email: saved.Example.Email,
-		provider: s.listeners[2].Addr().String(), credential: saved.Example.ProviderCredential, format: document.PINTAE})
+		provider: s.listeners[2].Addr().String(), credential: saved.Example.ProviderCredential, format: exampleFormat})
 	return err
 }
 
 // newAccount is an account that a sandbox makes, with the address of its provider and the credential for it. format
 // is the document format of its connection, "" for none.
 type newAccount struct {
-	company, email, provider, credential string
-	format                               document.Profile
+	company, email, provider, credential, format string
 }
+
+// exampleFormat is the document format of the example company's connection.
+const exampleFormat = "pint-ae"
 
 // makeAccount creates an account with a profile and an active connection to its provider. It returns the password, which is not
 // stored anywhere.
@@ -86,7 +87,7 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 		return "", "", err
 	}
 	connection, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: service.Sandbox,
-		BaseURL: "http://" + a.provider, Credential: secret.New(a.credential), Format: string(a.format)})
+		BaseURL: "http://" + a.provider, Credential: secret.New(a.credential), Format: a.format})
 	if err != nil {
 		return "", "", err
 	}
