@@ -21,7 +21,7 @@ func TestReferenceInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a browser; make test runs it")
 	}
-	server := httptest.NewServer(newSite(t))
+	server := httptest.NewServer(newSite())
 	defer server.Close()
 	page := chromium.New(t, server.URL)
 	const shown = `[...new Set([...document.querySelectorAll("pre[data-language]")].filter(e => e.checkVisibility()).map(e => e.dataset.language))].join()`

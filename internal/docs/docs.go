@@ -1,8 +1,8 @@
 // Package docs serves the documentation site: the API reference, the guides and the changelog.
 //
-// Its invariants: the guides are made when the server starts, from files that are part of the program, so that the server
-// does not start with a broken guide; the reference is made of the OpenAPI document at its first request; no page loads anything
-// from another host, has inline scripts or styles, or contains HTML of a document; answers depend on the path alone; every page but
+// Its invariants: the guides and the reference are made when somebody first asks for one, of files that are part of the program and of
+// the OpenAPI document, so that a server that nobody asks spends nothing on them; a test makes every guide, so that no
+// release has a broken one; no page loads anything from another host, has inline scripts or styles, or contains HTML of a document; answers depend on the path alone; every page but
 // the search works without scripts.
 //
 // Start reading at [New], then render in markdown.go, and builder.referencePages in reference.go.
@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,13 +44,14 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Site serves the documentation. It is safe for concurrent use.
 type Site struct {
-	// guides are the pages that exist from the start, with the style sheets and scripts.
-	guides  map[string]resource
-	missing resource
-	// reference returns the pages of the reference and the search index. They are made at the first call.
-	reference func() (map[string]resource, error)
-	log       *slog.Logger
+	// guides returns the pages of the guides, with the style sheets and scripts, and reference those of the reference and the search
+	// index. They are made at the first call.
+	guides, reference func() (map[string]resource, error)
+	log               *slog.Logger
 }
+
+// missingPath is the key of the page for unknown paths, which no request has.
+const missingPath = ""
 
 // resource is a file with its Cache-Control header.
 type resource struct {
@@ -67,15 +69,30 @@ type builder struct {
 	index  []searchEntry
 }
 
-// New returns a site with some documents, CHANGELOG.md and the guides in docs, and with the reference of an OpenAPI document. It fails
-// when a document is missing or links to an unknown document. A failure to make the reference is logged, and its pages answer with 500.
-func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) (*Site, error) {
-	s := &Site{guides: map[string]resource{}, log: log}
-	links, err := s.addAssets()
+// New returns a site with some documents, CHANGELOG.md and the guides in docs, and with the reference of an OpenAPI document. If the pages
+// cannot be made, because a document is missing or links to an unknown one, this is logged, and they answer with 500.
+func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) *Site {
+	b := &builder{}
+	guides := sync.OnceValues(func() (map[string]resource, error) { return b.makeGuides(documents) })
+	return &Site{log: log, guides: guides, reference: sync.OnceValues(func() (map[string]resource, error) {
+		if _, err := guides(); err != nil {
+			return nil, err
+		}
+		text, err := openapi()
+		if err != nil {
+			return nil, err
+		}
+		return b.reference(text)
+	})}
+}
+
+// makeGuides returns the pages of documents, the index, the page for unknown paths, and the style sheets and scripts by path.
+func (b *builder) makeGuides(documents fs.FS) (map[string]resource, error) {
+	out := map[string]resource{}
+	links, err := addAssets(out)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{}
 	b.layout, err = template.New("page.html").Funcs(template.FuncMap{"asset": func(name string) string { return links[name] }}).ParseFS(assets, "assets/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
@@ -83,22 +100,13 @@ func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) (*Si
 	if b.guides, b.advice, err = render(documents); err != nil {
 		return nil, err
 	}
-	for _, p := range append(b.guides, page{Path: indexPath, Title: "Documentation", Cards: true}) {
-		if s.guides[p.Path], err = b.show(p, nil); err != nil {
+	pages := append(slices.Clip(b.guides), page{Path: indexPath, Title: "Documentation", Cards: true}, page{Path: missingPath, Title: "Page not found"})
+	for _, p := range pages {
+		if out[p.Path], err = b.show(p, nil); err != nil {
 			return nil, err
 		}
 	}
-	if s.missing, err = b.show(page{Title: "Page not found"}, nil); err != nil {
-		return nil, err
-	}
-	s.reference = sync.OnceValues(func() (map[string]resource, error) {
-		text, err := openapi()
-		if err != nil {
-			return nil, err
-		}
-		return b.reference(text)
-	})
-	return s, nil
+	return out, nil
 }
 
 // show returns a page in the layout. chapters are the pages of the reference.
@@ -141,8 +149,8 @@ func (b *builder) reference(openapi []byte) (map[string]resource, error) {
 	return out, nil
 }
 
-// addAssets adds the style sheets and scripts and returns their paths by name.
-func (s *Site) addAssets() (map[string]string, error) {
+// addAssets adds the style sheets and scripts to resources by path, and returns their paths by name.
+func addAssets(to map[string]resource) (map[string]string, error) {
 	links := map[string]string{}
 	for name, mediaType := range map[string]string{
 		"docs.css":      "text/css; charset=utf-8",
@@ -155,24 +163,25 @@ func (s *Site) addAssets() (map[string]string, error) {
 		}
 		file := asset.New(text, mediaType)
 		links[name] = file.Path(assetsPath, name)
-		s.guides[links[name]] = resource{file, asset.Immutable}
+		to[links[name]] = resource{file, asset.Immutable}
 	}
 	return links, nil
 }
 
 // find returns the resource at a path, and its status.
 func (s *Site) find(path string) (resource, int, error) {
-	pages := s.guides
-	if path == referencePath || path == searchPath || strings.HasPrefix(path, referencePath+"/") {
-		var err error
-		if pages, err = s.reference(); err != nil {
-			return resource{}, http.StatusInternalServerError, err
-		}
+	guides, err := s.guides()
+	pages := guides
+	if err == nil && (path == referencePath || path == searchPath || strings.HasPrefix(path, referencePath+"/")) {
+		pages, err = s.reference()
 	}
-	if found, ok := pages[path]; ok {
+	if err != nil {
+		return resource{}, http.StatusInternalServerError, err
+	}
+	if found, ok := pages[path]; ok && path != missingPath {
 		return found, http.StatusOK, nil
 	}
-	return s.missing, http.StatusNotFound, nil
+	return guides[missingPath], http.StatusNotFound, nil
 }
 
 // ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404.
@@ -181,7 +190,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	maps.Copy(header, http.Header{"Content-Security-Policy": {policy}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}})
 	if err != nil {
-		s.log.ErrorContext(r.Context(), "cannot make the API reference", "error", err)
+		s.log.ErrorContext(r.Context(), "cannot make the documentation", "error", err)
 		http.Error(w, "An internal error occurred.", status)
 		return
 	}

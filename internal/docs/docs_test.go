@@ -35,13 +35,11 @@ var referencePaths = []string{
 	"/docs/reference/webhook-events", "/docs/reference/errors",
 }
 
-func newSite(t *testing.T) *docs.Site {
-	t.Helper()
-	site, err := docs.New(quittance.Documents(), openapi, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return site
+// quiet is a log that nobody reads.
+var quiet = slog.New(slog.DiscardHandler)
+
+func newSite() *docs.Site {
+	return docs.New(quittance.Documents(), openapi, quiet)
 }
 
 // get requests a path of the site.
@@ -118,7 +116,7 @@ func parse(t *testing.T, path, page string) []element {
 // Pages load nothing from other hosts, have no inline scripts or styles, and forbid both
 // by policy.
 func TestPagesLoadNothingForeign(t *testing.T) {
-	site := newSite(t)
+	site := newSite()
 	for _, path := range paths {
 		response := get(site, path)
 		header := response.Header
@@ -146,7 +144,7 @@ func TestPagesLoadNothingForeign(t *testing.T) {
 
 // Every link leads to a page, to a heading on it, to the API document, or to a known external site.
 func TestLinksResolve(t *testing.T) {
-	site := newSite(t)
+	site := newSite()
 	anchors := map[string]bool{"/openapi.json": true, "/collection.json": true}
 	links := map[string][]string{}
 	for _, path := range paths {
@@ -189,25 +187,19 @@ func TestHostileDocuments(t *testing.T) {
 		documents["docs/guide.md"].Data = []byte("# Title\n\n" + text + "\n")
 		return documents
 	}
-	site, err := docs.New(with("<script>alert(1)</script>\n\n<b onclick=x>b</b>\n\n| a |\n|:-:|\n| 1 |"), openapi, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	site := docs.New(with("<script>alert(1)</script>\n\n<b onclick=x>b</b>\n\n| a |\n|:-:|\n| 1 |"), openapi, quiet)
 	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert") || strings.Contains(page, "onclick") || strings.Contains(page, "style=") {
 		t.Error(page)
 	}
 	for _, link := range []string{"nowhere.md", "javascript:alert(1)", "http://plain.example", "/docs/guide", "../README.md", "//elsewhere.example"} {
-		if _, err := docs.New(with("[text]("+link+")"), openapi, nil); err == nil {
-			t.Errorf("a link to %s passes", link)
+		if got := get(docs.New(with("[text]("+link+")"), openapi, quiet), "/docs/guide"); got.StatusCode != http.StatusInternalServerError {
+			t.Errorf("a link to %s passes: %d", link, got.StatusCode)
 		}
 	}
-	if _, err := docs.New(fstest.MapFS{}, openapi, nil); err == nil {
-		t.Error("a site without documents")
+	if got := get(docs.New(fstest.MapFS{}, openapi, quiet), "/docs"); got.StatusCode != http.StatusInternalServerError {
+		t.Errorf("a site without documents: %d", got.StatusCode)
 	}
-	site, err = docs.New(with("[text](webhooks.md#a) [log](../CHANGELOG.md)"), openapi, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	site = docs.New(with("[text](webhooks.md#a) [log](../CHANGELOG.md)"), openapi, quiet)
 	if page := body(t, get(site, "/docs/guide")); !strings.Contains(page, `href="/docs/webhooks#a"`) || !strings.Contains(page, `href="/changelog">log`) {
 		t.Error(page)
 	}
@@ -215,7 +207,7 @@ func TestHostileDocuments(t *testing.T) {
 
 // Browsers may cache assets indefinitely under paths that change with their bytes, and must revalidate pages.
 func TestCaching(t *testing.T) {
-	site := newSite(t)
+	site := newSite()
 	assets := regexp.MustCompile(`/docs/assets/[0-9a-f]{16}/[\w.-]+`).FindAllString(body(t, get(site, "/docs/reference")), -1)
 	if len(assets) != 3 {
 		t.Fatal(assets)
@@ -240,7 +232,7 @@ func TestCaching(t *testing.T) {
 
 // A client gets the same text with and without compression, and compression only if it accepts it.
 func TestCompression(t *testing.T) {
-	site := newSite(t)
+	site := newSite()
 	for accept, compressed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "identity": false, "br": false} {
 		response := get(site, "/docs/guide", "Accept-Encoding", accept)
 		text := body(t, response)
@@ -275,7 +267,7 @@ func unpack(t *testing.T, packed []byte) string {
 // An unknown path gets a page with a link to the documentation.
 func TestUnknownPath(t *testing.T) {
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/assets/x", "/docs/%67uide", "/changelog/x"} {
-		response := get(newSite(t), path, "If-None-Match", "*")
+		response := get(newSite(), path, "If-None-Match", "*")
 		if text := body(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(text, `href="/docs"`) {
 			t.Errorf("%s: %d %s", path, response.StatusCode, text)
 		}

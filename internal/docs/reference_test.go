@@ -77,7 +77,7 @@ func anchors(t *testing.T, site http.Handler) map[string]bool {
 // The reference has every operation with its parameters, the fields of its body, its header fields and its errors, every event, and every error code where
 // the doc_url of its responses leads.
 func TestTheReferenceIsComplete(t *testing.T) {
-	site, d := newSite(t), readDescribed(t)
+	site, d := newSite(), readDescribed(t)
 	known := anchors(t, site)
 	want := func(link string) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestTheReferenceIsComplete(t *testing.T) {
 
 // Every entry of the search index leads somewhere, and operations, fields, errors, events and guides can be found.
 func TestTheSearchIndex(t *testing.T) {
-	site := newSite(t)
+	site := newSite()
 	response := get(site, "/docs/search.json")
 	var index []struct {
 		Kind  string `json:"k"`
@@ -176,12 +176,9 @@ func TestBrokenReference(t *testing.T) {
 		},
 	} {
 		var log strings.Builder
-		site, err := docs.New(quittance.Documents(), broken, slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		site := docs.New(quittance.Documents(), broken, slog.New(slog.NewTextHandler(&log, nil)))
 		for _, path := range []string{"/docs/reference", "/docs/reference/errors", "/docs/search.json"} {
-			if got := get(site, path); got.StatusCode != http.StatusInternalServerError || !strings.Contains(log.String(), "cannot make the API reference") {
+			if got := get(site, path); got.StatusCode != http.StatusInternalServerError || !strings.Contains(log.String(), "cannot make the documentation") {
 				t.Errorf("%s: %d, log %q", path, got.StatusCode, log.String())
 			}
 		}

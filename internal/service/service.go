@@ -115,9 +115,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	s.createServices()
 	serving := s.serverConfig()
 	s.accounts = serving.Accounts
-	if serving.Docs, err = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) }, s.config.Log); err != nil {
-		return nil, err
-	}
+	serving.Docs = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) }, s.config.Log)
 	if serving.Console, err = s.console(serving); err != nil {
 		return nil, err
 	}
