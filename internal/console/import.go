@@ -150,7 +150,7 @@ func (req *request) readUploaded() (file uploaded, end func(), err error) {
 	stored, err := req.session.Tenant.Upload(req.r.Context(), file.key)
 	if err == nil {
 		file.name = stored.Name
-		file.ImportFile, err = view.ReadImport(stored.Body, "", req.pages.readCell)
+		file.ImportFile, err = req.Importer.Read(req.r.Context(), stored.Body, "", req.pages.readCell)
 	}
 	if err != nil {
 		end()

@@ -38,7 +38,7 @@ func (c *call) importInvoices(ctx context.Context) (int, api.Data[api.Import], e
 		return 0, out, err
 	}
 	defer end()
-	file, err := view.ReadImport(c.raw, query.Get("sheet"), nil)
+	file, err := c.Importer.Read(ctx, c.raw, query.Get("sheet"), nil)
 	if err != nil {
 		return 0, out, err
 	}

@@ -2,8 +2,10 @@ package tabular
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -13,8 +15,11 @@ import (
 // decimal separator is the comma.
 const separators = ",;\t"
 
+// maxEmptyCells is how many cells a row may have, those included that are empty: as many as a spreadsheet has columns.
+const maxEmptyCells = 16_384
+
 // readCSV reads a CSV file (RFC 4180) in UTF-8. A guess at another encoding would change names unseen, so such a file is refused.
-func readCSV(file []byte) (*Table, error) {
+func readCSV(ctx context.Context, file []byte) (*Table, error) {
 	file = bytes.TrimPrefix(file, []byte(byteOrderMark))
 	switch {
 	case bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")):
@@ -22,10 +27,17 @@ func readCSV(file []byte) (*Table, error) {
 	case !utf8.Valid(file):
 		return nil, &Error{Rule: ruleEncoding, Message: "is not in UTF-8: save it as CSV in UTF-8, or as XLSX"}
 	}
+	separator := separatorOf(file)
+	if row, wide := firstWideRow(file, separator); wide {
+		return nil, tooManyColumns(row)
+	}
 	reader := csv.NewReader(bytes.NewReader(file))
-	reader.Comma, reader.FieldsPerRecord = separatorOf(file), -1
+	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = rune(separator), -1, true
 	table, breaks := &Table{}, 0 // breaks counts the line breaks within cells, which spreadsheets do not count as rows
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read CSV: %w", err)
+		}
 		cells, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return table.checked()
@@ -49,13 +61,34 @@ func readCSV(file []byte) (*Table, error) {
 }
 
 // separatorOf returns the separator that occurs most often in the first line that is not empty.
-func separatorOf(file []byte) rune {
+func separatorOf(file []byte) byte {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, "\r\n"), []byte("\n"))
-	best, most := ',', 0
-	for _, separator := range separators {
-		if n := bytes.Count(line, []byte(string(separator))); n > most {
+	best, most := byte(','), 0
+	for _, separator := range []byte(separators) {
+		if n := bytes.Count(line, []byte{separator}); n > most {
 			best, most = separator, n
 		}
 	}
 	return best
+}
+
+// firstWideRow returns the number of the first row with more than [maxEmptyCells] cells, before the library makes a slice of them.
+func firstWideRow(file []byte, separator byte) (row int, wide bool) {
+	row = 1
+	cells, quoted := 1, false
+	for _, c := range file {
+		switch {
+		case c == '"': // one that is doubled within a cell ends and begins it
+			quoted = !quoted
+		case quoted:
+		case c == '\n':
+			row++
+			cells = 1
+		case c == separator:
+			if cells++; cells > maxEmptyCells {
+				return row, true
+			}
+		}
+	}
+	return 0, false
 }

@@ -6,8 +6,9 @@
 // same draft, except that line breaks within a cell become LF.
 //
 // Files come from strangers. [Read] takes a file of at most [MaxBytes], and refuses one that holds, or unpacks to, more than the limits
-// of the package, with an [Error] that names the limit. Nothing in a file is executed: a formula counts as the value that the spreadsheet
-// program has stored with it. [Import.Faults] lists what is wrong with the cells, all of it at once, by row and column, so that people
+// of the package, with an [Error] that names the limit. A few kilobytes of XLSX can stand for billions of cells, so our own reader checks
+// every limit before it makes anything of what it reads; the library for XLSX only writes. Reading ends with its context. Nothing in a
+// file is executed: a formula counts as the value that the spreadsheet program has stored with it. [Import.Faults] lists what is wrong with the cells, all of it at once, by row and column, so that people
 // can correct it in the spreadsheet.
 //
 // Files of every list are written here too ([WriteCSV] and [NewWorkbook]). No spreadsheet takes a text in them for a formula: in XLSX a

@@ -1,7 +1,9 @@
 package tabular
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,6 +57,7 @@ const (
 	ruleRepeatedColumn = "repeated_column"
 	ruleNoColumn       = "no_column"
 	ruleDisagreement   = "disagreement"
+	ruleControl        = "control_characters"
 )
 
 // Given is what is known of an invoice when one of its cells is read.
@@ -67,8 +70,11 @@ type Reader func(c *Column, text string, given Given) (value string, fault *api.
 // drafts is the API's decoder of drafts.
 var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
 
-// Drafts reads the drafts of a table. The error is one of read.
-func Drafts(t *Table, read Reader) (*Import, error) {
+// maxItems is the maximum number of items of a draft. One more is decoded, which is a fault.
+const maxItems = 1_000
+
+// Drafts reads the drafts of a table. The error is one of read, or that of the context if it ends first.
+func Drafts(ctx context.Context, t *Table, read Reader) (*Import, error) {
 	if read == nil {
 		read = readPlain
 	}
@@ -78,6 +84,9 @@ func Drafts(t *Table, read Reader) (*Import, error) {
 	}
 	groups, order := map[string][]Row{}, []string(nil)
 	for _, row := range t.Rows {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read rows: %w", err)
+		}
 		r.checkRow(&row)
 		number := r.cell(&row, "invoice_number")
 		if strings.TrimSpace(number) == "" {
@@ -90,7 +99,8 @@ func Drafts(t *Table, read Reader) (*Import, error) {
 		groups[number] = append(groups[number], row)
 	}
 	for _, number := range order {
-		if err := r.readDraft(groups[number]); err != nil {
+		rows := groups[number]
+		if err := r.readDraft(ctx, rows[:min(len(rows), maxItems+1)]); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +130,14 @@ type reading struct {
 
 // add adds a fault of a row. The column is "" for the row as a whole.
 func (r *reading) add(row *Row, column string, fault api.Fault) {
-	r.Faults = append(r.Faults, Fault{Fault: fault, Row: row.Number, Column: column, Value: shortened(r.cell(row, column))})
+	r.report(Fault{Fault: fault, Row: row.Number, Column: column, Value: shortened(r.cell(row, column))})
+}
+
+// report adds a fault. A file of a few megabytes can have millions, so those that will not be listed are dropped in time.
+func (r *reading) report(fault Fault) {
+	if r.Faults = append(r.Faults, fault); len(r.Faults) >= 4*MaxFaults {
+		r.finish()
+	}
 }
 
 // cell returns the text of a cell, "" if there is none.
@@ -134,8 +151,9 @@ func (r *reading) cell(row *Row, column string) string {
 // finish sorts the faults and drops those above the limit.
 func (r *reading) finish() {
 	slices.SortStableFunc(r.Faults, func(a, b Fault) int { return cmp.Or(a.Row-b.Row, r.at[a.Column]-r.at[b.Column]) })
-	if r.MoreFaults = max(0, len(r.Faults)-MaxFaults); r.MoreFaults > 0 {
-		r.Faults = slices.Clip(r.Faults[:MaxFaults])
+	if more := len(r.Faults) - MaxFaults; more > 0 {
+		r.MoreFaults += more
+		r.Faults = r.Faults[:MaxFaults]
 	}
 }
 
@@ -149,9 +167,9 @@ func (r *reading) readHeader(number int, header []string) bool {
 		switch {
 		case name == "": // a fault if the column has a cell
 		case !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name }):
-			r.Faults = append(r.Faults, Fault{api.Fault{Rule: ruleUnknownColumn, Message: "must be the name of a column; the nearest is " + nearest(name)}, number, shortened(cell), ""})
+			r.report(Fault{api.Fault{Rule: ruleUnknownColumn, Message: "must be the name of a column; the nearest is " + nearest(name)}, number, shortened(cell), ""})
 		case repeated:
-			r.Faults = append(r.Faults, Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name, ""})
+			r.report(Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name, ""})
 		default:
 			r.at[name], r.names[at] = at, name
 		}
@@ -167,8 +185,12 @@ func (r *reading) readHeader(number int, header []string) bool {
 // shortened returns a text of a stranger for a message.
 func shortened(text string) string {
 	const most = 64
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	count := 0
+	for at := range text {
+		if count == most {
+			return text[:at] + "…"
+		}
+		count++
 	}
 	return text
 }
@@ -178,10 +200,19 @@ var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constan
 	ruleFormula: "has a formula without a stored result: open the file in a spreadsheet program and save it again",
 	ruleError:   "has an error instead of a value",
 	ruleDigits:  "must have at most 15 digits, because spreadsheets keep no more: format the cell as text and type the number again",
+	ruleControl: "must not contain control characters",
 }
+
+// isControl reports whether a character is a control character that no field may have. Written as JSON it takes six times the memory.
+func isControl(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // checkRow reports cells without a usable value, and cells outside the columns.
 func (r *reading) checkRow(row *Row) {
+	for at, cell := range row.Cells {
+		if strings.ContainsFunc(cell, isControl) {
+			row.mark(at, ruleControl)
+		}
+	}
 	for _, at := range slices.Sorted(maps.Keys(row.unusable)) {
 		if at < len(r.names) && r.names[at] != "" {
 			rule := row.unusable[at]
@@ -190,43 +221,40 @@ func (r *reading) checkRow(row *Row) {
 	}
 	for at, cell := range row.Cells {
 		if strings.TrimSpace(cell) != "" && (at >= len(r.names) || r.names[at] == "") {
-			r.Faults = append(r.Faults, Fault{api.Fault{Rule: ruleNoColumn, Message: fmt.Sprintf("has a value in cell %d, where the header has no name", at+1)}, row.Number, "", shortened(cell)})
+			r.report(Fault{api.Fault{Rule: ruleNoColumn, Message: fmt.Sprintf("has a value in cell %d, where the header has no name", at+1)}, row.Number, "", shortened(cell)})
 			return
 		}
 	}
 }
 
 // readDraft reads the draft of some rows.
-func (r *reading) readDraft(rows []Row) error {
-	before := len(r.Faults)
+func (r *reading) readDraft(ctx context.Context, rows []Row) error {
 	given := Given{Currency: r.cell(&rows[0], "currency"), Country: r.cell(&rows[0], "buyer_country")}
 	fields, err := r.readCells(&rows[0], false, given)
 	if err != nil {
 		return err
 	}
-	items := make([][]byte, len(rows))
+	text := append(fields.appendMembers(append(make([]byte, 0, sizeAsJSON(rows)), '{')), `"items":[`...)
 	for n := range rows {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read a draft: %w", err)
+		}
 		item, err := r.readCells(&rows[n], true, given)
 		if err != nil {
 			return err
 		}
-		items[n] = item.object("")
+		text = append(bytes.TrimSuffix(item.appendMembers(append(text, '{')), []byte{','}), "},"...)
 		if n > 0 {
 			if err := r.compareInvoice(&rows[0], fields, &rows[n], given); err != nil {
 				return err
 			}
 		}
 	}
-	text := append(fields.object(`"items":[`), strings.Join(textsOf(items), ",")...)
-	body, err := strictjson.Parse(append(text, `]}`...))
+	body, err := strictjson.Parse(append(bytes.TrimSuffix(text, []byte{','}), `]}`...))
 	if err != nil {
 		return fmt.Errorf("rows as JSON: %w", err)
 	}
 	draft, faults := drafts.Decode(body)
-	unread := map[[2]string]bool{}
-	for _, f := range r.Faults[before:] {
-		unread[[2]string{strconv.Itoa(f.Row), f.Column}] = true
-	}
 	for path, broken := range faults.With(invoice.Faults(&draft)) {
 		at, column := placeOf(path)
 		row := &rows[min(at, len(rows)-1)]
@@ -234,7 +262,7 @@ func (r *reading) readDraft(rows []Row) error {
 		if !known {
 			column = ""
 		}
-		if known && row.unusable[position] != "" || unread[[2]string{strconv.Itoa(row.Number), column}] {
+		if known && row.unusable[position] != "" {
 			continue // only the absence of a value that nobody can read
 		}
 		for _, fault := range broken {
@@ -246,6 +274,17 @@ func (r *reading) readDraft(rows []Row) error {
 	}
 	r.Drafts = append(r.Drafts, Draft{Draft: draft, Row: rows[0].Number})
 	return nil
+}
+
+// sizeAsJSON returns about the size of rows as JSON in bytes, so that the text of a large draft is not copied as it grows.
+func sizeAsJSON(rows []Row) (bytes int) {
+	const around = 32 // the name of a column, quotation marks and some escapes
+	for n := range rows {
+		for _, cell := range rows[n].Cells {
+			bytes += len(cell) + around
+		}
+	}
+	return bytes
 }
 
 // placeOf returns the item, from 0, and the field that the path of a fault names: 2 and "name" for items[2].name.
@@ -281,6 +320,7 @@ func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
 			return nil, err
 		case fault != nil:
 			r.add(row, c.Name, *fault)
+			row.mark(at, fault.Rule)
 		case value != "":
 			out[c.Name] = value
 		}
@@ -288,9 +328,8 @@ func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
 	return out, nil
 }
 
-// object returns the values as the beginning of a JSON object that goes on with more, or as a whole object.
-func (v values) object(more string) []byte {
-	out := []byte{'{'}
+// appendMembers adds the values as members of a JSON object, each with a comma after it.
+func (v values) appendMembers(out []byte) []byte {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		out = append(append(append(out, '"'), name...), `":`...)
 		quoted, err := jsontext.AppendQuote(out, v[name])
@@ -298,17 +337,6 @@ func (v values) object(more string) []byte {
 			quoted = append(out, `""`...)
 		}
 		out = append(quoted, ',')
-	}
-	if more == "" {
-		return append([]byte(strings.TrimSuffix(string(out), ",")), '}')
-	}
-	return append(out, more...)
-}
-
-func textsOf(all [][]byte) []string {
-	out := make([]string, len(all))
-	for n, text := range all {
-		out[n] = string(text)
 	}
 	return out
 }
@@ -327,6 +355,7 @@ func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Give
 			return err
 		case fault != nil:
 			r.add(row, c.Name, *fault)
+			row.mark(r.at[c.Name], fault.Rule)
 		case !c.equal(value, fields[c.Name]):
 			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement, Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
 		}

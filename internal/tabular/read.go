@@ -2,15 +2,20 @@ package tabular
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // The limits of a file.
 const (
-	// MaxBytes is the largest size of a file, and MaxUnpacked the largest size of the parts of an XLSX file together, in bytes.
+	// MaxBytes is the largest size of a file, and MaxUnpacked the largest size of the parts of an XLSX file that are read, in bytes.
 	MaxBytes    = 8 << 20
 	MaxUnpacked = 64 << 20
+	// MaxText is the largest size of the texts of all cells together in bytes. Cells of an XLSX file may share a text, so it can have more
+	// of them than bytes.
+	MaxText = 16 << 20
 	// MaxRows is the largest number of rows below the header that are not empty.
 	MaxRows = 10_000
 	// MaxColumns is the largest number of columns.
@@ -51,6 +56,10 @@ type Table struct {
 	// HeaderRow is the number of the row with the header.
 	HeaderRow int
 	Rows      []Row
+	// Sheet is the name of the worksheet that was read, "" for a CSV file.
+	Sheet string
+	// text is the size of the texts in bytes.
+	text int
 }
 
 // Row is one row below the header. It has at least one cell that is not empty.
@@ -61,42 +70,55 @@ type Row struct {
 	Cells []string
 	// unusable has the cells without a usable value, by their position, with the rules that they break.
 	unusable map[int]string
+	// shown has what cells show, by their position, where that differs from their text: numbers with zeros before them.
+	shown map[int]string
+}
+
+// mark records that a cell has no usable value.
+func (r *Row) mark(at int, rule string) {
+	if r.unusable == nil {
+		r.unusable = map[int]string{}
+	}
+	r.unusable[at] = rule
 }
 
 // Read reads a file in CSV or XLSX. Its content says which of them it is. sheet is the name of the worksheet of an XLSX file, "" for the
-// first. The error is an [*Error] if the file is not usable.
-func Read(file []byte, sheet string) (*Table, error) {
+// first that is visible. The error is an [*Error] if the file is not usable, and that of the context if it ends first.
+func Read(ctx context.Context, file []byte, sheet string) (*Table, error) {
 	switch {
 	case len(file) > MaxBytes:
 		return nil, &Error{Rule: ruleSize, Message: fmt.Sprintf("must have at most %d MiB", MaxBytes>>20)}
 	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
-		return readXLSX(file, sheet)
+		return readXLSX(ctx, file, sheet)
 	case bytes.HasPrefix(file, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")): // a compound file, which holds an old or an encrypted workbook
 		return nil, &Error{Rule: ruleFormat, Message: "is an XLS file or is protected by a password: save it as XLSX without a password"}
 	}
-	return readCSV(file)
+	return readCSV(ctx, file)
 }
 
-// add adds a row unless it is empty. The first row that is added is the header.
+// add adds a copy of a row unless it is empty. The first row that is added is the header.
 func (t *Table) add(r Row) error {
 	last := len(r.Cells)
 	for last > 0 && strings.TrimSpace(r.Cells[last-1]) == "" && r.unusable[last-1] == "" {
 		last--
 	}
-	if r.Cells = r.Cells[:last]; last == 0 {
-		return nil
-	}
 	switch {
+	case last == 0:
+		return nil
 	case last > MaxColumns:
-		return &Error{Row: r.Number, Rule: ruleColumns, Message: fmt.Sprintf("must have at most %d columns", MaxColumns)}
+		return tooManyColumns(r.Number)
 	case len(t.Rows) == MaxRows:
 		return &Error{Row: r.Number, Rule: ruleRows, Message: fmt.Sprintf("must have at most %d rows below the header", MaxRows)}
 	}
-	for _, cell := range r.Cells {
+	for _, cell := range r.Cells[:last] {
 		if len(cell) > MaxCell {
 			return &Error{Row: r.Number, Rule: ruleCell, Message: fmt.Sprintf("must have at most %d bytes in a cell", MaxCell)}
 		}
+		if t.text += len(cell); t.text > MaxText {
+			return &Error{Row: r.Number, Rule: ruleSize, Message: fmt.Sprintf("must have at most %d MiB of texts in its cells", MaxText>>20)}
+		}
 	}
+	r.Cells = slices.Clip(slices.Clone(r.Cells[:last])) // the reader uses its cells again
 	if t.Header == nil {
 		t.Header, t.HeaderRow = r.Cells, r.Number
 		return nil

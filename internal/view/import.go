@@ -18,22 +18,27 @@ import (
 
 // The limits of reading files with drafts.
 const (
-	// importers is how many files are read and imported at a time. One takes up to about 300 MiB of memory if it is hostile, and a tenth of that
-	// if it is not.
-	importers = 2
-	// importWait is how long a file waits for its turn.
+	// importers is how many files are read and imported at a time. The limits of [tabular.Read] bound what one takes: at most about
+	// 120 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no more.
+	importers = 3
+	// importWait is how long a file waits for its turn, and importTime how long it is read at most.
 	importWait = 10 * time.Second
+	importTime = 4500 * time.Millisecond
 )
 
-// Importer reads and imports files with drafts: two at a time, one for each company, and companies take turns.
+// ruleTime is the rule that a file breaks which takes longer.
+const ruleTime = "file_time"
+
+// Importer reads and imports files with drafts: three at a time, one for each company, and companies take turns.
 type Importer struct {
-	turns *fairlimit.Limiter[store.ID]
-	wait  time.Duration
+	turns      *fairlimit.Limiter[store.ID]
+	wait, time time.Duration
 }
 
 // NewImporter returns an importer.
 func NewImporter() *Importer {
-	return &Importer{turns: fairlimit.New[store.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: importWait}
+	turns := fairlimit.New[store.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1})
+	return &Importer{turns: turns, wait: importWait, time: importTime}
 }
 
 // ImportFile is a file with drafts that was read.
@@ -56,20 +61,24 @@ func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err 
 	return func() { i.turns.Release(company, 1) }, nil
 }
 
-// ReadImport reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first. A file that is not usable has a
-// fault of row 0.
-func ReadImport(file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
+// Read reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first that is visible. A file that is not
+// usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first, or one of read.
+func (i *Importer) Read(ctx context.Context, file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
+	limited, stop := context.WithTimeout(ctx, i.time)
+	defer stop()
 	out := &ImportFile{SHA256: sha256.Sum256(file)}
-	table, err := tabular.Read(file, sheet)
+	table, err := tabular.Read(limited, file, sheet)
+	if err == nil {
+		out.Import, err = tabular.Drafts(limited, table, read)
+	}
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = &tabular.Error{Rule: ruleTime, Message: "takes too long to read: try again, or import it in several parts"}
+	}
 	if refused, ok := errors.AsType[*tabular.Error](err); ok {
 		fault := tabular.Fault{Fault: api.Fault{Rule: refused.Rule, Message: "The file " + refused.Message}, Row: refused.Row}
 		out.Import = &tabular.Import{Faults: []tabular.Fault{fault}}
 		return out, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	out.Import, err = tabular.Drafts(table, read)
 	return out, err
 }
 

@@ -60,13 +60,28 @@ func (f *fleet) fillWithLarge(t *testing.T, base string, count int) {
 	}
 }
 
-var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+var (
+	peakMemory    = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+	presentMemory = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+)
 
 // peak returns the maximum memory in MiB that a process had since the last call of resetPeak.
 func (p *process) peak(t *testing.T) int {
 	t.Helper()
+	return p.status(t, peakMemory)
+}
+
+// memory returns the memory in MiB that a process has.
+func (p *process) memory(t *testing.T) int {
+	t.Helper()
+	return p.status(t, presentMemory)
+}
+
+// status returns a size in MiB that the kernel gives in KiB.
+func (p *process) status(t *testing.T, size *regexp.Regexp) int {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
-	found := peakMemory.FindSubmatch(text)
+	found := size.FindSubmatch(text)
 	if err != nil || found == nil {
 		t.Fatalf("memory of the process: %v", err)
 	}
@@ -220,9 +235,15 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 // secondCompany creates another company and returns a token of its user.
 func (f *fleet) secondCompany(t *testing.T, base string) string {
 	t.Helper()
-	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", "owner@other.example", "--json", "--database", f.database, "--key-file", "key.json")
+	return f.newCompany(t, base, "owner@other.example")
+}
+
+// newCompany creates a company and returns a token of its owner.
+func (f *fleet) newCompany(t *testing.T, base, email string) string {
+	t.Helper()
+	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", email, "--json", "--database", f.database, "--key-file", "key.json")
 	var login api.Data[api.Login]
-	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@other.example","password":%q}`, at0(t, made, "/password")), &login)
+	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, email, at0(t, made, "/password")), &login)
 	return login.Data.Token
 }
 
