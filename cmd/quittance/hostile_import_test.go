@@ -58,8 +58,8 @@ func (f *fleet) sendFile(ctx context.Context, base, token, mediaType string, fil
 	return readResponse(f.caller.client.Do(request))
 }
 
-// TestHostileImportsFitInMemory checks that two companies which send hostile workbooks, and leave before they are answered, neither make
-// the process grow beyond its bound nor keep a third one from importing.
+// TestHostileImportsFitInMemory checks that two companies which send hostile workbooks, and leave before they are
+// answered, neither make the process grow beyond its bound nor keep a third one from importing.
 func TestHostileImportsFitInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

@@ -63,6 +63,7 @@ var (
 // several lines for one variable counts.
 func parseEnvFile(text string) (settings []envSetting, err error) {
 	line := 1
+	text = strings.TrimPrefix(text, "\ufeff") // which editors on Windows write
 	for text != "" {
 		text = strings.TrimLeft(text, " \t\r")
 		at := line

@@ -13,6 +13,7 @@ func TestParseEnvFile(t *testing.T) {
 		"\n# A=1\n  ; B=2\n\n":                nil,
 		"A=1\nB=2":                            {{"A", "1"}, {"B", "2"}},
 		"A=\r\nB= x \t\r\n":                   {{"A", ""}, {"B", "x"}},
+		"\ufeffA=1\r\nB=2\r\n":                {{"A", "1"}, {"B", "2"}},
 		"URL=postgres://u:p%40@h/d?a=b&c=d#e": {{"URL", "postgres://u:p%40@h/d?a=b&c=d#e"}},
 		"FROM=Quittance <a@b.example>":        {{"FROM", "Quittance <a@b.example>"}},
 		"A=$HOME `id` $(id); x | y":           {{"A", "$HOME `id` $(id); x | y"}},

@@ -171,7 +171,18 @@ func uploadProblem(err error) error {
 func (t *templates) readCell(c *tabular.Column, text string, given tabular.Given) (string, *api.Fault, error) {
 	currency, _ := t.codes["currencies"].resolve(given.Currency)
 	country, _ := t.codes["countries"].resolve(given.Country)
-	return t.readField(specOf(c.Name), text, currency, country)
+	spec := specOf(c.Name)
+	value, fault, err := t.readField(spec, text, currency, country)
+	if fault != nil || err != nil || spec.kind != numberField || given.Point && !strings.Contains(text, ",") {
+		return value, fault, err
+	}
+	// Nobody looks at each number of a file, so one that is another number in another country is not guessed.
+	other, broken := numerals{decimal: ',', group: '.'}.read(text, spec.counts, currency)
+	if broken == "" && other != value {
+		text, err := t.messages.text("typed.separator")
+		return "", &api.Fault{Rule: typedRule + "separator", Message: text}, err
+	}
+	return value, nil, nil
 }
 
 // specOf returns how the form of a draft reads a field.

@@ -107,6 +107,30 @@ func TestImport(t *testing.T) {
 	})
 }
 
+// TestImportAsksAboutNumbers checks that a number which is another one in another country is a question, and that others are read.
+func TestImportAsksAboutNumbers(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.loggedIn(t)
+	header := "invoice_number,recipient_name,total_amount,currency,issue_date,name,quantity,net_unit_price\n"
+	file := func(separator, amount string) string {
+		row := strings.Join([]string{"N-1", "Palm", `"` + amount + `"`, "AED", "2026-03-01", "x", "1", `"` + amount + `"`}, separator)
+		return strings.ReplaceAll(header, ",", separator) + row + "\n"
+	}
+	for _, c := range []struct {
+		separator, amount string
+		question          bool
+	}{
+		{";", "1,250", true}, {";", "1.050", true}, {"\t", "1.050", true}, {",", "1,250", true},
+		{",", "1.050", false}, {";", "1.050,00", false}, {";", "1,050.00", false}, {";", "105,00", false}, {";", "0.125", false}, {";", "1250", false}, {",", "1,250,000", false},
+	} {
+		page := v.get(v.uploaded("n.csv", file(c.separator, c.amount)))
+		if asked := strings.Contains(page.body, "Thousands or decimals?"); asked != c.question {
+			t.Errorf("%q in a file with %q: question %v", c.amount, c.separator, asked)
+		}
+	}
+}
+
 // TestImportIsRefused checks who may not import a file, and which forms are refused.
 func TestImportIsRefused(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine string) {
@@ -193,7 +217,7 @@ func TestHostileImport(t *testing.T) {
 		}
 	}
 	if page.status != http.StatusOK || !strings.Contains(page.body, "need a correction") {
-		t.Errorf("preview: %d", page.status)
+		t.Errorf("preview: %d %s", page.status, page.body)
 	}
 }
 

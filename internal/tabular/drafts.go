@@ -60,8 +60,12 @@ const (
 	ruleControl        = "control_characters"
 )
 
-// Given is what is known of an invoice when one of its cells is read.
-type Given struct{ Currency, Country string }
+// Given is what is known of an invoice, and of a cell, when the cell is read.
+type Given struct {
+	Currency, Country string
+	// Point reports that a point in the text is the decimal separator: the cell has a number, or commas are between the cells of the file.
+	Point bool
+}
 
 // Reader reads the text of a cell as the API takes it. The fault says why nobody can read it. A nil Reader takes texts as they are,
 // numbers and dates without white space around them, and a rate also with a percent sign, as a workbook may have it.
@@ -78,7 +82,7 @@ func Drafts(ctx context.Context, t *Table, read Reader) (*Import, error) {
 	if read == nil {
 		read = readPlain
 	}
-	r := &reading{Import: &Import{Rows: len(t.Rows)}, read: read}
+	r := &reading{Import: &Import{Rows: len(t.Rows)}, read: read, table: t}
 	if !r.readHeader(t.HeaderRow, t.Header) {
 		return r.Import, nil
 	}
@@ -126,6 +130,9 @@ type reading struct {
 	// at are the positions of the columns by their names, and names are the names by their positions, "" where the header has none.
 	at    map[string]int
 	names []string
+	// kinds are the kinds of the columns by their positions, and table is what is read.
+	kinds []Kind
+	table *Table
 }
 
 // add adds a fault of a row. The column is "" for the row as a whole.
@@ -160,23 +167,25 @@ func (r *reading) finish() {
 // readHeader finds the columns, and reports whether all that the rows need are there.
 func (r *reading) readHeader(number int, header []string) bool {
 	row := Row{Number: number}
-	r.at, r.names = map[string]int{}, make([]string, len(header))
+	r.at, r.names, r.kinds = map[string]int{}, make([]string, len(header)), make([]Kind, len(header))
 	for at, cell := range header {
 		name := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(cell)))
 		_, repeated := r.at[name]
+		column := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 		switch {
 		case name == "": // a fault if the column has a cell
-		case !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name }):
-			r.report(Fault{api.Fault{Rule: ruleUnknownColumn, Message: "must be the name of a column; the nearest is " + nearest(name)}, number, shortened(cell), ""})
+		case column < 0:
+			message := "must be the name of a column" + r.table.inSheet() + "; the nearest is " + nearest(name)
+			r.report(Fault{api.Fault{Rule: ruleUnknownColumn, Message: message}, number, shortened(cell), ""})
 		case repeated:
 			r.report(Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name, ""})
 		default:
-			r.at[name], r.names[at] = at, name
+			r.at[name], r.names[at], r.kinds[at] = at, name, columns[column].Kind
 		}
 	}
 	for _, c := range columns {
 		if _, found := r.at[c.Name]; c.Required && !found {
-			r.add(&row, c.Name, api.Fault{Rule: ruleMissingColumn, Message: "must be in the file: the column is required"})
+			r.add(&row, c.Name, api.Fault{Rule: ruleMissingColumn, Message: "must be in the file" + r.table.inSheet() + ": the column is required"})
 		}
 	}
 	return len(r.Faults) == 0
@@ -193,38 +202,6 @@ func shortened(text string) string {
 		count++
 	}
 	return text
-}
-
-// unusableMessages say why a cell has no usable value.
-var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constant table
-	ruleFormula: "has a formula without a stored result: open the file in a spreadsheet program and save it again",
-	ruleError:   "has an error instead of a value",
-	ruleDigits:  "must have at most 15 digits, because spreadsheets keep no more: format the cell as text and type the number again",
-	ruleControl: "must not contain control characters",
-}
-
-// isControl reports whether a character is a control character that no field may have. Written as JSON it takes six times the memory.
-func isControl(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
-
-// checkRow reports cells without a usable value, and cells outside the columns.
-func (r *reading) checkRow(row *Row) {
-	for at, cell := range row.Cells {
-		if strings.ContainsFunc(cell, isControl) {
-			row.mark(at, ruleControl)
-		}
-	}
-	for _, at := range slices.Sorted(maps.Keys(row.unusable)) {
-		if at < len(r.names) && r.names[at] != "" {
-			rule := row.unusable[at]
-			r.add(row, r.names[at], api.Fault{Rule: rule, Message: unusableMessages[rule]})
-		}
-	}
-	for at, cell := range row.Cells {
-		if strings.TrimSpace(cell) != "" && (at >= len(r.names) || r.names[at] == "") {
-			r.report(Fault{api.Fault{Rule: ruleNoColumn, Message: fmt.Sprintf("has a value in cell %d, where the header has no name", at+1)}, row.Number, "", shortened(cell)})
-			return
-		}
-	}
 }
 
 // readDraft reads the draft of some rows.
@@ -314,6 +291,7 @@ func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
 		if text == "" {
 			continue
 		}
+		given.Point = r.table.point || row.numbers.has(at)
 		value, fault, err := r.read(c, text, given)
 		switch {
 		case err != nil:
@@ -349,6 +327,7 @@ func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Give
 		if c.Item || strings.TrimSpace(text) == "" || text == r.cell(first, c.Name) || row.unusable[r.at[c.Name]] != "" {
 			continue
 		}
+		given.Point = r.table.point || row.numbers.has(r.at[c.Name])
 		value, fault, err := r.read(c, text, given)
 		switch {
 		case err != nil:

@@ -100,8 +100,8 @@ func peakOf(work func()) uint64 {
 	}
 }
 
-// hostileFiles are small files that a careless reader makes gigabytes of, or works on for minutes, with the rule that they break; "" for one
-// that is read.
+// hostileFiles are small files that a careless reader makes gigabytes of, or works on for minutes, with the rule that
+// they break; "" for one that is read.
 func hostileFiles(t testing.TB) map[string]struct {
 	file []byte
 	rule string
@@ -176,11 +176,12 @@ func manyFormats(count int) string {
 	return out.String()
 }
 
-// mostMemory is by how many bytes the objects in memory may grow while a file is read, whatever is in it, with what the collector has not
-// removed yet.
+// mostMemory is by how many bytes the objects in memory may grow while a file is read, whatever is in it, with what
+// the collector has not removed yet.
 const mostMemory = 200 << 20
 
-// TestHostileFilesAreBounded checks that no file takes more memory than it may, and that each is refused with its rule or read.
+// TestHostileFilesAreBounded checks that no file takes more memory than it may, and that each is refused with its
+// rule or read.
 func TestHostileFilesAreBounded(t *testing.T) {
 	for name, hostile := range hostileFiles(t) {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +222,8 @@ func (c *countedContext) Err() error {
 	return nil
 }
 
-// TestReadingEndsWithItsContext checks that reading asks for the end of its context all along, and goes no further then.
+// TestReadingEndsWithItsContext checks that reading asks for the end of its context all along, and goes no further
+// then.
 func TestReadingEndsWithItsContext(t *testing.T) {
 	valid := []byte(someColumns + strings.Repeat("A,B,1,AED,2026-03-01,x,1,1,\n", 500))
 	for name, file := range map[string][]byte{
@@ -248,7 +250,8 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// FuzzParts puts any text into any part that is read of a valid workbook, which mutated bytes of an archive hardly ever reach.
+// FuzzParts puts any text into any part that is read of a valid workbook, which mutated bytes of an archive hardly
+// ever reach.
 func FuzzParts(f *testing.F) {
 	names := []string{sheetPart, sharedPart, stylesPart, workbookPart, relationPart, rootPart}
 	for at, text := range []string{

@@ -10,11 +10,12 @@ import (
 
 // The limits of a file.
 const (
-	// MaxBytes is the largest size of a file, and MaxUnpacked the largest size of the parts of an XLSX file that are read, in bytes.
+	// MaxBytes is the largest size of a file, and MaxUnpacked the largest size of the parts of an XLSX file that are
+	// read, in bytes.
 	MaxBytes    = 8 << 20
 	MaxUnpacked = 64 << 20
-	// MaxText is the largest size of the texts of all cells together in bytes. Cells of an XLSX file may share a text, so it can have more
-	// of them than bytes.
+	// MaxText is the largest size of the texts of all cells together in bytes. Cells of an XLSX file may share a
+	// text, so it can have more of them than bytes.
 	MaxText = 16 << 20
 	// MaxRows is the largest number of rows below the header that are not empty.
 	MaxRows = 10_000
@@ -58,8 +59,18 @@ type Table struct {
 	Rows      []Row
 	// Sheet is the name of the worksheet that was read, "" for a CSV file.
 	Sheet string
+	// point reports that a point is the decimal separator, because commas are between the cells.
+	point bool
 	// text is the size of the texts in bytes.
 	text int
+}
+
+// inSheet names the worksheet that was read in a message, "" for a CSV file.
+func (t *Table) inSheet() string {
+	if t.Sheet == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in the worksheet %q", t.Sheet)
 }
 
 // Row is one row below the header. It has at least one cell that is not empty.
@@ -72,7 +83,16 @@ type Row struct {
 	unusable map[int]string
 	// shown has what cells show, by their position, where that differs from their text: numbers with zeros before them.
 	shown map[int]string
+	// numbers are the cells with a number, and not a text that looks like one.
+	numbers columnSet
 }
+
+// columnSet is a set of positions of columns.
+type columnSet [(MaxColumns + 63) / 64]uint64
+
+func (s *columnSet) add(at int) { s[at/64] |= 1 << (at % 64) }
+
+func (s *columnSet) has(at int) bool { return at < MaxColumns && s[at/64]&(1<<(at%64)) != 0 }
 
 // mark records that a cell has no usable value.
 func (r *Row) mark(at int, rule string) {
@@ -82,8 +102,9 @@ func (r *Row) mark(at int, rule string) {
 	r.unusable[at] = rule
 }
 
-// Read reads a file in CSV or XLSX. Its content says which of them it is. sheet is the name of the worksheet of an XLSX file, "" for the
-// first that is visible. The error is an [*Error] if the file is not usable, and that of the context if it ends first.
+// Read reads a file in CSV or XLSX. Its content says which of them it is. sheet is the name of the worksheet of an
+// XLSX file, "" for the first that is visible. The error is an [*Error] if the file is not usable, and that of the
+// context if it ends first.
 func Read(ctx context.Context, file []byte, sheet string) (*Table, error) {
 	switch {
 	case len(file) > MaxBytes:
@@ -108,14 +129,16 @@ func (t *Table) add(r Row) error {
 	case last > MaxColumns:
 		return tooManyColumns(r.Number)
 	case len(t.Rows) == MaxRows:
-		return &Error{Row: r.Number, Rule: ruleRows, Message: fmt.Sprintf("must have at most %d rows below the header", MaxRows)}
+		message := fmt.Sprintf("must have at most %d rows below the header", MaxRows)
+		return &Error{Row: r.Number, Rule: ruleRows, Message: message}
 	}
 	for _, cell := range r.Cells[:last] {
 		if len(cell) > MaxCell {
 			return &Error{Row: r.Number, Rule: ruleCell, Message: fmt.Sprintf("must have at most %d bytes in a cell", MaxCell)}
 		}
 		if t.text += len(cell); t.text > MaxText {
-			return &Error{Row: r.Number, Rule: ruleSize, Message: fmt.Sprintf("must have at most %d MiB of texts in its cells", MaxText>>20)}
+			message := fmt.Sprintf("must have at most %d MiB of texts in its cells", MaxText>>20)
+			return &Error{Row: r.Number, Rule: ruleSize, Message: message}
 		}
 	}
 	r.Cells = slices.Clip(slices.Clone(r.Cells[:last])) // the reader uses its cells again
@@ -130,7 +153,8 @@ func (t *Table) add(r Row) error {
 // checked returns the table if it has a header and a row.
 func (t *Table) checked() (*Table, error) {
 	if len(t.Rows) == 0 {
-		return nil, &Error{Rule: ruleRows, Message: "has no rows: its first row has the names of the columns, and each row below is an item"}
+		return nil, &Error{Rule: ruleRows, Message: "has no rows" + t.inSheet() +
+			": its first row has the names of the columns, and each row below is an item"}
 	}
 	return t, nil
 }

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// The limits of an XLSX file beside those of every file. Each is checked while a part is read, before anything is made of it.
+// The limits of an XLSX file beside those of every file. Each is checked while a part is read, before anything is
+// made of it.
 const (
 	// maxParts is how many parts the archive may have, and how many worksheets and relationships a workbook may name.
 	maxParts = 1_000
@@ -33,7 +34,8 @@ const (
 
 // unreadable is the error for a file that is no workbook.
 func unreadable() error {
-	return &Error{Rule: ruleFormat, Message: "is not a readable XLSX workbook: open it in a spreadsheet program and save it as XLSX again"}
+	return &Error{Rule: ruleFormat, Message: "is not a readable XLSX workbook: " +
+		"open it in a spreadsheet program and save it as XLSX again"}
 }
 
 // tooMany is the error for a file with more than a limit allows.
@@ -41,8 +43,8 @@ func tooMany(most int, what string) error {
 	return &Error{Rule: ruleSize, Message: fmt.Sprintf("must have at most %d %s", most, what)}
 }
 
-// book is a workbook. Only the parts are read that a worksheet needs: relationships, workbook, number formats, shared texts, and the
-// worksheet itself (ECMA-376, part 1, clause 18, and part 2 for the archive).
+// book is a workbook. Only the parts are read that a worksheet needs: relationships, workbook, number formats, shared
+// texts, and the worksheet itself (ECMA-376, part 1, clause 18, and part 2 for the archive).
 type book struct {
 	budget *budget
 	// parts are the parts of the archive by their names in lower case.
@@ -88,10 +90,11 @@ func readXLSX(ctx context.Context, file []byte, name string) (*Table, error) {
 	return r.table.checked()
 }
 
-// partsOf returns the parts of an archive by their names in lower case. Their sizes are those that the archive states, so they are not
-// believed.
+// partsOf returns the parts of an archive by their names in lower case. Their sizes are those that the archive
+// states, so they are not believed.
 func partsOf(file []byte) (map[string]*zip.File, error) {
-	if bytes.Count(file, []byte("PK\x01\x02")) > maxParts { // the entries of the directory, of which the library makes much larger ones
+	// Each entry of the directory begins like this. The library makes something much larger of each.
+	if bytes.Count(file, []byte("PK\x01\x02")) > maxParts {
 		return nil, tooMany(maxParts, "parts")
 	}
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
@@ -133,8 +136,8 @@ func (b *book) relations(name string) ([]relation, error) {
 		if len(out) == maxParts {
 			return tooMany(maxParts, "relationships")
 		}
-		kind := attribute(e, "Type")
-		out = append(out, relation{attribute(e, "Id"), kind[strings.LastIndex(kind, "/")+1:], partName(directory, attribute(e, "Target"))})
+		kind, target := attribute(e, "Type"), partName(directory, attribute(e, "Target"))
+		out = append(out, relation{attribute(e, "Id"), kind[strings.LastIndex(kind, "/")+1:], target})
 		return nil
 	})
 	return out, err

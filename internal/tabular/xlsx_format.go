@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// format says as what a number of a cell is read, so that a cell has the text that the API takes, whatever the spreadsheet shows: a date
-// as YYYY-MM-DD, a time of day as HH:MM, a percentage with its sign, and any other number with all its digits.
+// format says as what a number of a cell is read, so that a cell has the text that the API takes, whatever the
+// spreadsheet shows: a date as YYYY-MM-DD, a time of day as HH:MM, a percentage with its sign, and any other number
+// with all its digits.
 type format struct {
 	kind formatKind
-	// width is the number of digits that are shown at least, with zeros before them; 0 for a format that is not only zeros.
+	// width is the number of digits that are shown at least, with zeros before them; 0 for a format that is not only
+	// zeros.
 	width int
 }
 
@@ -26,7 +28,8 @@ const (
 	timeNumber
 )
 
-// The built-in formats of percentages, dates and times, those of East Asian languages included (ECMA-376, part 1, 18.8.30).
+// The built-in formats of percentages, dates and times, those of East Asian languages included (ECMA-376, part 1,
+// 18.8.30).
 var builtInFormats = map[formatKind][]int{ //nolint:gochecknoglobals // a constant table
 	percentage: {9, 10},
 	dateNumber: {14, 15, 16, 17, 22, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58},
@@ -133,8 +136,8 @@ func formatOfCode(code string) format {
 	return format{}
 }
 
-// read returns the text of a number, and in shown what it shows if that has zeros at its beginning. A text that is no number stays what
-// it is.
+// read returns the text of a number, and in shown what it shows if that has zeros at its beginning. A text that is no
+// number stays what it is.
 func (f format) read(text string, from1904 bool) (value, shown string) {
 	number, ok := parseNumber(text)
 	if !ok {
@@ -165,8 +168,8 @@ func parseNumber(text string) (float64, bool) {
 	return number, err == nil
 }
 
-// isLong reports whether a number has more digits than spreadsheets keep. They have replaced the others with zeros, for example the last
-// ones of a bank account.
+// isLong reports whether a number has more digits than spreadsheets keep. They have replaced the others with zeros,
+// for example the last ones of a bank account.
 func isLong(text string) bool {
 	const first = 1e15
 	number, ok := parseNumber(text)
@@ -187,8 +190,8 @@ func decimalText(number float64, power int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// moment returns the date or the time of day of a number of days. A time just before midnight is one of that day. Day 60 of the calendar
-// that begins in 1900 is 29 February, which never was; the days before it count from a day later.
+// moment returns the date or the time of day of a number of days. A time just before midnight is one of that day. Day
+// 60 of the calendar that begins in 1900 is 29 February, which never was; the days before it count from a day later.
 func (f format) moment(days float64, from1904 bool) (string, bool) {
 	const lastDay, leapDay, secondsOfDay = 2_958_465, 60, 86_400 // 31 December 9999
 	days, err := strconv.ParseFloat(decimalText(days, 0), 64)

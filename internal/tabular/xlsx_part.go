@@ -12,11 +12,11 @@ import (
 
 // The limits of the XML of a part. The decoder holds one token, and the elements around it.
 const (
-	// maxElements is how many elements the parts that are read may have together: three for each cell of the largest table, and as
-	// many again.
+	// maxElements is how many elements the parts that are read may have together: three for each cell of the largest
+	// table, and as many again.
 	maxElements = 3_000_000
-	// maxToken is the largest size in bytes of a tag, and of the text of a cell. A cell of Excel has up to 32,767 characters, each of
-	// which takes up to seven bytes here.
+	// maxToken is the largest size in bytes of a tag, and of the text of a cell. A cell of Excel has up to 32,767
+	// characters, each of which takes up to seven bytes here.
 	maxToken = 256 << 10
 	// maxDepth is how deep elements may be nested, and maxAttributes how many attributes one may have.
 	maxDepth      = 64
@@ -66,8 +66,8 @@ func (b *book) elements(name string, visit func(p *part, e xml.StartElement) err
 	return errors.Join(err, content.Close())
 }
 
-// each calls visit with the beginning of each element below the one that was begun last, until that one ends. For a part it ends with
-// [io.EOF].
+// each calls visit with the beginning of each element below the one that was begun last, until that one ends. For a
+// part it ends with [io.EOF].
 func (p *part) each(visit func(e xml.StartElement) error) error {
 	for outside := p.depth - 1; ; {
 		token, err := p.next()
@@ -193,8 +193,8 @@ func (p *part) appendText(text []byte) ([]byte, error) {
 	}
 }
 
-// richText returns the text of the element that was begun last, whose parts have fonts of their own. What is shown above a text to say
-// how it is pronounced is not part of it.
+// richText returns the text of the element that was begun last, whose parts have fonts of their own. What is shown
+// above a text to say how it is pronounced is not part of it.
 func (p *part) richText() (string, error) {
 	p.text = p.text[:0]
 	err := p.each(func(e xml.StartElement) (err error) {
@@ -209,8 +209,8 @@ func (p *part) richText() (string, error) {
 	return unescaped(string(p.text)), err
 }
 
-// unescaped returns a text in which XML cannot have every character: _x0009_ is a tab, and _x005F_ the underscore that otherwise begins
-// such a sequence (ECMA-376, part 1, 22.9.2.19).
+// unescaped returns a text in which XML cannot have every character: _x0009_ is a tab, and _x005F_ the underscore
+// that otherwise begins such a sequence (ECMA-376, part 1, 22.9.2.19).
 func unescaped(text string) string {
 	const before, digits, length = len("_x"), 4, len("_x0000_")
 	if !strings.Contains(text, "_x") {

@@ -134,6 +134,9 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 		if rule == "" {
 			text, shown = r.formatOf(style).read(value, r.from1904)
 		}
+		if _, isNumber := parseNumber(value); isNumber && column < MaxColumns {
+			r.row.numbers.add(column)
+		}
 	}
 	return r.set(column, text, shown, rule)
 }

@@ -18,8 +18,9 @@ import (
 
 // The limits of reading files with drafts.
 const (
-	// importers is how many files are read and imported at a time. The limits of [tabular.Read] bound what one takes: at most about
-	// 120 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no more.
+	// importers is how many files are read and imported at a time. The limits of [tabular.Read] bound what one takes: at
+	// most about 120 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no
+	// more.
 	importers = 3
 	// importWait is how long a file waits for its turn, and importTime how long it is read at most.
 	importWait = 10 * time.Second
@@ -61,8 +62,9 @@ func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err 
 	return func() { i.turns.Release(company, 1) }, nil
 }
 
-// Read reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first that is visible. A file that is not
-// usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first, or one of read.
+// Read reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first that is visible. A
+// file that is not usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first, or
+// one of read.
 func (i *Importer) Read(ctx context.Context, file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
 	limited, stop := context.WithTimeout(ctx, i.time)
 	defer stop()
@@ -164,6 +166,9 @@ func ImportFaults(i *api.Import) api.Faults {
 		}
 		if f.Column != "" {
 			path += "." + f.Column
+		}
+		if f.Value != "" {
+			f.Message += fmt.Sprintf("; the cell has %q", f.Value)
 		}
 		faults[path] = append(faults[path], f.Fault)
 	}

@@ -1,0 +1,64 @@
+package tabular
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"quittance/client/api"
+)
+
+// ruleDamaged is the rule of a text that a spreadsheet program has put in the place of another one.
+const ruleDamaged = "damaged_value"
+
+// unusableMessages say why a cell has no usable value.
+var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constant table
+	ruleFormula: "has a formula without a stored result: open the file in a spreadsheet program and save it again",
+	ruleError:   "has an error instead of a value",
+	ruleDigits: "must have at most 15 digits, because spreadsheets keep no more: " +
+		"format the cell as text and type the number again",
+	ruleControl: "must not contain control characters",
+	ruleDamaged: "is not what was typed: a spreadsheet program has shortened it or replaced it with an error; " +
+		"format the column as text and type the value again",
+}
+
+// damaged matches what spreadsheet programs save instead of a value that they cannot show: a long number in
+// scientific notation, a cell that is too narrow, and errors.
+var damaged = regexp.MustCompile(`^(-?\d([.,]\d+)?E\+\d{2,3}|#{2,}|#REF!|#N/A|#VALUE!|#NAME\?|#DIV/0!|#NUM!|#NULL!)$`)
+
+// isControl reports whether a character is a control character that no field may have. Written as JSON it takes six
+// times the memory.
+func isControl(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
+
+// checkRow reports cells without a usable value, and cells outside the columns.
+func (r *reading) checkRow(row *Row) {
+	for at, shown := range row.shown {
+		if at < len(r.names) && r.names[at] != "" && r.kinds[at] == Text {
+			row.Cells[at] = shown
+		}
+	}
+	for at, cell := range row.Cells {
+		switch {
+		case at >= len(r.names) || r.names[at] == "" || row.unusable[at] != "":
+		case strings.ContainsFunc(cell, isControl):
+			row.mark(at, ruleControl)
+		case r.kinds[at] == Text && damaged.MatchString(strings.TrimSpace(cell)):
+			row.mark(at, ruleDamaged)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(row.unusable)) {
+		if at < len(r.names) && r.names[at] != "" {
+			rule := row.unusable[at]
+			r.add(row, r.names[at], api.Fault{Rule: rule, Message: unusableMessages[rule]})
+		}
+	}
+	for at, cell := range row.Cells {
+		if strings.TrimSpace(cell) != "" && (at >= len(r.names) || r.names[at] == "") {
+			message := fmt.Sprintf("has a value in cell %d, where the header has no name", at+1)
+			r.report(Fault{api.Fault{Rule: ruleNoColumn, Message: message}, row.Number, "", shortened(cell)})
+			return
+		}
+	}
+}
