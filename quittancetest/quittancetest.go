@@ -110,7 +110,7 @@ func defaults(t testing.TB) *config {
 		Empty: true, Now: clock.now, Log: slog.New(slog.DiscardHandler),
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
-			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, Grace: 10 * time.Second, Version: "test"}}}
+			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: 10 * time.Second, Version: "test"}}}
 }
 
 // Start runs a Quittance until the test ends; what fails, fails the test.

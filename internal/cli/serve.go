@@ -41,6 +41,7 @@ type tuning struct {
 	RetryAttempts    int            `default:"12" help:"Maximum number of attempts of one webhook delivery, including the first."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"Time-out of one webhook attempt."`
 	PrintTimeout     time.Duration  `default:"30s" help:"Time-out of the making of one PDF file."`
+	ImportTimeout    time.Duration  `default:"4500ms" help:"Time-out of the reading of one file with drafts."`
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Non-public addresses that webhooks may reach. Not allowed in production."`
 	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Public addresses that webhooks must not reach: your own networks, and the prefix of your own NAT64 gateway."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Additional certificate authorities (PEM) to trust for webhook destinations. Not allowed in production."`
@@ -59,7 +60,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
 		MetricsListen: t.MetricsListen, OperatorListen: t.OperatorListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
-		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout,
+		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout, ImportTimeout: t.ImportTimeout,
 		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: env.build.Version, Log: env.log,

@@ -42,7 +42,7 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, Grace: kit.Patience(), Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
+		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}

@@ -33,7 +33,7 @@ func startSandbox(t *testing.T) sandbox.Info {
 	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: 20 * time.Millisecond, Empty: true, Now: time.Now, Log: quiet,
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond, PollMax: time.Second,
 			ProviderTimeout: time.Minute, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond, RetryAttempts: 12, AttemptTimeout: time.Minute,
-			PrintTimeout: time.Minute, Grace: 10 * time.Second, Version: "test", Log: quiet,
+			PrintTimeout: time.Minute, ImportTimeout: time.Minute, Grace: 10 * time.Second, Version: "test", Log: quiet,
 			Destinations: webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}})
 	if err != nil {
 		stop()

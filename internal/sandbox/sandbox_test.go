@@ -32,7 +32,7 @@ func run(t *testing.T, data string, edits ...func(*sandbox.Config)) (*sandbox.Sa
 	config := sandbox.Config{Data: data, ProviderListen: "127.0.0.1:0", Pace: 10 * time.Millisecond, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, LoginRate: 10,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: time.Minute, PurchaseInterval: time.Minute,
-			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log}}
+			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log}}
 	for _, edit := range edits {
 		edit(&config)
 	}

@@ -256,7 +256,7 @@ func serveService(t *testing.T, log io.Writer, change func(*service.Config)) *se
 	}
 	config := service.Config{Environment: service.Local, Database: "sqlite:" + filepath.Join(t.TempDir(), "quittance.db"), Keys: keys, API: true,
 		Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: time.Second, PollMax: time.Minute,
-		ProviderTimeout: time.Second, PurchaseInterval: time.Hour, RetryFirst: time.Second, RetryAttempts: 1, AttemptTimeout: time.Second, PrintTimeout: 10 * time.Minute,
+		ProviderTimeout: time.Second, PurchaseInterval: time.Hour, RetryFirst: time.Second, RetryAttempts: 1, AttemptTimeout: time.Second, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute,
 		Grace: 10 * time.Second, Version: "test", Log: slog.New(slog.NewJSONHandler(log, nil))}
 	change(&config)
 	running, err := service.Open(t.Context(), config)

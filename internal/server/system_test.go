@@ -114,7 +114,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
 		PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}

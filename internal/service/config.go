@@ -94,6 +94,8 @@ type Config struct {
 	AttemptTimeout time.Duration
 	// PrintTimeout bounds the making of one PDF file.
 	PrintTimeout time.Duration
+	// ImportTimeout bounds the reading of one file with drafts.
+	ImportTimeout time.Duration
 	// ExportRows is how many rows a file with a list may have; 0 for 100,000, the most there are.
 	ExportRows int
 	// Quotas bound what one company may store; the zero value means no bounds.
@@ -210,7 +212,7 @@ func (c *Config) checkNumbers() error {
 		flag  string
 		value time.Duration
 	}{{"--token-ttl", c.TokenTTL}, {"--idempotency-ttl", c.IdempotencyTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout}, {"--purchase-interval", c.PurchaseInterval},
-		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--print-timeout", c.PrintTimeout}, {"--shutdown-grace", c.Grace}} {
+		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--print-timeout", c.PrintTimeout}, {"--import-timeout", c.ImportTimeout}, {"--shutdown-grace", c.Grace}} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be positive", positive.flag)
 		}

@@ -236,7 +236,7 @@ func (s *Service) serverConfig() server.Config {
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor remains for other work
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
-		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Tracer: s.tracer, Version: c.Version, Ready: s.ready,
+		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(c.ImportTimeout), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Tracer: s.tracer, Version: c.Version, Ready: s.ready,
 		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
 		AnonymousRate: c.AnonymousRate, Trial: c.Trial, Secure: c.TLSCert != "" || c.BehindProxy, PublicURL: c.PublicURL,
 	}

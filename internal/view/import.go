@@ -22,9 +22,8 @@ const (
 	// most about 120 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no
 	// more.
 	importers = 3
-	// importWait is how long a file waits for its turn, and importTime how long it is read at most.
+	// importWait is how long a file waits for its turn.
 	importWait = 10 * time.Second
-	importTime = 4500 * time.Millisecond
 )
 
 // ruleTime is the rule that a file breaks which takes longer.
@@ -32,14 +31,15 @@ const ruleTime = "file_time"
 
 // Importer reads and imports files with drafts: three at a time, one for each company, and companies take turns.
 type Importer struct {
-	turns      *fairlimit.Limiter[store.ID]
-	wait, time time.Duration
+	turns *fairlimit.Limiter[store.ID]
+	// wait is how long a file waits for its turn, and timeout how long it is read at most.
+	wait, timeout time.Duration
 }
 
-// NewImporter returns an importer.
-func NewImporter() *Importer {
+// NewImporter returns an importer whose files are read for at most that long each.
+func NewImporter(timeout time.Duration) *Importer {
 	turns := fairlimit.New[store.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1})
-	return &Importer{turns: turns, wait: importWait, time: importTime}
+	return &Importer{turns: turns, wait: importWait, timeout: timeout}
 }
 
 // ImportFile is a file with drafts that was read.
@@ -66,7 +66,7 @@ func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err 
 // file that is not usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first, or
 // one of read.
 func (i *Importer) Read(ctx context.Context, file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
-	limited, stop := context.WithTimeout(ctx, i.time)
+	limited, stop := context.WithTimeout(ctx, i.timeout)
 	defer stop()
 	out := &ImportFile{SHA256: sha256.Sum256(file)}
 	table, err := tabular.Read(limited, file, sheet)
