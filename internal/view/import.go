@@ -19,7 +19,7 @@ import (
 // The limits of reading files with drafts.
 const (
 	// importers is how many files are read and imported at a time. The limits of [tabular.Read] bound what one takes: at
-	// most about 120 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no
+	// most about 130 MiB of memory, whatever is in it. So a turn reserves that memory too, of which a company can have no
 	// more.
 	importers = 3
 	// importWait is how long a file waits for its turn.
