@@ -73,11 +73,13 @@ func TestHostileImportsFitInMemory(t *testing.T) {
 	before := server.memory(t)
 	server.resetPeak(t)
 	for name, file := range map[string][]byte{
-		"wide rows":  hostileWorkbook(t, strings.Repeat(`<row><c r="A1" t="str"><v>x</v></c><c r="XFD1" t="str"><v> </v></c></row>`, 9_999), "", ""),
+		"wide rows": hostileWorkbook(t,
+			strings.Repeat(`<row><c r="A1" t="str"><v>x</v></c><c r="XFD1" t="str"><v> </v></c></row>`, 9_999), "", ""),
 		"empty rows": hostileWorkbook(t, strings.Repeat(`<row><c r="XFD1" t="str"><v> </v></c></row>`, 1_000_000), "", ""),
 		"names":      hostileWorkbook(t, "", strings.Repeat(`<definedName/>`, 2_600_000), ""),
 		"texts":      hostileWorkbook(t, "", "", strings.Repeat(`<si><t>`+strings.Repeat("y", 8_000)+`</t></si>`, 4_000)),
-		"one text":   hostileWorkbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 20)+`</row>`, 1_000), "", `<si><t>`+strings.Repeat("y", 800)+`</t></si>`),
+		"one text": hostileWorkbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 20)+`</row>`, 1_000), "",
+			`<si><t>`+strings.Repeat("y", 800)+`</t></si>`),
 	} {
 		var sending sync.WaitGroup
 		for n, token := range hostile {
@@ -95,7 +97,8 @@ func TestHostileImportsFitInMemory(t *testing.T) {
 			t.Errorf("%s: the import of the third company: %d %s %v", name, got.status, got.body, err)
 		}
 		sending.Wait()
-		if got, err := f.sendFile(t.Context(), base, hostile[0], tabular.XLSX.MediaType(), file); err != nil || got.status != http.StatusOK || !bytes.Contains(got.body, []byte(`"valid":false`)) {
+		got, err = f.sendFile(t.Context(), base, hostile[0], tabular.XLSX.MediaType(), file)
+		if err != nil || got.status != http.StatusOK || !bytes.Contains(got.body, []byte(`"valid":false`)) {
 			t.Errorf("%s: %d %s %v", name, got.status, got.body, err)
 		}
 		t.Logf("%s, %d bytes: %d MiB before, peak %d MiB", name, len(file), before, server.peak(t))

@@ -63,6 +63,7 @@ var importOperations = []operation{
 			},
 			check: func(t *testing.T, c *company, a response) {
 				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"rows[3].name": {"required"}, "rows[3].quantity": {"type"}, "rows[5].issue_date": {"date"}})
+				wantRaw(t, a, "/error/details/rows[5].issue_date/0/message", `"must be a real date, YYYY-MM-DD; the cell has \"2026-02-30\""`)
 				wantRaw(t, c.get(t, invoices), "/data", "[]")
 			}},
 		{name: "a file that is none", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
