@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
+
+	"quittance/test/kit/chromium"
 )
 
 // manyLines returns the form of a draft with a number of lines, each of 1,000.00 without tax.
@@ -140,7 +142,7 @@ func (b *browser) wantSmooth(what string, act func(n int), done func(n int) stri
 		act(n)
 		b.until(done(n))
 		var blocked float64
-		b.do(chromedp.Evaluate(`new Promise((resolve) => setTimeout(() => resolve(window.blocked), 100))`, &blocked, awaited))
+		b.do(chromedp.Evaluate(`new Promise((resolve) => setTimeout(() => resolve(window.blocked), 100))`, &blocked, chromium.Awaited))
 		after := worked()
 		took := func(name string) float64 { return after[name] - before[name] }
 		script, style, layout := took("ScriptDuration"), took("RecalcStyleDuration"), took("LayoutDuration")

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"quittance/test/kit"
 )
 
 // TestFormTax checks what the form says of a tax that contradicts its category, over a connection without a format:
@@ -81,7 +83,7 @@ func TestCreditNoteGate(t *testing.T) {
 	v := s.loggedIn(t)
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-accepted")
 	all, err := s.DB().Connections(t.Context(), nil)
-	must(t, err)
+	kit.Must(t, err)
 	form := "/invoices/" + id + "/credit"
 	gated := func(want bool) {
 		t.Helper()
@@ -107,6 +109,6 @@ func TestCreditNoteGate(t *testing.T) {
 		t.Errorf("the next credit note has the number %q", next.Get("credit_note_number"))
 	}
 	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
-	must(t, err)
+	kit.Must(t, err)
 	gated(false)
 }

@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 // TestIssueDateOfTheCompany checks that forms propose the date of the company's country, in new invoices, copies and
@@ -16,12 +17,12 @@ func TestIssueDateOfTheCompany(t *testing.T) {
 	v := s.loggedIn(t)
 	id := v.created(complete("INV-1"))
 	account, err := store.ParseID(s.Info.AccountID)
-	must(t, err)
+	kit.Must(t, err)
 	zones := map[string]string{"TO": "Pacific/Tongatapu", "AS": "Pacific/Pago_Pago", "AE": "Asia/Dubai", "US": "UTC"}
 	for country, name := range zones {
 		zone, err := time.LoadLocation(name)
-		must(t, err)
-		must(t, s.DB().SetProfile(t.Context(), account, api.Profile{Country: &country}))
+		kit.Must(t, err)
+		kit.Must(t, s.DB().SetProfile(t.Context(), account, api.Profile{Country: &country}))
 		for _, path := range []string{"/invoices/new", "/invoices/" + id + "/duplicate", "/invoices/" + id + "/credit"} {
 			before := time.Now().In(zone).Format(time.DateOnly)
 			got := controls(t, v.read(path).body).Get("issue_date")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/test/kit"
 )
 
 // reverseCharge is a complete reverse-charge draft for PINT-AE, which states the rate of the tax that the buyer
@@ -42,7 +43,7 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 		}
 		a := c.post(t, path+"/submit", "")
 		a.want(t, http.StatusOK, "")
-		eventually(t, "the provider's acceptance", func() bool {
+		kit.Until(t, "the provider's acceptance", func() bool {
 			return c.get(t, path).raw(t, "/data/submission_state") == `"accepted_by_provider"`
 		})
 		credit := c.post(t, creditNotes, `{"invoice_id":"`+id+`","credit_note_number":"CN-1","issue_date":"2026-03-02","reason":"Returned.","kind":"partial","items":[{"position":0,"quantity":1}]}`)

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance/quittancetest"
-	"quittance/test/kit/leaks"
 	"quittance/test/kit/chromium"
+	"quittance/test/kit/leaks"
 )
 
 func TestMain(m *testing.M) {
