@@ -41,11 +41,12 @@ check: lint vulncheck
 UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8 regexp github.com/alecthomas/kong github.com/pressly/goose/v3/internal/sqlparser
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
-# Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
+# Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end. A program with
+# the race detector would otherwise sleep for a second before it ends.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $(PACKAGES)
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $(PACKAGES)
 	cd tools/dist && go test ./...
 	cd tools/deploy && go test ./...
 
