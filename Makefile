@@ -45,10 +45,10 @@ RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 # the race detector would otherwise sleep for a second before it ends.
 test:
 	@scripts/setup
-	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
+	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $(PACKAGES)
-	cd tools/dist && go test ./...
-	cd tools/deploy && go test ./...
+	cd tools/dist && CGO_ENABLED=0 go test ./...
+	cd tools/deploy && CGO_ENABLED=0 go test ./...
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
@@ -161,7 +161,7 @@ bench:
 # make bench-tables DRAFTS=100000 for a smaller list.
 bench-tables: build
 	@scripts/setup
-	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
+	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	@DRAFTS=$(DRAFTS) scripts/bench-tables
 
 # The official schemas and rules of the document formats, over golden and random documents (docs/documents.md says what RULES

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quittance/internal/pgtest"
+	"quittance/test/kit"
 )
 
 // atOnce is how many tests run at once: they wait for servers far more than they compute.
@@ -37,14 +38,8 @@ func (w withServer) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	flags, err := buildFlags()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	build := exec.Command("go", append(append([]string{"build", "-o", filepath.Join(dir, "quittance")}, flags...), "quittance/cmd/quittance")...)
-	if text, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program to measure: %v\n%s", err, text)
+	if err := kit.Build(context.Background(), filepath.Join(dir, "quittance"), "quittance/cmd/quittance"); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program to measure: %v\n", err)
 		return 1
 	}
 	if err := os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {

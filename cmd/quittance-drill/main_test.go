@@ -35,11 +35,7 @@ func TestDisasterDrill(t *testing.T) {
 	}
 	t.Parallel()
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", "quittance/cmd/quittance", "quittance/cmd/quittance-drill")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
-	}
+	kit.Must(t, kit.Build(t.Context(), bin+"/", "quittance/cmd/quittance", "quittance/cmd/quittance-drill"))
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
 		checkCancelled(t, bin)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
+	"quittance/test/kit"
 )
 
 // read returns the text of a document.
@@ -143,9 +143,7 @@ func TestTheGoProgramCompiles(t *testing.T) {
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "program"), "quittance/docs/program")
-	build.Dir = module
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, said)
+	if err := kit.Build(t.Context(), filepath.Join(dir, "program"), "-overlay", overlay, "quittance/docs/program"); err != nil {
+		t.Error(err)
 	}
 }

@@ -54,7 +54,7 @@ func TestConformance(t *testing.T) {
 	table := readTable(t)
 	for dir, command := range sdks {
 		if dir == "client" {
-			command = []string{build(t, "./sdk/conformance/gorunner")}
+			command = []string{build(t, "quittance/sdk/conformance/gorunner")}
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
@@ -78,11 +78,7 @@ func TestConformance(t *testing.T) {
 func build(t *testing.T, pkg string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", program, pkg)
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	kit.Must(t, kit.Build(t.Context(), program, pkg))
 	return program
 }
 
@@ -104,7 +100,7 @@ type sandbox struct {
 // startSandbox starts the binary's sandbox, which ends with the test, and makes an API key.
 func startSandbox(t *testing.T) *sandbox {
 	t.Helper()
-	binary, ready := build(t, "./cmd/quittance"), filepath.Join(t.TempDir(), "ready.json")
+	binary, ready := build(t, "quittance/cmd/quittance"), filepath.Join(t.TempDir(), "ready.json")
 	command := exec.Command(binary, "sandbox", "run", "--listen", "127.0.0.1:0", "--provider-listen", "127.0.0.1:0", "--chaos", "off", "--login-rate", "0", "--rate-limit", "0",
 		"--poll-first", "100ms", "--poll-max", "1s", "--data", t.TempDir(), "--ready-file", ready)
 	ended, log := startProcess(t, command)

@@ -180,11 +180,7 @@ func TestPageReceivers(t *testing.T) {
 			}
 			command := program.command(t, file)
 			if language == "go" { // go run would not hand on the signal that ends it
-				built := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "receiver"), file)
-				built.Dir = root
-				if out, err := built.CombinedOutput(); err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
+				kit.Must(t, kit.Build(t.Context(), filepath.Join(dir, "receiver"), file))
 				command = exec.CommandContext(t.Context(), filepath.Join(dir, "receiver"))
 			}
 			if command.Env == nil {

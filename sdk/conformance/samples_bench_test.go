@@ -378,11 +378,7 @@ var table = map[string]func(ctx context.Context, quittance *client.Client, baseU
 	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", program, source)
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	kit.Must(t, kit.Build(t.Context(), program, source))
 	return program
 }
 

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // TestUnits runs the tests that need nothing but Python.
@@ -25,10 +27,7 @@ func TestService(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "quittance/cmd/quittance")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	kit.Must(t, kit.Build(t.Context(), dir+"/", "quittance/cmd/quittance"))
 	path := []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")}
 	python(t, path, "-m", "unittest", "discover", "--start-directory", "tests/service", "--top-level-directory", ".", "--pattern", "service_*.py")
 }

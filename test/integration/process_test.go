@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -83,11 +84,7 @@ func buildProduct(name string, flags ...string) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(filepath.Dir(command), name, product)
-	build := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", program}, flags, []string{"quittance/cmd/quittance"})...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return program, nil
+	return program, kit.Build(context.Background(), program, append(flags, "quittance/cmd/quittance")...)
 }
 
 // startCommand is start for another program, or with additional environment variables.

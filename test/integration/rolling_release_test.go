@@ -58,7 +58,7 @@ func lastRelease(t *testing.T) (program string) {
 	// Another process may build it too: each renames its own file.
 	own := filepath.Join(filepath.Dir(program), filepath.Base(source)+fmt.Sprint(os.Getpid()))
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-X main.release="+release.Version, "-o", own, "./cmd/quittance")
-	build.Dir = source
+	build.Dir, build.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", release.Version, err, out)
 	}

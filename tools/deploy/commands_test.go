@@ -38,7 +38,7 @@ func withProduct(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "quittance-deploy-")
 	if err == nil {
 		product = filepath.Join(dir, "quittance")
-		build := exec.Command("go", "build", "-o", product, "./cmd/quittance")
+		build := exec.Command("go", "build", "-trimpath", "-o", product, "./cmd/quittance")
 		build.Dir = filepath.Join("..", "..")
 		var said []byte
 		if said, err = build.CombinedOutput(); err != nil {

@@ -175,8 +175,8 @@ func program(ctx context.Context) (string, error) {
 	}
 	// Several test programs can get here at the same time: each builds a file of its own, and the last one wins.
 	own := fmt.Sprintf("%s.%d", path, os.Getpid())
-	build := exec.CommandContext(ctx, "go", "build", "-o", own, "github.com/versity/versitygw/cmd/versitygw")
-	build.Dir = filepath.Join(root, "tools", "s3")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", own, "github.com/versity/versitygw/cmd/versitygw")
+	build.Dir, build.Env = filepath.Join(root, "tools", "s3"), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build versitygw: %w: %s", err, out)
 	}
