@@ -58,12 +58,22 @@ func readCSV(ctx context.Context, file []byte) (*Table, error) {
 		row := Row{Number: line - breaks, Cells: cells}
 		for n, cell := range cells {
 			breaks += strings.Count(cell, "\n")
-			cells[n] = unguard(cell)
+			cells[n] = unguard(unquoted(cell))
 		}
 		if err := table.add(row); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// unquoted returns the text of a cell with a formula that is nothing but a text, ="00123", with which programs keep
+// spreadsheets from taking a text for a number.
+func unquoted(cell string) string {
+	text, found := strings.CutPrefix(cell, `="`)
+	if text, ends := strings.CutSuffix(text, `"`); found && ends && !strings.Contains(strings.ReplaceAll(text, `""`, ""), `"`) {
+		return strings.ReplaceAll(text, `""`, `"`)
+	}
+	return cell
 }
 
 // separatorOf returns the separator of a file, and its rows: the one that the first line names (sep=;), which Excel

@@ -10,8 +10,12 @@ import (
 	"quittance/client/api"
 )
 
-// ruleDamaged is the rule of a text that a spreadsheet program has put in the place of another one.
-const ruleDamaged = "damaged_value"
+// The rules of a text that a spreadsheet program has put in the place of another one, and of a number in a column of
+// texts that shows something else.
+const (
+	ruleDamaged = "damaged_value"
+	ruleAltered = "shown_differently"
+)
 
 // unusableMessages say why a cell has no usable value.
 var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constant table
@@ -22,11 +26,16 @@ var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constan
 	ruleControl: "must not contain control characters",
 	ruleDamaged: "is not what was typed: a spreadsheet program has shortened it or replaced it with an error; " +
 		"format the column as text and type the value again",
+	ruleAltered: "is not what the cell shows, because of its number format: format the cell as text and type the value again",
 }
 
-// damaged matches what spreadsheet programs save instead of a value that they cannot show: a long number in
-// scientific notation, a cell that is too narrow, and errors.
-var damaged = regexp.MustCompile(`^(-?\d([.,]\d+)?E\+\d{2,3}|#{2,}|#REF!|#N/A|#VALUE!|#NAME\?|#DIV/0!|#NUM!|#NULL!)$`)
+// damaged matches what spreadsheet programs save instead of a value that they cannot show: a long number in scientific
+// notation, a cell that is too narrow, and errors in the languages of the programs. shortenedNumber matches any number
+// in scientific notation, which nobody types as an amount.
+var (
+	damaged         = regexp.MustCompile(`^(-?\d([.,]\d+)?[Ee]\+\d{2,3}|#{2,}|#[¿¡]?\p{Lu}[\p{Lu}\d/_.]*[!?]|#N/A|#N/D|#N/B|#NV|Err:\d{3})$`)
+	shortenedNumber = regexp.MustCompile(`^[-+]?\d([.,]\d+)?[Ee][-+]?\d+$`)
+)
 
 // isControl reports whether a character is a control character that no field may have. Written as JSON it takes six
 // times the memory.
@@ -44,7 +53,10 @@ func (r *reading) checkRow(row *Row) {
 		case at >= len(r.names) || r.names[at] == "" || row.unusable[at] != "":
 		case strings.ContainsFunc(cell, isControl):
 			row.mark(at, ruleControl)
-		case r.kinds[at] == Text && damaged.MatchString(strings.TrimSpace(cell)):
+		case r.kinds[at] == Text && row.altered.has(at):
+			row.mark(at, ruleAltered)
+		case r.kinds[at] == Text && damaged.MatchString(strings.TrimSpace(cell)),
+			r.kinds[at] == Decimal && shortenedNumber.MatchString(strings.TrimSpace(cell)):
 			row.mark(at, ruleDamaged)
 		}
 	}

@@ -92,8 +92,8 @@ func Drafts(ctx context.Context, t *Table, read Reader) (*Import, error) {
 			return nil, fmt.Errorf("read rows: %w", err)
 		}
 		r.checkRow(&row)
-		number := r.cell(&row, "invoice_number")
-		if strings.TrimSpace(number) == "" {
+		number := strings.TrimSpace(r.cell(&row, "invoice_number"))
+		if number == "" {
 			r.add(&row, "invoice_number", api.Fault{Rule: "required", Message: "is required"})
 			continue
 		}

@@ -6,14 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"quittance/internal/tabular"
+	"quittance/test/kit"
 )
 
 // The parts of a small workbook.
@@ -95,7 +99,7 @@ func peakOf(work func()) uint64 {
 		case <-done:
 			return max(most, heap()) - before
 		default:
-			runtime.Gosched()
+			time.Sleep(time.Millisecond)
 		}
 	}
 }
@@ -152,7 +156,8 @@ func hostileFiles(t testing.TB) map[string]struct {
 		"texts that JSON doubles":      {long(strings.Repeat(`"`, 1_900), 1_000), ""},
 		"texts that JSON makes longer": {long(strings.Repeat(`_x0001_`, 1_900), 1_000), ""},
 		"a fault in each cell":         {part(sheetPart, sheetOf(wrong)), ""},
-		"many relationships":           {part(relationPart, strings.Repeat(relationships("worksheet", "worksheets/sheet1.xml"), 2_000)), "file_size"},
+		"many relationships":           {part(relationPart, relationships(slices.Repeat([]string{"worksheet", "worksheets/sheet1.xml"}, 1_001)...)), "file_size"},
+		"a relationship that repeats":  {part(relationPart, `<Relationships>`+strings.Repeat(`<Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/>`, 999)+`</Relationships>`), "file_format"},
 		"many sheets":                  {part(workbookPart, strings.Replace(workbook, `<sheet name="S" r:id="r1"/>`, strings.Repeat(`<sheet name="S" r:id="r1"/>`, 5_000), 1)), "file_size"},
 		"an odd target":                {part(relationPart, relationships("worksheet", "../../../etc/passwd")), "file_format"},
 		"a directory of entries":       {[]byte("PK\x03\x04" + strings.Repeat("PK\x01\x02"+strings.Repeat("\x00", 42), 170_000)), "file_size"},
@@ -228,8 +233,9 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	valid := []byte(someColumns + strings.Repeat("A,B,1,AED,2026-03-01,x,1,1,\n", 500))
 	for name, file := range map[string][]byte{
 		"rows": partsFile(t, map[string]string{sheetPart: sheetOf(strings.Repeat(inline("x", "y"), 5_000))}), "CSV": valid,
-		"names": partsFile(t, map[string]string{workbookPart: `<workbook>` + strings.Repeat(`<definedName/>`, 100_000) + `</workbook>`}),
-		"texts": partsFile(t, map[string]string{sharedPart: `<sst>` + strings.Repeat(`<si><t>x</t></si>`, 50_000) + `</sst>`}),
+		"names":        partsFile(t, map[string]string{workbookPart: `<workbook>` + strings.Repeat(`<definedName/>`, 100_000) + `</workbook>`}),
+		"empty blocks": emptyBlocks(t),
+		"texts":        partsFile(t, map[string]string{sharedPart: `<sst>` + strings.Repeat(`<si><t>x</t></si>`, 50_000) + `</sst>`}),
 	} {
 		for _, after := range []int64{0, 1, 5} {
 			limited := &countedContext{Context: t.Context(), after: after}
@@ -248,6 +254,22 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 			t.Errorf("drafts after %d: error %v, asked %d times", after, err, limited.asked.Load())
 		}
 	}
+}
+
+// emptyBlocks returns a workbook whose list of relationships begins with a megabyte that unpacks to nothing: stored
+// blocks of DEFLATE with the length 0 (RFC 1951, section 3.2.4).
+func emptyBlocks(t testing.TB) []byte {
+	t.Helper()
+	packed := append(bytes.Repeat([]byte("\x00\x00\x00\xff\xff"), 200_000), "\x01\x04\x00\xfb\xff<a/>"...)
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	part, err := w.CreateRaw(&zip.FileHeader{Name: rootPart, Method: zip.Deflate, CRC32: crc32.ChecksumIEEE([]byte("<a/>")),
+		CompressedSize64: uint64(len(packed)), UncompressedSize64: 4})
+	kit.Must(t, err)
+	_, err = part.Write(packed)
+	kit.Must(t, err)
+	kit.Must(t, w.Close())
+	return out.Bytes()
 }
 
 // FuzzParts puts any text into any part that is read of a valid workbook, which mutated bytes of an archive hardly

@@ -83,8 +83,9 @@ type Row struct {
 	unusable map[int]string
 	// shown has what cells show, by their position, where that differs from their text: numbers with zeros before them.
 	shown map[int]string
-	// numbers are the cells with a number, and not a text that looks like one.
-	numbers columnSet
+	// numbers are the cells with a number, and not a text that looks like one. altered are those with a number or a
+	// date that show something else than its text here, such as a currency or the name of a month.
+	numbers, altered columnSet
 }
 
 // columnSet is a set of positions of columns.

@@ -15,8 +15,9 @@ import (
 // The limits of an XLSX file beside those of every file. Each is checked while a part is read, before anything is
 // made of it.
 const (
-	// maxParts is how many parts the archive may have, and how many worksheets and relationships a workbook may name.
-	maxParts = 1_000
+	// maxParts is how many parts the archive may have, and maxNamed how many worksheets and relationships a part may name.
+	maxParts = 10_000
+	maxNamed = 1_000
 	// maxStyles is how many formats of cells and of numbers a workbook may have. Excel allows 65,490.
 	maxStyles = 70_000
 	// maxShared is the largest size in bytes of the texts that cells share.
@@ -36,6 +37,14 @@ const (
 func unreadable() error {
 	return &Error{Rule: ruleFormat, Message: "is not a readable XLSX workbook: " +
 		"open it in a spreadsheet program and save it as XLSX again"}
+}
+
+// unreadableUnless returns the error of a context that has ended, otherwise that for a file that is no workbook.
+func unreadableUnless(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read a workbook: %w", err)
+	}
+	return unreadable()
 }
 
 // tooMany is the error for a file with more than a limit allows.
@@ -65,7 +74,7 @@ type sheet struct {
 
 // readXLSX reads a worksheet of a workbook: the one of the name, or the first that is visible.
 func readXLSX(ctx context.Context, file []byte, name string) (*Table, error) {
-	parts, err := partsOf(file)
+	parts, err := partsOf(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +101,14 @@ func readXLSX(ctx context.Context, file []byte, name string) (*Table, error) {
 
 // partsOf returns the parts of an archive by their names in lower case. Their sizes are those that the archive
 // states, so they are not believed.
-func partsOf(file []byte) (map[string]*zip.File, error) {
+func partsOf(ctx context.Context, file []byte) (map[string]*zip.File, error) {
 	// Each entry of the directory begins like this. The library makes something much larger of each.
 	if bytes.Count(file, []byte("PK\x01\x02")) > maxParts {
 		return nil, tooMany(maxParts, "parts")
 	}
-	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	archive, err := zip.NewReader(cancelled{ctx, bytes.NewReader(file)}, int64(len(file)))
 	if err != nil {
-		return nil, unreadable()
+		return nil, unreadableUnless(ctx)
 	}
 	parts := make(map[string]*zip.File, len(archive.File))
 	for _, part := range archive.File {
@@ -112,6 +121,21 @@ func partsOf(file []byte) (map[string]*zip.File, error) {
 	return parts, nil
 }
 
+// cancelled is a file that is no longer read when the context has ended. A part that unpacks to nothing keeps the
+// library busy without returning.
+type cancelled struct {
+	ctx  context.Context //nolint:containedctx // io.ReaderAt has no parameter for it
+	file *bytes.Reader
+}
+
+// ReadAt implements [io.ReaderAt].
+func (c cancelled) ReadAt(into []byte, at int64) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err //nolint:wrapcheck // whoever reads says what
+	}
+	return c.file.ReadAt(into, at) //nolint:wrapcheck // likewise
+}
+
 // partName returns the name of the part that a target names in a part of a directory. Some programs write backslashes.
 func partName(directory, target string) string {
 	target = strings.ToLower(strings.ReplaceAll(target, `\`, "/"))
@@ -122,35 +146,37 @@ func partName(directory, target string) string {
 }
 
 // relation says which part another one uses, and as what: the last element of the type's address.
-type relation struct{ id, kind, part string }
+type relation struct{ kind, part string }
+
+// relations are those of a part by their identifiers, and the first part of each kind.
+type relations struct {
+	byID  map[string]relation
+	first map[string]string
+}
 
 // relations returns those of a part, or of the archive for "".
-func (b *book) relations(name string) ([]relation, error) {
+func (b *book) relations(name string) (relations, error) {
 	directory, base := path.Split(name)
 	directory = strings.TrimSuffix(directory, "/")
-	var out []relation
+	out := relations{map[string]relation{}, map[string]string{}}
 	err := b.elements(path.Join(directory, "_rels", base+".rels"), func(_ *part, e xml.StartElement) error {
 		if e.Name.Local != "Relationship" || attribute(e, "TargetMode") == "External" {
 			return nil
 		}
-		if len(out) == maxParts {
-			return tooMany(maxParts, "relationships")
+		id, kind := attribute(e, "Id"), attribute(e, "Type")
+		switch _, repeated := out.byID[id]; {
+		case repeated:
+			return unreadable()
+		case len(out.byID) == maxNamed:
+			return tooMany(maxNamed, "relationships")
 		}
-		kind, target := attribute(e, "Type"), partName(directory, attribute(e, "Target"))
-		out = append(out, relation{attribute(e, "Id"), kind[strings.LastIndex(kind, "/")+1:], target})
+		r := relation{kind[strings.LastIndex(kind, "/")+1:], partName(directory, attribute(e, "Target"))}
+		if out.byID[id] = r; out.first[r.kind] == "" {
+			out.first[r.kind] = r.part
+		}
 		return nil
 	})
 	return out, err
-}
-
-// target returns the part of a kind, "" if there is none.
-func target(relations []relation, kind string) string {
-	for _, r := range relations {
-		if r.kind == kind {
-			return r.part
-		}
-	}
-	return ""
 }
 
 // readWorkbook reads what the worksheets share.
@@ -159,40 +185,44 @@ func (b *book) readWorkbook() error {
 	if err != nil {
 		return err
 	}
-	workbook := target(of, "officeDocument")
+	workbook := of.first["officeDocument"]
 	if of, err = b.relations(workbook); err != nil {
 		return err
 	}
-	if err := b.elements(workbook, func(_ *part, e xml.StartElement) error { return b.readSheet(e, of) }); err != nil {
+	err = b.elements(workbook, func(p *part, e xml.StartElement) error {
+		switch e.Name.Local {
+		case "workbookPr":
+			b.from1904 = isTrue(attribute(e, "date1904"))
+		case "sheets":
+			return p.children(func(e xml.StartElement) error { return b.readSheet(e, of) })
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	if styles := target(of, "styles"); styles != "" {
+	if styles := of.first["styles"]; styles != "" {
 		if b.formats, err = b.readFormats(styles); err != nil {
 			return err
 		}
 	}
-	if shared := target(of, "sharedStrings"); shared != "" {
+	if shared := of.first["sharedStrings"]; shared != "" {
 		return b.elements(shared, b.readShared)
 	}
 	return nil
 }
 
-// readSheet reads an element of the workbook. A sheet that is no worksheet, such as a chart, is left out.
-func (b *book) readSheet(e xml.StartElement, of []relation) error {
-	switch e.Name.Local {
-	case "workbookPr":
-		b.from1904 = isTrue(attribute(e, "date1904"))
-	case "sheet":
-		if len(b.sheets) == maxParts {
-			return tooMany(maxParts, "worksheets")
-		}
-		id, state := attribute(e, "id"), attribute(e, "state")
-		for _, r := range of {
-			if r.id == id && r.kind == "worksheet" {
-				b.sheets = append(b.sheets, sheet{attribute(e, "name"), r.part, state == "hidden" || state == "veryHidden"})
-			}
-		}
+// readSheet reads the name of a sheet in the workbook. One that is no worksheet, such as a chart, is left out.
+func (b *book) readSheet(e xml.StartElement, of relations) error {
+	r := of.byID[relationOf(e)]
+	if e.Name.Local != "sheet" || r.kind != "worksheet" {
+		return nil
 	}
+	if len(b.sheets) == maxNamed {
+		return tooMany(maxNamed, "worksheets")
+	}
+	state := attribute(e, "state")
+	b.sheets = append(b.sheets, sheet{attribute(e, "name"), r.part, state == "hidden" || state == "veryHidden"})
 	return nil
 }
 

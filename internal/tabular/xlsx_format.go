@@ -3,6 +3,7 @@ package tabular
 import (
 	"encoding/xml"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,8 @@ import (
 // with all its digits.
 type format struct {
 	kind formatKind
+	// exact reports that a cell shows the digits of the number, perhaps with zeros before them, and nothing else.
+	exact bool
 	// width is the number of digits that are shown at least, with zeros before them; 0 for a format that is not only
 	// zeros.
 	width int
@@ -39,28 +42,22 @@ var builtInFormats = map[formatKind][]int{ //nolint:gochecknoglobals // a consta
 // readFormats returns the formats of the cells by the number of their style.
 func (b *book) readFormats(name string) ([]format, error) {
 	codes, ids := map[int]format{}, []int(nil)
-	err := b.elements(name, func(p *part, e xml.StartElement) error {
-		switch e.Name.Local {
-		case "numFmt":
-			if len(codes) == maxStyles {
-				return tooMany(maxStyles, "number formats")
-			}
-			codes[number(attribute(e, "numFmtId"))] = formatOfCode(attribute(e, "formatCode"))
-		case "cellXfs":
-			return p.each(func(e xml.StartElement) error {
-				if e.Name.Local != "xf" {
-					return nil
+	err := b.elements(name, func(p *part, of xml.StartElement) error {
+		return p.children(func(e xml.StartElement) error {
+			switch of.Name.Local + "/" + e.Name.Local {
+			case "numFmts/numFmt":
+				if len(codes) == maxStyles {
+					return tooMany(maxStyles, "number formats")
 				}
+				codes[number(attribute(e, "numFmtId"))] = formatOfCode(attribute(e, "formatCode"))
+			case "cellXfs/xf":
 				if len(ids) == maxStyles {
 					return tooMany(maxStyles, "formats of cells")
 				}
 				ids = append(ids, number(attribute(e, "numFmtId")))
-				return nil
-			})
-		case "dxfs": // their number formats have no cells
-			return p.skip()
-		}
-		return nil
+			}
+			return nil
+		})
 	})
 	formats := make([]format, len(ids))
 	for n, id := range ids {
@@ -86,43 +83,33 @@ func (b *book) formatOf(style string) format {
 	if n := number(style); n >= 0 && n < len(b.formats) {
 		return b.formats[n]
 	}
-	return format{}
+	return format{exact: true}
 }
 
+// builtInFormat returns the format of a number that no code is given for. 0 is the general one, 1 has no decimals, and
+// 49 is that of texts.
 func builtInFormat(id int) format {
 	for kind, ids := range builtInFormats {
 		if slices.Contains(ids, id) {
 			return format{kind: kind}
 		}
 	}
-	return format{}
+	return format{exact: slices.Contains([]int{0, 1, 49}, id)}
 }
 
 // formatOfCode returns the format of a number format's code.
 func formatOfCode(code string) format {
 	code, _, _ = strings.Cut(code, ";") // negative numbers have the second part
-	if width := len(code); width > 1 && width <= exactDigits && strings.Trim(code, "0") == "" {
-		return format{width: width}
+	if width := len(code); width > 0 && width <= exactDigits && strings.Trim(code, "0") == "" {
+		return format{width: width, exact: true}
 	}
-	var signs strings.Builder
-	quoted, bracketed := false, false
-	for n := 0; n < len(code); n++ {
-		switch c := code[n]; {
-		case c == '\\' || c == '_' || c == '*': // the next character is shown, or is as wide as a space
-			n++
-		case c == '"':
-			quoted = !quoted
-		case c == '[' && !quoted:
-			bracketed = true
-		case c == ']' && !quoted:
-			bracketed = false
-		case !quoted && !bracketed:
-			signs.WriteByte(c)
-		}
-	}
-	letters := strings.ToLower(signs.String())
+	letters, more := signsOf(strings.ToLower(code))
 	switch {
 	case strings.Contains(letters, "general"):
+		return format{exact: letters == "general" && !more}
+	case letters == "@":
+		return format{exact: !more}
+	case elapsed.MatchString(code):
 		return format{}
 	case strings.ContainsAny(letters, "yd"):
 		return format{kind: dateNumber}
@@ -134,6 +121,34 @@ func formatOfCode(code string) format {
 		return format{kind: percentage}
 	}
 	return format{}
+}
+
+// elapsed matches hours, minutes or seconds of any number of days.
+var elapsed = regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`)
+
+// signsOf returns the signs of a number format that are no literal text and not in brackets, such as a colour or a
+// language. more reports that there is such a text, or a currency in brackets.
+func signsOf(code string) (signs string, more bool) {
+	var out strings.Builder
+	quoted, bracketed := false, false
+	for n := 0; n < len(code); n++ {
+		switch c := code[n]; {
+		case !quoted && (c == '\\' || c == '_' || c == '*'): // the next character is shown, or is as wide as a space
+			more = true
+			n++
+		case c == '"':
+			more, quoted = true, !quoted
+		case c == '[' && !quoted:
+			bracketed = true
+		case c == ']' && !quoted:
+			bracketed = false
+		case c == '$' && bracketed:
+			more = more || !strings.HasPrefix(code[n:], "$-")
+		case !quoted && !bracketed:
+			out.WriteByte(c)
+		}
+	}
+	return out.String(), more
 }
 
 // read returns the text of a number, and in shown what it shows if that has zeros at its beginning. A text that is no
@@ -190,8 +205,9 @@ func decimalText(number float64, power int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// moment returns the date or the time of day of a number of days. A time just before midnight is one of that day. Day
-// 60 of the calendar that begins in 1900 is 29 February, which never was; the days before it count from a day later.
+// moment returns the date or the time of day of a number of days. A time just before midnight is one of that day. In
+// the calendar that begins in 1900, day 0 is no day, day 60 is 29 February, which never was, and the days before it
+// count from a day later.
 func (f format) moment(days float64, from1904 bool) (string, bool) {
 	const lastDay, leapDay, secondsOfDay = 2_958_465, 60, 86_400 // 31 December 9999
 	days, err := strconv.ParseFloat(decimalText(days, 0), 64)
@@ -207,6 +223,8 @@ func (f format) moment(days float64, from1904 bool) (string, bool) {
 	switch {
 	case from1904:
 		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case day == 0: // what a formula that names an empty cell has
+		return "1900-01-00", true
 	case int(day) == leapDay:
 		return "1900-02-29", true
 	case day < leapDay:

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The limits of the XML of a part. The decoder holds one token, and the elements around it.
@@ -47,7 +50,16 @@ func tooLong() error {
 	return &Error{Rule: ruleCell, Message: fmt.Sprintf("must have at most %d KiB in a tag or a text", maxToken>>10)}
 }
 
-// elements calls visit with the beginning of each element of a part. What visit reads itself is not visited.
+// namespaces are those of the elements that are read: none, those of worksheets in both forms of the standard, and that
+// of relationships. Programs add elements of their own with the same names, which say something else.
+var namespaces = []string{ //nolint:gochecknoglobals // a constant list
+	"",
+	"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+	"http://purl.oclc.org/ooxml/spreadsheetml/main",
+	"http://schemas.openxmlformats.org/package/2006/relationships",
+}
+
+// elements calls visit with the beginning of each element directly below the root of a part.
 func (b *book) elements(name string, visit func(p *part, e xml.StartElement) error) error {
 	file := b.parts[name]
 	if file == nil {
@@ -55,40 +67,42 @@ func (b *book) elements(name string, visit func(p *part, e xml.StartElement) err
 	}
 	content, err := file.Open()
 	if err != nil {
-		return unreadable()
+		return unreadableUnless(b.budget.ctx)
 	}
 	p := &part{budget: b.budget, content: content, buffer: make([]byte, 32<<10)}
 	p.tokens = xml.NewDecoder(p)
-	err = p.each(func(e xml.StartElement) error { return visit(p, e) })
+	err = p.children(func(xml.StartElement) error {
+		return p.children(func(e xml.StartElement) error { return visit(p, e) })
+	})
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(err, content.Close())
 }
 
-// each calls visit with the beginning of each element below the one that was begun last, until that one ends. For a
-// part it ends with [io.EOF].
-func (p *part) each(visit func(e xml.StartElement) error) error {
-	for outside := p.depth - 1; ; {
+// children calls visit with the beginning of each element directly in the one that was begun last, until that one ends.
+// What visit leaves unread of an element is skipped. For a part it ends with [io.EOF].
+func (p *part) children(visit func(e xml.StartElement) error) error {
+	for inside := p.depth; ; {
 		token, err := p.next()
 		if err != nil {
 			return err
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
-			if err := visit(token); err != nil {
-				return err
+			if p.depth == inside+1 && slices.Contains(namespaces, token.Name.Space) {
+				err = visit(token)
 			}
 		case xml.EndElement:
-			if p.depth == outside {
+			if p.depth < inside {
 				return nil
 			}
 		}
+		if err != nil {
+			return err
+		}
 	}
 }
-
-// skip reads to the end of the element that was begun last.
-func (p *part) skip() error { return p.each(func(xml.StartElement) error { return nil }) }
 
 // next returns the next token; [io.EOF] at the end. The token is valid until the next one.
 func (p *part) next() (xml.Token, error) {
@@ -159,13 +173,24 @@ func (p *part) fill() error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	}
-	return unreadable()
+	return unreadableUnless(p.ctx)
 }
 
 // attribute returns an attribute of an element, "" if it has none of the name.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
-		if a.Name.Local == name && a.Name.Space != "xmlns" {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// relationOf returns the identifier of the relationship that an element names, "" if it names none. Its attribute has
+// another name space than those of the element.
+func relationOf(e xml.StartElement) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == "id" {
 			return a.Value
 		}
 	}
@@ -197,41 +222,57 @@ func (p *part) appendText(text []byte) ([]byte, error) {
 // above a text to say how it is pronounced is not part of it.
 func (p *part) richText() (string, error) {
 	p.text = p.text[:0]
-	err := p.each(func(e xml.StartElement) (err error) {
-		switch e.Name.Local {
-		case "rPh":
-			err = p.skip()
-		case "t":
+	read := func(e xml.StartElement) (err error) {
+		if e.Name.Local == "t" {
 			p.text, err = p.appendText(p.text)
 		}
 		return err
+	}
+	err := p.children(func(e xml.StartElement) error {
+		if e.Name.Local == "r" {
+			return p.children(read)
+		}
+		return read(e)
 	})
 	return unescaped(string(p.text)), err
 }
 
 // unescaped returns a text in which XML cannot have every character: _x0009_ is a tab, and _x005F_ the underscore
-// that otherwise begins such a sequence (ECMA-376, part 1, 22.9.2.19).
+// that otherwise begins such a sequence (ECMA-376, part 1, 22.9.2.19). Line breaks become LF.
 func unescaped(text string) string {
-	const before, digits, length = len("_x"), 4, len("_x0000_")
-	if !strings.Contains(text, "_x") {
-		return text
-	}
 	var out strings.Builder
-	for text != "" {
+	for {
 		at := strings.Index(text, "_x")
 		if at < 0 {
 			break
 		}
 		out.WriteString(text[:at])
-		if text = text[at:]; len(text) >= length && text[length-1] == '_' {
-			if code, err := strconv.ParseUint(text[before:before+digits], 16, 16); err == nil {
-				out.WriteRune(rune(code))
-				text = text[length:]
-				continue
-			}
+		text = text[at:]
+		c, ok := escape(text)
+		if !ok {
+			out.WriteString(text[:len("_x")])
+			text = text[len("_x"):]
+			continue
 		}
-		out.WriteString(text[:before])
-		text = text[before:]
+		text = text[escapeLength:]
+		if low, ok := escape(text); ok && utf16.DecodeRune(c, low) != utf8.RuneError {
+			c, text = utf16.DecodeRune(c, low), text[escapeLength:]
+		}
+		out.WriteRune(c)
 	}
-	return out.String() + text
+	out.WriteString(text)
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(out.String())
+}
+
+// escapeLength is the length in bytes of an escaped character.
+const escapeLength = len("_x0000_")
+
+// escape returns the unit of UTF-16 that an escaped character at the beginning of a text stands for; false if there is none.
+func escape(text string) (rune, bool) {
+	const digits = 4
+	if len(text) < escapeLength || text[escapeLength-1] != '_' || !strings.HasPrefix(text, "_x") {
+		return 0, false
+	}
+	code, err := strconv.ParseUint(text[len("_x"):len("_x")+digits], 16, 16)
+	return rune(code), err == nil
 }

@@ -24,9 +24,9 @@ func (r *sheetReader) read(name string) error {
 			return nil
 		}
 		r.part = p
-		return p.each(func(e xml.StartElement) error {
+		return p.children(func(e xml.StartElement) error {
 			if e.Name.Local != "row" {
-				return p.skip()
+				return nil
 			}
 			return r.readRow(e)
 		})
@@ -49,9 +49,9 @@ func (r *sheetReader) readRow(e xml.StartElement) error {
 	clear(r.row.Cells)
 	r.row = Row{Number: number, Cells: r.row.Cells[:0]}
 	column := 0
-	err := r.part.each(func(e xml.StartElement) error {
+	err := r.part.children(func(e xml.StartElement) error {
 		if e.Name.Local != "c" {
-			return r.part.skip()
+			return nil
 		}
 		column++
 		if given := attribute(e, "r"); given != "" {
@@ -87,7 +87,7 @@ func columnOf(reference string) (column int) {
 func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 	kind, style := attribute(e, "t"), attribute(e, "s")
 	text, hasValue, hasFormula := "", false, false
-	err := r.part.each(func(e xml.StartElement) (err error) {
+	err := r.part.children(func(e xml.StartElement) (err error) {
 		switch e.Name.Local {
 		case "v":
 			hasValue = true
@@ -97,9 +97,6 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 			text, err = r.part.richText()
 		case "f":
 			hasFormula = true
-			err = r.part.skip()
-		default:
-			err = r.part.skip()
 		}
 		return err
 	})
@@ -115,6 +112,8 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 	}
 	shown := ""
 	switch kind {
+	case "str":
+		text = unescaped(text)
 	case "s":
 		if text = strings.TrimSpace(text); text != "" {
 			known := false
@@ -126,6 +125,9 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 		text = map[string]string{"0": "FALSE", "1": "TRUE"}[strings.TrimSpace(text)]
 	case "d":
 		text = dayOf(strings.TrimSpace(text))
+		if column < MaxColumns {
+			r.row.altered.add(column)
+		}
 	case "", "n":
 		value := strings.TrimSpace(text)
 		if rule == "" && isLong(value) {
@@ -135,7 +137,9 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 			text, shown = r.formatOf(style).read(value, r.from1904)
 		}
 		if _, isNumber := parseNumber(value); isNumber && column < MaxColumns {
-			r.row.numbers.add(column)
+			if r.row.numbers.add(column); !r.formatOf(style).exact {
+				r.row.altered.add(column)
+			}
 		}
 	}
 	return r.set(column, text, shown, rule)
