@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"quittance/test/kit"
@@ -72,6 +73,43 @@ func TestCategorySetsRate(t *testing.T) {
 		b.press(kb.Tab)
 		rate("20") // it has one already
 		b.wantQuiet("tax categories")
+	})
+}
+
+// TestButtonsOfAForm checks that a button of a form does what it says however often it is pressed, and that its answer leaves
+// what was typed meanwhile.
+func TestButtonsOfAForm(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/invoices/new")
+		value := func(field, want string) {
+			t.Helper()
+			b.until(`document.querySelector("#f-` + field + `").value === "` + want + `"`)
+		}
+		b.fill("#f-currency", "AED")
+		b.fill("#f-items-0-quantity", "2")
+		b.fill("#f-items-0-net_unit_price", "100")
+		b.fill("#f-items-0-vat_rate", "5")
+		for _, typed := range []string{"", "999", ""} {
+			b.fill("#f-total_amount", typed)
+			b.click(`button[value="total"]`)
+			value("total_amount", "210.00")
+		}
+		b.do(chromedp.Evaluate(`(() => {
+			const fetched = window.fetch;
+			window.fetch = async (...all) => { const answer = await fetched(...all); await new Promise((done) => { window.release = done; }); return answer; };
+		})()`, nil))
+		b.click(`button[value="add"]`)
+		b.until(`window.release !== undefined`)
+		b.fill("#f-invoice_number", "ZZ-2")
+		b.fill("#f-items-0-quantity", "7")
+		b.do(chromedp.Evaluate(`window.release()`, nil))
+		b.until(`document.querySelector("#f-items-1-quantity") !== null`)
+		value("invoice_number", "ZZ-2")
+		value("items-0-quantity", "7")
+		b.wantQuiet("buttons")
 	})
 }
 

@@ -147,7 +147,7 @@ func TestPressedLink(t *testing.T) {
 			b.until(`performance.getEntriesByType("resource").some(e => e.initiatorType === "xmlhttprequest" && e.startTime > window.stored)`)
 			return release
 		}
-		release := pressed("h1", "first")
+		release := pressed("#live .pages p", "first")
 		b.until(rows(5))
 		release()
 		b.until(rows(6))

@@ -138,8 +138,10 @@
 
   // A form with data-check asks the server for its parts that change: a moment after its input has changed, and when a button with data-part
   // is pressed. Each part replaces the element with its id, so that a form with many lines costs no more than a short one. A newer question
-  // ends an older one, whose answer would be about another form; only a button's is answered before the next check.
+  // ends an older one, whose answer would be about another form; only a button's is answered before the next check, within half a minute.
   let due = 0, asking = null;
+  const valueOf = (control) => control.type === "checkbox" ? control.checked : control.value;
+  const controlsOf = (part) => [...part.querySelectorAll("input[id], select[id], textarea[id]")];
   function checkSoon(form) {
     clearTimeout(due);
     due = setTimeout(() => asking?.button ? checkSoon(form) : ask(form, form.dataset.check, null), 300);
@@ -159,13 +161,15 @@
     asking?.stop.abort();
     const question = asking = { stop: new AbortController(), button };
     try {
-      const body = new URLSearchParams(new FormData(form, button));
-      const answer = await fetch(address, { method: "POST", headers: { "HX-Request": "true" }, body, signal: question.stop.signal });
+      const body = new URLSearchParams(new FormData(form, button)), sent = new Map(controlsOf(form).map((c) => [c.id, valueOf(c)]));
+      const signal = AbortSignal.any([question.stop.signal, AbortSignal.timeout(30000)]);
+      const answer = await fetch(address, { method: "POST", headers: { "HX-Request": "true" }, body, signal });
       const text = await answer.text();
       showOffline();
       if (answer.headers.has("HX-Redirect")) location.href = answer.headers.get("HX-Redirect");
       else if (answer.ok && pressed && !button) unchecked = form;
-      else if (answer.ok) replaceParts(text);
+      else if (answer.ok) replaceParts(text, sent);
+      else if (button) offline.hidden = false;
     } catch (error) {
       if (error.name !== "AbortError") offline.hidden = false;
     } finally {
@@ -174,17 +178,23 @@
   }
 
   // Replace the parts of a page that differ. A new part has data-in with the id of the list that it extends, and data-gone takes one away.
-  // Parts may come while somebody uses them: details stay open, and the focus stays unless a part takes it.
-  function replaceParts(text) {
+  // Parts may come while somebody uses them: details stay as they are, the focus stays unless a part takes it, and what was typed since the
+  // question was sent stays where the answer changes nothing.
+  function replaceParts(text, sent) {
     const answer = document.createElement("template"), { id } = document.activeElement;
     answer.innerHTML = text;
-    for (const details of answer.content.querySelectorAll("details[id]")) details.open ||= document.getElementById(details.id)?.open ?? false;
+    for (const details of answer.content.querySelectorAll("details[id]")) details.open = document.getElementById(details.id)?.open ?? details.open;
     let focused = null;
     for (const part of [...answer.content.children]) {
       const shown = document.getElementById(part.id);
       if (part.id === "announcer") shown.textContent = part.textContent;
       else if ("gone" in part.dataset) shown?.remove();
-      else if (shown ? !shown.isEqualNode(part) : part.dataset.in) {
+      else if (shown ? controlsOf(part).length > 0 || !shown.isEqualNode(part) : part.dataset.in) {
+        for (const control of controlsOf(part)) {
+          const typed = document.getElementById(control.id);
+          if (!typed || valueOf(typed) === sent.get(control.id) || valueOf(control) !== sent.get(control.id)) continue;
+          control[control.type === "checkbox" ? "checked" : "value"] = valueOf(typed);
+        }
         if (shown) shown.replaceWith(part);
         else document.getElementById(part.dataset.in).append(part);
         offer(part);
