@@ -14,6 +14,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/access/accesstest"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/console"
 	"quittance/internal/store"
 	"quittance/test/kit"
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "write the table of pages in docs/access
 // colleague adds a user with a role to the sandbox's company and returns a visitor who is logged in as that user.
 func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 	t.Helper()
-	hash, err := cheap().Hash(colleaguePassword)
+	hash, err := accounttest.Cheap().Hash(colleaguePassword)
 	kit.Must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
 	kit.Must(t, err)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/account"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/pgtest"
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
@@ -42,7 +42,7 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: cheap(), Log: log, Database: storetest.Database(t, engine)}
+		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: accounttest.Cheap(), Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -98,13 +98,10 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 	return tenant
 }
 
-// cheap is the cost of the password hashes of tests, which are not to be safe.
-func cheap() account.Cost { return account.Cost{Memory: 64, Passes: 1, Lanes: 1} }
-
 // company creates another account with a user.
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
-	hash, err := cheap().Hash(password)
+	hash, err := accounttest.Cheap().Hash(password)
 	kit.Must(t, err)
 	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
 	kit.Must(t, err)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/store"
 	"quittance/test/kit"
 )
@@ -20,7 +21,7 @@ const given = "given by an administrator"
 // newcomer creates an account whose user has a password from an administrator.
 func (s *system) newcomer(t *testing.T, email string) store.User {
 	t.Helper()
-	hash, err := cheap().Hash(given)
+	hash, err := accounttest.Cheap().Hash(given)
 	kit.Must(t, err)
 	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash, PasswordChangeRequired: true})
 	kit.Must(t, err)
@@ -97,7 +98,7 @@ func TestFirstPassword(t *testing.T) {
 	if s.loginResponse(t, email, strong).PasswordChangeRequired {
 		t.Error("the API still reports that the password must be changed")
 	}
-	hash, err := cheap().Hash(given)
+	hash, err := accounttest.Cheap().Hash(given)
 	kit.Must(t, err)
 	kit.Must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")

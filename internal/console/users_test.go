@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quittance/internal/access"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/test/kit"
@@ -209,7 +210,7 @@ func TestLastLogin(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	owner := s.loggedIn(t)
-	hash, err := cheap().Hash(strong)
+	hash, err := accounttest.Cheap().Hash(strong)
 	kit.Must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
 	kit.Must(t, err)

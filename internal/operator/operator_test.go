@@ -17,6 +17,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"quittance/internal/account"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -44,7 +45,7 @@ type system struct {
 func newSystem(t *testing.T, engine string) *system {
 	t.Helper()
 	db := storetest.Open(t, engine)
-	s := &system{Store: db, accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, Environment: "sandbox", TokenTTL: time.Hour, LoginRate: 10, Hasher: account.NewHasher(2, account.DefaultCost())}}
+	s := &system{Store: db, accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, Environment: "sandbox", TokenTTL: time.Hour, LoginRate: 10, Hasher: account.NewHasher(2, accounttest.Cheap())}}
 	replicas := []*store.DB{db.DB}
 	if !db.SingleServer() {
 		replicas = append(replicas, db.Again(t))

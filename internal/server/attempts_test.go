@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
 )
 
@@ -141,7 +142,10 @@ func TestTooManyHashes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate, c.RateLimit = 0, 0 }, func(t *testing.T, s *system) {
+	onFirst(t, func(c *service.Config) {
+		walkConfig(c)
+		c.LoginRate, c.RateLimit, c.PasswordCost = 0, 0, account.DefaultCost()
+	}, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
 		token := c.token(t)
 		got := s.burst(t, 401, func(n int) request {
@@ -165,7 +169,7 @@ func TestPasswordResetPrevails(t *testing.T) {
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		const reset = "given by the operator"
-		hash, err := account.DefaultCost().Hash(reset)
+		hash, err := accounttest.Cheap().Hash(reset)
 		if err != nil {
 			t.Fatal(err)
 		}

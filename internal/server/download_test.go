@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/account"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -62,7 +62,7 @@ func TestDownloadsAreUnchanged(t *testing.T) {
 // document in the console.
 func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (email string, paths map[string]string) {
 	t.Helper()
-	hash, err := account.DefaultCost().Hash(password)
+	hash, err := accounttest.Cheap().Hash(password)
 	if err != nil {
 		t.Fatal(err)
 	}

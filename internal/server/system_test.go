@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/account"
+	"quittance/internal/account/accounttest"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
@@ -104,9 +104,6 @@ func (c *clock) stop(t *testing.T) {
 
 const password = "correct horse battery staple"
 
-// passwordHash returns the hash of password.
-var passwordHash = sync.OnceValues(func() (string, error) { return account.DefaultCost().Hash(password) })
-
 // start runs a system until the test ends. Its limits are off and loopback is a trusted proxy, unless change says
 // otherwise.
 func start(t testing.TB, engine string, change func(*service.Config)) *system {
@@ -114,7 +111,8 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
 		PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
+		Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}
@@ -150,9 +148,8 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		ended <- nil
 		t.Fatalf("run: %v", err)
 	}
-	if s.hash, err = passwordHash(); err != nil {
-		t.Fatal(err)
-	}
+	s.hash, err = config.PasswordCost.Hash(password)
+	kit.Must(t, err)
 	return s
 }
 
