@@ -58,7 +58,7 @@ var restricted = map[string][]string{
 	"testing":                      {"internal/access/accesstest", "internal/backup/s3test", "internal/files/filestest", "internal/mail/mailtest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest", "test/kit", "test/kit/chromium"},
 	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
-	"os/exec":                      {"internal/backup/s3test", "internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
+	"os/exec":                      {"internal/backup/s3test", "internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster", "test/kit"},
 }
 
 // guarded functions and methods, by name, are used only in these files outside of the package that declares them, tests

@@ -19,8 +19,8 @@ func TestSDKNeedsOnlyTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// TestSetModulePath publishes a copy of the repository under another module path. The copy must build, and only import paths
-// may have changed: labels in stored data begin with the name of the product, too.
+// TestSetModulePath publishes a copy of the repository under another module path. Every import of the copy must lead to a package, and
+// only import paths may have changed: labels in stored data begin with the name of the product, too.
 func TestSetModulePath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
