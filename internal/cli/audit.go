@@ -85,7 +85,7 @@ func auditRecord(e store.AuditEntry) []field {
 type details string
 
 // MarshalJSON returns the object.
-func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil } //nolint:unparam // json.Marshaler requires the error
+func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil }
 
 // parseMoment parses the value of a flag: a date, a time, or a duration before now; it returns the zero time for "".
 func parseMoment(flag, text string, now time.Time) (time.Time, error) {

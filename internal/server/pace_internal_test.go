@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -45,7 +46,9 @@ func paced(t *testing.T, least pace, test func(t *testing.T, s *pacedServer), mo
 		go func() { served <- server.Serve(s) }()
 		defer func() {
 			_ = server.Close() // with every connection
-			<-served
+			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
 		}()
 		test(t, s)
 	})

@@ -41,6 +41,21 @@ var (
 // times the memory.
 func isControl(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
+// ruleOf returns the rule that the text of a cell breaks in a column of a kind, "" if it breaks none. altered says that
+// the cell shows something else.
+func ruleOf(kind Kind, text string, altered bool) string {
+	if strings.ContainsFunc(text, isControl) {
+		return ruleControl
+	}
+	switch text = strings.TrimSpace(text); {
+	case kind == Text && altered:
+		return ruleAltered
+	case kind == Text && damaged.MatchString(text), kind == Decimal && shortenedNumber.MatchString(text):
+		return ruleDamaged
+	}
+	return ""
+}
+
 // checkRow reports cells without a usable value, and cells outside the columns.
 func (r *reading) checkRow(row *Row) {
 	for at, shown := range row.shown {
@@ -49,15 +64,11 @@ func (r *reading) checkRow(row *Row) {
 		}
 	}
 	for at, cell := range row.Cells {
-		switch {
-		case at >= len(r.names) || r.names[at] == "" || row.unusable[at] != "":
-		case strings.ContainsFunc(cell, isControl):
-			row.mark(at, ruleControl)
-		case r.kinds[at] == Text && row.altered.has(at):
-			row.mark(at, ruleAltered)
-		case r.kinds[at] == Text && damaged.MatchString(strings.TrimSpace(cell)),
-			r.kinds[at] == Decimal && shortenedNumber.MatchString(strings.TrimSpace(cell)):
-			row.mark(at, ruleDamaged)
+		if at >= len(r.names) || r.names[at] == "" || row.unusable[at] != "" {
+			continue
+		}
+		if rule := ruleOf(r.kinds[at], cell, row.altered.has(at)); rule != "" {
+			row.mark(at, rule)
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(row.unusable)) {

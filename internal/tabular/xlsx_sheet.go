@@ -109,14 +109,21 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 		rule = ruleFormula
 	case kind == "e":
 		rule = ruleError
+	case (kind == "" || kind == "n") && isLong(strings.TrimSpace(text)):
+		rule = ruleDigits
 	}
+	return r.setValue(column, kind, style, text, rule)
+}
+
+// setValue sets a cell of the row to the value of a kind (ECMA-376, part 1, 18.18.11), unless it breaks a rule.
+func (r *sheetReader) setValue(column int, kind, style, text, rule string) error {
 	shown := ""
 	switch kind {
 	case "str":
 		text = unescaped(text)
 	case "s":
 		if text = strings.TrimSpace(text); text != "" {
-			known := false
+			var known bool
 			if text, known = r.shared.at(text); !known {
 				return unreadable()
 			}
@@ -130,9 +137,6 @@ func (r *sheetReader) readCell(e xml.StartElement, column int) error {
 		}
 	case "", "n":
 		value := strings.TrimSpace(text)
-		if rule == "" && isLong(value) {
-			rule = ruleDigits
-		}
 		if rule == "" {
 			text, shown = r.formatOf(style).read(value, r.from1904)
 		}

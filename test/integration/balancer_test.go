@@ -25,20 +25,24 @@ const (
 )
 
 // balancer distributes calls over the ready servers like common load balancers: it polls /readyz, keeps its connections
-// open, and passes errors on.
+// open, and passes errors on. If no server is ready, because the machine has no time for the database, it takes those
+// that were ready before: balancers fail open.
 type balancer struct {
 	url   string
 	watch func(base string) // begins the checks of a server
 
 	mu    sync.Mutex
-	known map[string]bool // by address; true when it was ready at the last check
+	known map[string]health // by address
 	turn  int
 }
+
+// health says whether a server was ready at the last check, and at any check.
+type health struct{ now, ever bool }
 
 // newBalancer runs a balancer until the test ends.
 func newBalancer(t *testing.T) *balancer {
 	t.Helper()
-	b := &balancer{known: map[string]bool{}}
+	b := &balancer{known: map[string]health{}}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(b.choose()) },
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(t.Output(), nil), slog.LevelWarn)}
@@ -61,7 +65,7 @@ func newBalancer(t *testing.T) *balancer {
 func (b *balancer) add(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.known[base] = false
+	b.known[base] = health{}
 	b.watch(base)
 }
 
@@ -74,24 +78,26 @@ func (b *balancer) remove(base string) {
 
 // ready returns the servers that were ready at the last check, in order.
 func (b *balancer) ready() []string {
+	return b.those(func(h health) bool { return h.now })
+}
+
+// those returns the servers whose health meets a condition, in order.
+func (b *balancer) those(meets func(h health) bool) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []string
-	for _, base := range slices.Sorted(maps.Keys(b.known)) {
-		if b.known[base] {
-			out = append(out, base)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(b.known)), func(base string) bool { return !meets(b.known[base]) })
 }
 
 // choose selects the servers in turn. If there is none, it selects an address that refuses connections.
 func (b *balancer) choose() *url.URL {
-	ready := b.ready()
+	usable := b.ready()
+	if len(usable) == 0 {
+		usable = b.those(func(h health) bool { return h.ever })
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.turn++; len(ready) > 0 {
-		if to, err := url.Parse(ready[b.turn%len(ready)]); err == nil {
+	if b.turn++; len(usable) > 0 {
+		if to, err := url.Parse(usable[b.turn%len(usable)]); err == nil {
 			return to
 		}
 	}
@@ -104,13 +110,13 @@ func (b *balancer) check(ctx context.Context, client *http.Client, base string) 
 	for {
 		ready, err := isReady(ctx, client, base)
 		b.mu.Lock()
-		_, known := b.known[base]
+		before, known := b.known[base]
 		if !known || ctx.Err() != nil {
 			b.mu.Unlock()
 			return
 		}
 		if !os.IsTimeout(err) {
-			b.known[base] = ready
+			b.known[base] = health{ready, ready || before.ever}
 		}
 		b.mu.Unlock()
 		select {

@@ -115,7 +115,7 @@ func (p *Page) eventually(what string, condition func() error) {
 		err := condition()
 		if err != nil && p.ctx.Err() != nil {
 			dead = err
-			return nil
+			return nil //nolint:nilerr // a browser that has ended answers nothing any more
 		}
 		return err
 	})

@@ -17,7 +17,7 @@ func Run(tests func() int) (status int) {
 		return status
 	}
 	if err := kit.Poll(func() error { return goleak.Find() }); err != nil {
-		fmt.Fprintln(os.Stderr, err) //nolint:errcheck // nobody else would be told
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
