@@ -143,7 +143,8 @@ func TestInterruptedRestore(t *testing.T) {
 	})
 }
 
-// failing is a place whose n-th write fails.
+// failing is a place where the write of a file fails after that of another one of the backup: parts are written at the
+// same time.
 type failing struct {
 	backup.Place
 	file string
@@ -153,7 +154,13 @@ var errFull = errors.New("no space left")
 
 func (p failing) Put(ctx context.Context, name, file string, content []byte) error {
 	if file == p.file {
-		return errFull
+		return errors.Join(errFull, kit.Poll(func() error {
+			files, err := p.Files(ctx, name)
+			if err == nil && len(files) == 0 {
+				err = errors.New("no other file yet")
+			}
+			return err
+		}))
 	}
 	return p.Place.Put(ctx, name, file, content)
 }
