@@ -45,6 +45,33 @@ func (l lonely) want(t *testing.T, standby string) {
 		kit.Must(t, err)
 	}
 	l.until(t, "select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '"+standby+"'", 1)
+	if standby != "" { // PostgreSQL's checkpointer tells the others, when it comes to it
+		kit.Until(t, "a commit waits for the standby", func() bool { return l.waits(t) })
+	}
+}
+
+// waits reports whether a commit waits for a standby. If so, it ends the wait.
+func (l lonely) waits(t *testing.T) bool {
+	t.Helper()
+	probe, err := pgx.ConnectConfig(t.Context(), l.admin.Config())
+	kit.Must(t, err)
+	defer probe.Close(context.WithoutCancel(t.Context()))
+	committed := make(chan error, 1)
+	go func() {
+		_, err := probe.Exec(t.Context(), "select pg_logical_emit_message(true, 'probe', '')") // a commit that changes no row
+		committed <- err
+	}()
+	waited := false
+	kit.Until(t, "a commit ends, or waits", func() bool {
+		waited = l.one(t, inSyncRep) > 0
+		return waited || len(committed) > 0
+	})
+	for len(committed) == 0 {
+		_, err := l.admin.Exec(t.Context(), "select pg_cancel_backend($1)", probe.PgConn().PID())
+		kit.Must(t, err)
+	}
+	kit.Must(t, <-committed)
+	return waited
 }
 
 // one returns the number that a query of the administrator selects.
