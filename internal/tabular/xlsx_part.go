@@ -240,6 +240,9 @@ func (p *part) richText() (string, error) {
 // unescaped returns a text in which XML cannot have every character: _x0009_ is a tab, and _x005F_ the underscore
 // that otherwise begins such a sequence (ECMA-376, part 1, 22.9.2.19). Line breaks become LF.
 func unescaped(text string) string {
+	if !strings.Contains(text, "_x") && !strings.Contains(text, "\r") {
+		return text
+	}
 	var out strings.Builder
 	for {
 		at := strings.Index(text, "_x")
@@ -261,13 +264,14 @@ func unescaped(text string) string {
 		out.WriteRune(c)
 	}
 	out.WriteString(text)
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(out.String())
+	return strings.ReplaceAll(strings.ReplaceAll(out.String(), "\r\n", "\n"), "\r", "\n")
 }
 
 // escapeLength is the length in bytes of an escaped character.
 const escapeLength = len("_x0000_")
 
-// escape returns the unit of UTF-16 that an escaped character at the beginning of a text stands for; false if there is none.
+// escape returns the unit of UTF-16 that an escaped character at the beginning of a text stands for; false if there is
+// none.
 func escape(text string) (rune, bool) {
 	const digits = 4
 	if len(text) < escapeLength || text[escapeLength-1] != '_' || !strings.HasPrefix(text, "_x") {

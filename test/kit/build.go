@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// Build builds programs of this source tree as releases are built, without cgo and the race detector. args are the packages and
-// further flags, output is the program, or ends in a slash and is the directory of several. All tests build in this one way, because
-// whatever differs between two builds makes Go compile every package for both.
+// Build builds programs of this source tree as releases are built, without cgo and the race detector. args are the
+// packages and further flags, output is the program, or ends in a slash and is the directory of several. All tests build
+// in this one way, because whatever differs between two builds makes Go compile every package for both.
 func Build(ctx context.Context, output string, args ...string) error {
-	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-o", output}, args)...)
+	all := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-o", output}, args)
+	command := exec.CommandContext(ctx, "go", all...)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %v: %w\n%s", args, err, said)

@@ -5,8 +5,7 @@
 // early is a test that fails by chance. A test that wants nothing to happen checks what would be there if it had, after
 // something that comes later has happened.
 //
-// Package [quittance/test/kit/chromium] has a browser, and [quittance/test/kit/running] a complete server in the process of
-// the test.
+// Package [quittance/test/kit/chromium] has a browser, and [quittance/test/kit/leaks] finds goroutines that tests leave.
 package kit
 
 import (
