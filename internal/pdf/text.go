@@ -53,14 +53,27 @@ type typesetter struct {
 	segmenter shaping.Segmenter
 	wrapper   shaping.LineWrapper
 	paragraph bidi.Paragraph
+	// letters and runs are how many are left of maxLetters and maxRuns.
+	letters, runs int
 }
+
+// The limits of the work for a document, which whoever sends it chooses: the characters of its texts, and the runs in which their typeface,
+// script and direction stay the same. The largest draft has a million characters; an invoice of a thousand lines in Arabic and
+// English has some ten thousand runs. What is beyond them is cut: each text keeps leastLetters and leastRuns, and the attached document
+// has it all.
+const (
+	maxLetters   = 3 << 19
+	maxRuns      = 100_000
+	leastLetters = 200
+	leastRuns    = 16
+)
 
 func newTypesetter() (*typesetter, error) {
 	loaded, err := typefaces()
 	if err != nil {
 		return nil, err
 	}
-	t := &typesetter{}
+	t := &typesetter{letters: maxLetters, runs: maxRuns}
 	for n := range loaded {
 		t.faces[n] = font.NewFace(loaded[n].font)
 	}
@@ -106,9 +119,11 @@ func (t *typesetter) wrap(text string, s style, width float64, most int) []line 
 			break
 		}
 		letters, more := []rune(paragraph), n < len(paragraphs)-1
-		if bound := (most - len(out)) * int(lettersPerEm*width/s.size); len(letters) > bound {
+		bound := min((most-len(out))*int(lettersPerEm*width/s.size), max(leastLetters, t.letters))
+		if len(letters) > bound {
 			letters, more = letters[:bound], true
 		}
+		t.letters -= len(letters)
 		out = append(out, t.breakLines(letters, s, width, most-len(out), more)...)
 	}
 	return out
@@ -156,10 +171,18 @@ func (t *typesetter) breakLines(original []rune, s style, width float64, most in
 		direction, base = di.DirectionRTL, bidi.RightToLeft
 	}
 	levels := t.levels(shown, base)
-	truncator := t.shape([]rune(ellipsis), direction, []int{0}, faces)[0]
+	truncator := t.shaper.Shape(t.split([]rune(ellipsis), direction, []int{0}, faces)[0])
+	inputs := t.split(shown, direction, levels, faces)
+	if bound := max(leastRuns, t.runs); len(inputs) > bound {
+		shown, inputs, more = shown[:inputs[bound].RunStart], inputs[:bound], true
+	}
+	t.runs -= len(inputs)
+	outputs := make([]shaping.Output, len(inputs))
+	for n := range inputs {
+		outputs[n] = t.shaper.Shape(inputs[n])
+	}
 	config := shaping.WrapConfig{Direction: direction, TruncateAfterLines: most, Truncator: truncator, TextContinues: more, DisableTrailingWhitespaceTrim: true}
-	runs := shaping.NewSliceIterator(t.shape(shown, direction, levels, faces))
-	wrapped, _ := t.wrapper.WrapParagraphF(config, fixed.Int26_6(width/s.size*unitsPerEm*64), shown, runs)
+	wrapped, _ := t.wrapper.WrapParagraphF(config, fixed.Int26_6(width/s.size*unitsPerEm*64), shown, shaping.NewSliceIterator(outputs))
 	out := make([]line, 0, len(wrapped))
 	for _, outputs := range wrapped {
 		spans := make([]span, len(outputs))
@@ -177,17 +200,16 @@ func (t *typesetter) breakLines(original []rune, s style, width float64, most in
 	return out
 }
 
-// shape shapes a paragraph, in logical order. Each output has one level.
-func (t *typesetter) shape(text []rune, direction di.Direction, levels []int, faces weight) []shaping.Output {
-	inputs := t.segmenter.Split(shaping.Input{Text: text, RunEnd: len(text), Direction: direction, Size: fixed.I(unitsPerEm), Language: "en"}, faces)
-	out := make([]shaping.Output, 0, len(inputs))
-	for _, input := range inputs {
+// split returns the runs of a paragraph, in logical order. Each has one typeface, script and level.
+func (t *typesetter) split(text []rune, direction di.Direction, levels []int, faces weight) []shaping.Input {
+	var out []shaping.Input
+	for _, input := range t.segmenter.Split(shaping.Input{Text: text, RunEnd: len(text), Direction: direction, Size: fixed.I(unitsPerEm), Language: "en"}, faces) {
 		for end := input.RunEnd; input.RunStart < end; input.RunStart = input.RunEnd {
 			input.RunEnd = input.RunStart + 1
 			for input.RunEnd < end && levels[input.RunEnd] == levels[input.RunStart] {
 				input.RunEnd++
 			}
-			out = append(out, t.shaper.Shape(input))
+			out = append(out, input)
 		}
 	}
 	return out

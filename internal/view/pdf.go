@@ -117,7 +117,7 @@ const (
 	// printWait is how long a file waits for its turn.
 	printWait = 10 * time.Second
 	// PrintedLineBytes is about how much memory one line takes in the finished file, besides its texts. What making the file takes,
-	// some 40 MiB for a thousand lines, is bounded by the number of printers.
+	// up to about 130 MiB for the most hostile document, is bounded by the number of printers.
 	PrintedLineBytes = 4 << 10
 )
 
@@ -128,7 +128,7 @@ type Printer struct {
 	wait, timeout time.Duration
 }
 
-// NewPrinter returns a printer whose files take at most that long each. The most hostile draft takes about two seconds.
+// NewPrinter returns a printer whose files take at most that long each. The most hostile document takes about three seconds.
 func NewPrinter(timeout time.Duration) *Printer {
 	return &Printer{turns: fairlimit.New[store.ID](printers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: printWait, timeout: timeout}
 }
