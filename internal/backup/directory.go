@@ -127,11 +127,13 @@ func (d Directory) Get(ctx context.Context, backup, file string, most int64) ([]
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	from, err := os.Open(filepath.Join(d.path, backup, file))
-	if errors.Is(err, fs.ErrNotExist) {
+	from, err := files.OpenRegular(filepath.Join(d.path, backup, file))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s", ErrMissing, file)
-	}
-	if err != nil {
+	case errors.Is(err, files.ErrNotRegular):
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil:
 		return nil, err
 	}
 	defer from.Close() //nolint:errcheck // the file was only read

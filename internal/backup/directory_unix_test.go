@@ -3,13 +3,16 @@
 package backup_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"quittance/internal/backup"
 	"quittance/internal/files/filestest"
+	"quittance/test/kit"
 )
 
 // TestBackupOfRootBelongsToOthers checks that a backup that root makes in a directory of another user belongs to that user, who may
@@ -40,5 +43,28 @@ func TestBackupOfRootBelongsToOthers(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(backups, name)); err != nil || len(left) != 2 {
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// TestOnlyRegularFilesAreRead checks that a restore neither waits for a pipe that somebody has put into the place of a part, nor follows a
+// link out of it, nor reads a device.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	place, err := backup.OpenDirectory(dir)
+	kit.Must(t, err)
+	const name = "20260131T220000.250Z-4f1c22ab"
+	kit.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	secret := filepath.Join(dir, "secret")
+	kit.Must(t, os.WriteFile(secret, []byte("text"), 0o600))
+	at := func(part string) string { return filepath.Join(dir, name, part) }
+	kit.Must(t, syscall.Mkfifo(at("pipe"), 0o600))
+	kit.Must(t, os.Symlink(secret, at("link")))
+	kit.Must(t, os.Symlink("/dev/zero", at("device")))
+	kit.Must(t, os.Mkdir(at("directory"), 0o700))
+	for _, part := range []string{"pipe", "link", "device", "directory"} {
+		if _, err := place.Get(t.Context(), name, part, 100); !errors.Is(err, backup.ErrDamaged) {
+			t.Errorf("%s: %v, want %v", part, err, backup.ErrDamaged)
+		}
 	}
 }

@@ -15,6 +15,26 @@ import (
 // ErrLocked means that another process has the lock of a file, or another handle of this one.
 var ErrLocked = errors.New("the file is locked")
 
+// ErrNotRegular means that something else than a regular file is in its place: a link, a pipe, a socket or a device.
+var ErrNotRegular = errors.New("not a regular file")
+
+// OpenRegular opens a file for reading in a place that belongs to somebody else. It follows no link at the end of the path and waits for
+// nothing: what is not a regular file is [ErrNotRegular].
+func OpenRegular(path string) (*os.File, error) {
+	file, err := openAsIs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // MakePrivate removes all access of the group and of others to a file or directory, and reports whether they had any.
 func MakePrivate(path string) (tightened bool, err error) {
 	info, err := os.Stat(path)

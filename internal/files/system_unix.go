@@ -4,6 +4,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -19,6 +20,15 @@ func TryLock(file *os.File) error {
 		return ErrLocked
 	}
 	return err
+}
+
+// openAsIs opens a file for reading without following a link, and without waiting for the writer of a pipe.
+func openAsIs(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link; a socket
+		return nil, fmt.Errorf("%w: %w", ErrNotRegular, err)
+	}
+	return file, err
 }
 
 // SyncDirectory makes the names of the files in a directory durable.

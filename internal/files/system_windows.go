@@ -26,6 +26,18 @@ func TryLock(file *os.File) error {
 	return err
 }
 
+// openAsIs opens a file for reading if its path is no link.
+func openAsIs(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, ErrNotRegular
+	}
+	return os.Open(path)
+}
+
 // SyncDirectory does nothing: the file system of Windows keeps names in its journal, and a directory cannot be flushed.
 func SyncDirectory(string) error { return nil }
 
