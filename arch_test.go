@@ -107,6 +107,7 @@ func TestArchitecture(t *testing.T) {
 	t.Run("every import is in the table, and nothing else is", m.testTable)
 	t.Run("forbidden and restricted packages", m.testPackages)
 	t.Run("guarded functions", m.testGuarded)
+	t.Run("one package listens", m.testListeners)
 	t.Run("no init functions", m.testNoInit)
 	t.Run("every package has a comment", m.testPackageComments)
 	t.Run("every exported name has a comment", m.testNameComments)
@@ -392,6 +393,40 @@ func (m *module) testGuarded(t *testing.T) {
 			}
 		}
 	}
+}
+
+// listens are the ways to accept connections, for packages of the standard library.
+var listens = map[string][]string{
+	"net":        {"Listen", "ListenConfig", "ListenTCP", "ListenUnix", "FileListener"},
+	"crypto/tls": {"Listen", "NewListener"},
+	"net/http":   {"Server", "Serve", "ServeTLS", "ListenAndServe", "ListenAndServeTLS"},
+}
+
+// testListeners holds that every server of the program has the limits that one package puts on connections.
+func (m *module) testListeners(t *testing.T) {
+	// What listens for tests alone.
+	except := []string{"internal/httpserver", "internal/pgtest", "internal/mail/mailtest"}
+	m.production(func(pkg string, f sourceFile) {
+		if slices.Contains(except, pkg) {
+			return
+		}
+		names := map[string][]string{} // by the name of the package in this file
+		for _, spec := range f.syntax.Imports {
+			name := path.Base(imported(spec))
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+			names[name] = listens[imported(spec)]
+		}
+		ast.Inspect(f.syntax, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok {
+				if from, ok := selector.X.(*ast.Ident); ok && slices.Contains(names[from.Name], selector.Sel.Name) {
+					t.Errorf("%s: %s.%s: internal/httpserver makes every server, so that each has limits", m.at(selector), from.Name, selector.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
 }
 
 func (m *module) testNoInit(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/fakeprovider"
+	"quittance/internal/httpserver"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
@@ -54,7 +54,7 @@ type deployment struct {
 
 	ledger       string // directory of the provider's ledger
 	provider     *fakeprovider.Server
-	providerHTTP *http.Server
+	providerHTTP *httpserver.Server
 	providerURL  string
 }
 
@@ -148,16 +148,13 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 		Pace: statePace, Latency: latency}); err != nil {
 		return err
 	}
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
+	d.providerHTTP, err = fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: d.provider, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("provider: %w", err)
 	}
-	d.providerURL = "http://" + listener.Addr().String()
-	d.providerHTTP = fakeprovider.NewHTTPServer(d.provider)
-	d.providerHTTP.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	d.providerURL = "http://" + d.providerHTTP.Address().String()
 	go func() {
-		if err := d.providerHTTP.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := d.providerHTTP.Serve(); !errors.Is(err, http.ErrServerClosed) {
 			d.config.Log.ErrorContext(ctx, "the provider sandbox has ended", "error", err)
 		}
 	}()

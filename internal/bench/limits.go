@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
+	"quittance/internal/httpserver"
 )
 
 // pageSize is the number of bytes of each write that measures the disk.
@@ -55,27 +56,26 @@ func perSecondOf(done int64, elapsed time.Duration) float64 {
 
 // bareHTTP sends a request with a number of clients to a handler that reads it and does nothing.
 func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecond float64, err error) {
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("bare HTTP: %w", err)
-	}
-	server := fakeprovider.NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-	}))
+	})
+	server, err := fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: handler, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return 0, fmt.Errorf("bare HTTP: %w", err)
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- server.Serve() }()
 	defer func() {
 		err = errors.Join(err, server.Close())
 		if stopped := <-ended; !errors.Is(stopped, http.ErrServerClosed) {
 			err = errors.Join(err, stopped)
 		}
 	}()
-	t := &target{base: &url.URL{Scheme: "http", Host: listener.Addr().String()}, now: c.Now}
+	t := &target{base: &url.URL{Scheme: "http", Host: server.Address().String()}, now: c.Now}
 	conns, closeConns := t.conns(clients)
 	defer func() { err = errors.Join(err, closeConns()) }()
 	post := request(http.MethodPost, t.base, "/", "", body)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
+	"quittance/internal/httpserver"
 	"quittance/internal/store"
 )
 
@@ -36,7 +36,7 @@ type webhookServer struct {
 	authority string // file of the authority that signed its certificate; "" when the operator provides it
 	roots     *x509.CertPool
 	now       func() time.Time
-	server    *http.Server
+	server    *httpserver.Server
 	ended     chan error
 	closing   chan struct{}
 
@@ -66,18 +66,16 @@ func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string, now f
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:0"
 	}
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", c.Listen)
+	h.server, err = fakeprovider.Listen(ctx, c.Listen, httpserver.Config{Handler: h,
+		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &certificate, nil },
+		Log:         slog.New(slog.DiscardHandler)}) // connections break when the server ends
 	if err != nil {
 		return nil, fmt.Errorf("receiver: %w", err)
 	}
 	if h.url = c.URL; h.url == "" {
-		h.url = "https://" + listener.Addr().String()
+		h.url = "https://" + h.server.Address().String()
 	}
-	h.server = fakeprovider.NewHTTPServer(h)
-	h.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // of connections that break when the server ends
-	h.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	go func() { h.ended <- h.server.ServeTLS(listener, "", "") }()
+	go func() { h.ended <- h.server.Serve() }()
 	return h, nil
 }
 

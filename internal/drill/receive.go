@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fakeprovider"
+	"quittance/internal/httpserver"
 )
 
 // maxCallback bounds the body of a callback in bytes.
@@ -44,18 +44,16 @@ func Receive(ctx context.Context, o ReceiveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, journal.close()) }()
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", o.Listen)
+	failed := make(chan error, 1)
+	server, err := fakeprovider.Listen(ctx, o.Listen, httpserver.Config{Handler: &receiver{journal: journal, failed: failed, refused: map[string]bool{}},
+		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &identity.Certificate, nil },
+		Log:         slog.New(slog.DiscardHandler)}) // connections break when a server is killed
 	if err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
-	failed := make(chan error, 1)
-	server := fakeprovider.NewHTTPServer(&receiver{journal: journal, failed: failed, refused: map[string]bool{}})
-	server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // of connections that break when a server is killed
-	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{identity.Certificate}, MinVersion: tls.VersionTLS12}
 	ended := make(chan error, 1)
-	go func() { ended <- server.ServeTLS(listener, "", "") }()
-	if err := o.Ready("https://" + listener.Addr().String()); err != nil {
+	go func() { ended <- server.Serve() }()
+	if err := o.Ready("https://" + server.Address().String()); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {

@@ -1,12 +1,15 @@
 package fakeprovider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
+	"log/slog"
 	"time"
+
+	"quittance/internal/connlimit"
+	"quittance/internal/httpserver"
 )
 
 // Run serves a provider sandbox on an address until ctx ends. It calls ready with the URL once it listens.
@@ -16,15 +19,13 @@ func Run(ctx context.Context, listen string, options Options, ready func(url str
 		return err
 	}
 	defer func() { err = errors.Join(err, provider.Close()) }()
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", listen)
+	server, err := Listen(ctx, listen, httpserver.Config{Handler: provider, Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))})
 	if err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
-	server := NewHTTPServer(provider)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	if err := ready("http://" + listener.Addr().String()); err != nil {
+	go func() { ended <- server.Serve() }()
+	if err := ready("http://" + server.Address().String()); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
@@ -35,7 +36,15 @@ func Run(ctx context.Context, listen string, options Options, ready func(url str
 	}
 }
 
-// NewHTTPServer returns an HTTP server with limits for one of the parties of a sandbox.
-func NewHTTPServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+// The limits of a party of a sandbox. The program that tries the service out is its only client, so there is none for each source.
+// A request may be answered with silence on purpose, so its time is longer than that.
+const (
+	partyConnections = 4096
+	partyTimeout     = 5 * time.Minute
+)
+
+// Listen returns an HTTP server for one of the parties of a sandbox, with limits in place of those of the configuration.
+func Listen(ctx context.Context, address string, config httpserver.Config) (*httpserver.Server, error) {
+	config.Connections, config.Timeout = connlimit.Config{Total: connlimit.Within(partyConnections, connlimit.Files())}, partyTimeout
+	return httpserver.Listen(ctx, address, config)
 }

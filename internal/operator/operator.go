@@ -71,20 +71,8 @@ func New(config Config) (*Pages, error) {
 		router: router.New(routes(), func(r *route) (method, path string) { return r.method, r.path })}, nil
 }
 
-// The time-outs and bounds of the listener.
-const (
-	readTimeout    = 10 * time.Second
-	writeTimeout   = 30 * time.Second
-	idleTimeout    = 2 * time.Minute
-	maxHeaderBytes = 16 << 10
-	maxForm        = 64 << 10
-)
-
-// Server returns the HTTP server of the pages.
-func (p *Pages) Server() *http.Server {
-	return &http.Server{Handler: p, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(p.Log.Handler(), slog.LevelWarn)}
-}
+// maxForm is the size in bytes of the largest form.
+const maxForm = 64 << 10
 
 // ServeHTTP responds to one request.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -116,6 +104,9 @@ func (req *request) serve() (err error) {
 		return req.respondError(err)
 	}
 	req.w.Header().Set(api.HeaderRequestID, id.String())
+	if err := req.readForm(); err != nil {
+		return req.respondError(err)
+	}
 	select {
 	case req.slots <- struct{}{}:
 		defer func() { <-req.slots }()
@@ -128,11 +119,8 @@ func (req *request) serve() (err error) {
 	return nil
 }
 
-// dispatch rejects, in this order: forms of other sites, callers who are not logged in, whatever they ask for, and unknown routes.
+// dispatch rejects, in this order: callers who are not logged in, whatever they ask for, and unknown routes.
 func (req *request) dispatch() error {
-	if err := req.origins.Check(req.r); err != nil {
-		return &problem{status: http.StatusForbidden, cause: err}
-	}
 	if err := req.authenticate(); err != nil {
 		return err
 	}
@@ -148,15 +136,25 @@ func (req *request) dispatch() error {
 		return &problem{status: http.StatusNotFound}
 	}
 	req.route, req.values = found.path, values
-	if req.r.Method == http.MethodPost {
-		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
-		if err := req.r.ParseForm(); err != nil {
-			status := http.StatusBadRequest
-			if _, large := errors.AsType[*http.MaxBytesError](err); large {
-				status = http.StatusRequestEntityTooLarge
-			}
-			return &problem{status: status, cause: err}
-		}
-	}
 	return found.serve(req)
+}
+
+// readForm reads a form that this site's pages have sent. A request has no place among those that are served before its form is
+// there, so that clients who send slowly keep no place from others.
+func (req *request) readForm() error {
+	if err := req.origins.Check(req.r); err != nil {
+		return &problem{status: http.StatusForbidden, cause: err}
+	}
+	if req.r.Method != http.MethodPost {
+		return nil
+	}
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
+	if err := req.r.ParseForm(); err != nil {
+		status := http.StatusBadRequest
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			status = http.StatusRequestEntityTooLarge
+		}
+		return &problem{status: status, cause: err}
+	}
+	return nil
 }

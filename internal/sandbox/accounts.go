@@ -45,7 +45,7 @@ func firstExample(tag string) (*exampleState, error) {
 // makeAccounts creates the accounts of a fresh sandbox.
 func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 	saved.AccountID, s.Info.Password, err = s.makeAccount(ctx, newAccount{company: saved.Company, email: saved.Email,
-		provider: s.listeners[0].Addr().String(), credential: saved.ProviderCredential})
+		provider: s.servers[0].Address().String(), credential: saved.ProviderCredential})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 	}
 	s.Info.Example = &Example{}
 	saved.Example.AccountID, s.Info.Example.Password, err = s.makeAccount(ctx, newAccount{company: saved.Example.Company, email: saved.Example.Email,
-		provider: s.listeners[2].Addr().String(), credential: saved.Example.ProviderCredential, format: exampleFormat})
+		provider: s.servers[2].Address().String(), credential: saved.Example.ProviderCredential, format: exampleFormat})
 	return err
 }
 

@@ -173,7 +173,7 @@ func seedBook(ctx context.Context, tenant *store.Tenant, now time.Time) error {
 func (s *Sandbox) subscribeExample(ctx context.Context, tenant *store.Tenant) error {
 	for _, wanted := range []struct{ url, description string }{
 		{s.Info.ReceiverURL, "Bookkeeping"},
-		{"https://" + s.listeners[1].Addr().String() + "/status/503", "Warehouse, which answers with 503"},
+		{"https://" + s.servers[1].Address().String() + "/status/503", "Warehouse, which answers with 503"},
 	} {
 		key, err := webhook.NewSecret(rand.Reader)
 		if err != nil {

@@ -29,6 +29,7 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/files"
+	"quittance/internal/httpserver"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -100,8 +101,7 @@ type Sandbox struct {
 	links     *account.LoginLinks
 	example   *fakeprovider.Server // of the example company; nil if there is none
 	service   *service.Service
-	servers   []*http.Server
-	listeners []net.Listener
+	servers   []*httpserver.Server // of the provider, the receiver and the provider of the example company
 }
 
 // Start opens every part and, in a fresh data directory, creates the account. Nothing is served before [Sandbox.Run].
@@ -146,9 +146,9 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 			return nil, err
 		}
 	}
-	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.listeners[0].Addr().String(), s.listeners[1].Addr().String()
+	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.servers[0].Address().String(), s.servers[1].Address().String()
 	if saved.Example != nil {
-		saved.Example.ProviderListen = s.listeners[2].Addr().String()
+		saved.Example.ProviderListen = s.servers[2].Address().String()
 	}
 	if err := s.layout.save(*saved); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *Sandbox) openService(ctx context.Context, saved *state, identity fakepr
 		return err
 	}
 	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(s.layout.KeyFile()) }
-	at, err := netip.ParseAddrPort(s.listeners[1].Addr().String())
+	at, err := netip.ParseAddrPort(s.servers[1].Address().String())
 	if err != nil {
 		return fmt.Errorf("receiver address: %w", err)
 	}
@@ -278,17 +278,15 @@ func trustAlso(pool *x509.CertPool, path string) (*x509.CertPool, error) {
 
 // serve listens for a part, which responds once Run serves it.
 func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handler, certificate *tls.Certificate) error {
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", address)
+	config := httpserver.Config{Handler: handler, Log: slog.New(slog.DiscardHandler)}
+	if certificate != nil {
+		config.Certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate, nil }
+	}
+	server, err := fakeprovider.Listen(ctx, address, config)
 	if err != nil {
 		return err
 	}
-	server := fakeprovider.NewHTTPServer(handler)
-	server.ErrorLog = slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug)
-	if certificate != nil {
-		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12}
-	}
-	s.servers, s.listeners = append(s.servers, server), append(s.listeners, listener)
+	s.servers = append(s.servers, server)
 	return nil
 }
 
@@ -304,15 +302,9 @@ func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
 	defer stop()
 	var running sync.WaitGroup
 	failures := make(chan error, len(s.servers)+2)
-	for n, server := range s.servers {
+	for _, server := range s.servers {
 		running.Go(func() {
-			var err error
-			if server.TLSConfig != nil {
-				err = server.ServeTLS(s.listeners[n], "", "")
-			} else {
-				err = server.Serve(s.listeners[n])
-			}
-			if !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(); !errors.Is(err, http.ErrServerClosed) {
 				failures <- err
 				stop()
 			}
@@ -402,10 +394,8 @@ const seedTimeout = 15 * time.Second
 // close releases everything that is open.
 func (s *Sandbox) close() error {
 	var errs []error
-	for _, listener := range slices.Backward(s.listeners) {
-		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
+	for _, server := range s.servers {
+		errs = append(errs, server.Close())
 	}
 	if s.service != nil {
 		errs = append(errs, s.service.Close())

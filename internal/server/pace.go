@@ -43,6 +43,9 @@ type pacedBody struct {
 	ended bool
 }
 
+// responseTimeout is the time from the last byte of a body to the first of its response, from which on the pace counts.
+const responseTimeout = time.Minute
+
 // Read implements [io.Reader].
 func (b *pacedBody) Read(p []byte) (int, error) {
 	if b.began.IsZero() {
@@ -50,7 +53,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	}
 	until := b.pace.deadline(b.began, b.read)
 	// The time for the response begins after the body.
-	if err := errors.Join(setDeadline(b.controller.SetReadDeadline, until), setDeadline(b.controller.SetWriteDeadline, until.Add(writeTimeout))); err != nil {
+	err := errors.Join(setDeadline(b.controller.SetReadDeadline, until), setDeadline(b.controller.SetWriteDeadline, until.Add(responseTimeout)))
+	if err != nil {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)

@@ -114,8 +114,8 @@ type Server struct {
 	// admission bounds requests.
 	admission *admission
 	pace      pace
-	// connections bounds those of every listener.
-	connections *connlimit.Limiter
+	// connections are the limits of connections, from which those of requests follow.
+	connections connlimit.Config
 }
 
 // New returns a server.
@@ -125,8 +125,8 @@ func New(config Config) *Server {
 	}
 	table := routes()
 	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: defaultPace}
-	bounds := connectionLimits(&s.Config)
-	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
+	s.connections = connectionLimits(&s.Config)
+	s.admission = newAdmission(&s.Config, s.connections)
 	s.openapi = sync.OnceValues(func() ([]byte, error) { return openAPIDocument(table, config.Version) })
 	s.collection = sync.OnceValues(func() ([]byte, error) {
 		return apiCollection(table, config.Version, cmp.Or(string(config.PublicURL), "http://127.0.0.1:8080"))

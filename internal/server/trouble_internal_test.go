@@ -37,7 +37,7 @@ func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server
 		Log:      slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Observe: func(string, string, int, time.Duration) {},
 		Ready: func(context.Context) error { return errors.New(inside) }})
 	s.router = newRouter(append(routes(), more...))
-	running := httptest.NewServer(s.HTTP().Handler)
+	running := httptest.NewServer(s)
 	t.Cleanup(running.Close)
 	return running, db
 }

@@ -31,8 +31,6 @@ type metrics struct {
 	outcomes  *prometheus.CounterVec
 	closed    *prometheus.CounterVec
 	mails     *prometheus.CounterVec
-	// connections limits the connections to the metrics themselves.
-	connections *connlimit.Limiter
 }
 
 func newMetrics() *metrics {
@@ -67,26 +65,16 @@ func newMetrics() *metrics {
 		m.closed.WithLabelValues(string(reason))
 	}
 	m.mails = newMailCounter()
-	m.connections = connlimit.New(connlimit.Config{Total: connlimit.Within(metricsConnections, connlimit.Files())})
 	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes, m.mails,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// The limits of the metrics listener. Few clients read metrics, and from nearby.
-const (
-	metricsConnections = 64
-	metricsTimeout     = 30 * time.Second
-	metricsIdleTimeout = 2 * time.Minute
-	metricsHeaderBytes = 16 << 10
-)
-
-// server returns the HTTP server of the metrics. Its time-outs close silent and slow connections.
-func (m *metrics) server() *http.Server {
+// handler responds with the metrics.
+func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	return &http.Server{Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: metricsIdleTimeout,
-		MaxHeaderBytes: metricsHeaderBytes, ConnState: m.connections.ConnState}
+	return mux
 }
 
 // connectionClosed counts a connection that was closed because of a limit.

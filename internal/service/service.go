@@ -12,27 +12,30 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"quittance"
 	"quittance/internal/account"
+	"quittance/internal/connlimit"
 	"quittance/internal/console"
 	"quittance/internal/docs"
 	"quittance/internal/export"
+	"quittance/internal/httpserver"
 	"quittance/internal/operator"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/server"
+	"quittance/internal/source"
 	"quittance/internal/sso"
 	"quittance/internal/store"
 	"quittance/internal/submission"
@@ -43,28 +46,26 @@ import (
 
 // Service is one process: an API, workers, or both.
 type Service struct {
-	config          Config
-	db              *store.DB
-	release         func() error
-	sender          *webhook.Sender
-	deliverer       *webhook.Deliverer
-	submissions     *submission.Service
-	purchases       *purchase.Service
-	metrics         *metrics
-	keys            *keyKeeper
-	tracer          *tracing.Tracer // nil without traces
-	signOn          *sso.Client     // nil without an OpenID provider
-	readiness       *readiness
-	api             *server.Server
-	accounts        *account.Service
-	listener        net.Listener
-	metricsListener net.Listener
-	// operators and operatorListener are nil unless operators have a listener.
-	operators        *operator.Pages
-	operatorListener net.Listener
-	outage           *outage
-	activity         *activity   // nil unless [Config].Now is set
-	stopping         atomic.Bool // set when the process begins to stop
+	config      Config
+	db          *store.DB
+	release     func() error
+	sender      *webhook.Sender
+	deliverer   *webhook.Deliverer
+	submissions *submission.Service
+	purchases   *purchase.Service
+	metrics     *metrics
+	keys        *keyKeeper
+	tracer      *tracing.Tracer // nil without traces
+	signOn      *sso.Client     // nil without an OpenID provider
+	readiness   *readiness
+	api         *server.Server
+	accounts    *account.Service
+	operators   *operator.Pages // nil unless operators have a listener
+	// apiServer, metricsServer and operatorServer are nil unless they listen.
+	apiServer, metricsServer, operatorServer *httpserver.Server
+	outage                                   *outage
+	activity                                 *activity   // nil unless [Config].Now is set
+	stopping                                 atomic.Bool // set when the process begins to stop
 }
 
 // Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
@@ -73,6 +74,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, &ConfigError{err}
 	}
 	config.warn(ctx)
+	if err := secret.PreventCoreDumps(); err != nil {
+		config.Log.WarnContext(ctx, "a crash may leave an image of the memory, which has the keys", "error", err)
+	}
 	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }, outage: newOutage(config.Log, time.Now)}
 	if config.Now != nil {
 		s.activity = newActivity()
@@ -124,10 +128,10 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	s.api = server.New(serving)
 	s.metrics.observeProcess(config, s.db, s.ready)
-	s.metrics.observeServer(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
+	s.metrics.observeServer(s.api.ActiveRequests, s.apiServer.Connections)
 	return s, nil
 }
 
@@ -285,50 +289,67 @@ func (s *Service) ready(ctx context.Context) error {
 	return s.keys.ready()
 }
 
-func (s *Service) listen(ctx context.Context) (err error) {
-	var listening net.ListenConfig
-	if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
-		return fmt.Errorf("listen (choose another address with --listen): %w", err)
-	}
+// The limits of the listeners for operators and for metrics. Few people and programs use them, and from nearby.
+const (
+	nearbyConnections = 256
+	nearbyPerSource   = 64
+	nearbyTimeout     = 30 * time.Second
+)
+
+func (s *Service) listen(ctx context.Context) error {
 	certificate, err := s.certificate()
 	if err != nil {
 		return &ConfigError{err}
 	}
-	s.listener = s.api.Listener(s.listener, certificate)
+	var handler http.Handler = s.api
+	if !s.config.API {
+		handler = probesOnly(handler)
+	}
+	s.apiServer, err = httpserver.Listen(ctx, s.config.Listen, httpserver.Config{Handler: s.closeConnections(handler),
+		Connections: s.api.ConnectionLimits(), Certificate: certificate, HTTP2: true, Log: s.config.Log})
+	if err != nil {
+		return fmt.Errorf("listen (choose another address with --listen): %w", err)
+	}
+	nearby := httpserver.Config{Timeout: nearbyTimeout, Log: s.config.Log, Connections: connlimit.Config{
+		Total: connlimit.Within(nearbyConnections, connlimit.Files()), PerSource: nearbyPerSource, Closed: s.metrics.connectionClosed,
+		Exempt: func(address netip.Addr) bool { return source.Within(address, s.config.TrustedProxies) }}}
 	if s.operators != nil {
-		if s.operatorListener, err = listening.Listen(ctx, "tcp", s.config.OperatorListen); err != nil {
+		pages := nearby
+		pages.Handler, pages.Certificate = s.closeConnections(s.operators), certificate
+		if s.operatorServer, err = httpserver.Listen(ctx, s.config.OperatorListen, pages); err != nil {
 			return fmt.Errorf("listen for operators: %w", err)
-		}
-		if certificate != nil {
-			s.operatorListener = tls.NewListener(s.operatorListener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate, NextProtos: []string{"http/1.1"}})
 		}
 	}
 	if s.config.MetricsListen != "" {
-		if s.metricsListener, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
+		nearby.Handler = s.metrics.handler()
+		if s.metricsServer, err = httpserver.Listen(ctx, s.config.MetricsListen, nearby); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
 		}
-		s.metricsListener = s.metrics.connections.Listener(s.metricsListener)
 	}
 	return nil
 }
 
 // Address returns the address of the API; in a process without one, that of /healthz and /readyz.
-func (s *Service) Address() string { return s.listener.Addr().String() }
+func (s *Service) Address() string { return address(s.apiServer) }
 
 // MetricsAddress returns the address of the metrics, "" if they are not served.
-func (s *Service) MetricsAddress() string {
-	if s.metricsListener == nil {
-		return ""
-	}
-	return s.metricsListener.Addr().String()
-}
+func (s *Service) MetricsAddress() string { return address(s.metricsServer) }
 
 // OperatorAddress returns the address of the pages of operators, "" if they are not served.
-func (s *Service) OperatorAddress() string {
-	if s.operatorListener == nil {
+func (s *Service) OperatorAddress() string { return address(s.operatorServer) }
+
+// address returns the address of a server, "" for nil.
+func address(server *httpserver.Server) string {
+	if server == nil {
 		return ""
 	}
-	return s.operatorListener.Addr().String()
+	return server.Address().String()
+}
+
+// servers returns the servers that listen.
+func (s *Service) servers() []*httpserver.Server {
+	return slices.DeleteFunc([]*httpserver.Server{s.apiServer, s.metricsServer, s.operatorServer},
+		func(server *httpserver.Server) bool { return server == nil })
 }
 
 // Submissions returns the service that submits documents.
@@ -352,31 +373,15 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		stop()
 	}
-	var servers []*http.Server
 	var running sync.WaitGroup
-	serve := func(server *http.Server, listener net.Listener) {
-		servers = append(servers, server)
-		running.Go(func() { fail(server.Serve(listener)) })
-	}
 	if s.config.Workers && s.db.SingleServer() {
 		// Do this before serving: all leases that exist now belong to a process that has ended.
 		if err := s.db.ReleaseOrphanedLeases(ctx); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
-	api := s.api.HTTP()
-	if !s.config.API {
-		api.Handler = probesOnly(api.Handler)
-	}
-	api.Handler = s.closeConnections(api.Handler)
-	serve(api, s.listener)
-	if s.metricsListener != nil {
-		serve(s.metrics.server(), s.metricsListener)
-	}
-	if s.operatorListener != nil {
-		pages := s.operators.Server()
-		pages.Handler = s.closeConnections(pages.Handler)
-		serve(pages, s.operatorListener)
+	for _, server := range s.servers() {
+		running.Go(func() { fail(server.Serve()) })
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
@@ -393,7 +398,7 @@ func (s *Service) Run(ctx context.Context) error {
 	<-ctx.Done()
 	stopWork()
 	s.drain(ctx)
-	s.stop(ctx, servers, &running)
+	s.stop(ctx, &running)
 	return errors.Join(failed, s.Close())
 }
 
@@ -424,10 +429,10 @@ func (s *Service) closeConnections(next http.Handler) http.Handler {
 }
 
 // stop closes the listeners and waits for running requests and tasks, for the grace period at most.
-func (s *Service) stop(ctx context.Context, servers []*http.Server, running *sync.WaitGroup) {
+func (s *Service) stop(ctx context.Context, running *sync.WaitGroup) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
 	defer cancel()
-	for _, server := range servers {
+	for _, server := range s.servers() {
 		if err := server.Shutdown(grace); err != nil {
 			s.config.Log.WarnContext(ctx, "running requests were interrupted", "error", err, "closed", server.Close())
 		}
@@ -448,13 +453,8 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 // Close releases all resources. [Service.Run] calls it. It may be called on a service that failed to open.
 func (s *Service) Close() error {
 	var errs []error
-	for _, listener := range []net.Listener{s.listener, s.metricsListener, s.operatorListener} {
-		if listener == nil {
-			continue
-		}
-		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
+	for _, server := range s.servers() {
+		errs = append(errs, server.Close())
 	}
 	s.tracer.Close(context.Background())
 	if s.sender != nil {
