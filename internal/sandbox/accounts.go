@@ -54,14 +54,15 @@ func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 	}
 	s.Info.Example = &Example{}
 	saved.Example.AccountID, s.Info.Example.Password, err = s.makeAccount(ctx, newAccount{company: saved.Example.Company, email: saved.Example.Email,
-		provider: s.servers[2].Address().String(), credential: saved.Example.ProviderCredential, format: exampleFormat})
+		provider: s.servers[2].Address().String(), credential: saved.Example.ProviderCredential, format: exampleFormat, creditNotes: true})
 	return err
 }
 
 // newAccount is an account that a sandbox makes, with the address of its provider and the credential for it. format
-// is the document format of its connection, "" for none.
+// is the document format of its connection, "" for none. creditNotes says that the connection may submit credit notes.
 type newAccount struct {
 	company, email, provider, credential, format string
+	creditNotes                                  bool
 }
 
 // exampleFormat is the document format of the example company's connection.
@@ -93,6 +94,11 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 	}
 	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
 		return "", "", err
+	}
+	if a.creditNotes {
+		if _, err := db.ConfirmCreditNotes(ctx, connection.ID, "synthetic contract of the sandbox", "provider protocol of the sandbox"); err != nil {
+			return "", "", err
+		}
 	}
 	return made.ID.String(), text.Reveal(), nil
 }

@@ -1,14 +1,15 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"quittance/client/api"
 	"quittance/internal/sandbox"
+	"quittance/test/kit"
 )
 
 // download returns the beginning of a file of the API, or the body of the error.
@@ -84,15 +85,15 @@ func TestEveryDocumentDownloads(t *testing.T) {
 }
 
 // TestExampleIsAccepted checks that the provider of the example company accepts its PINT-AE documents: only the
-// recipients that are told to be rejected are, although the provider judges each document by the official rules.
+// recipients that are told to be rejected are, although the provider judges each document by the official rules. A
+// credit note, which the company may submit, is accepted too.
 func TestExampleIsAccepted(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Example = true })
 	info := s.Info
 	info.Email = s.Info.Example.Email
 	token, _ := login(t, info, s.Info.Example.Password)
-	deadline := time.Now().Add(3 * time.Minute)
-	for {
+	kit.Eventually(t, func() error {
 		var found api.List[api.InvoiceSummary]
 		call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices?per_page=100&submission_state=accepted_by_provider", nil, &found)
 		accepted := 0
@@ -101,14 +102,25 @@ func TestExampleIsAccepted(t *testing.T) {
 				accepted++
 			}
 		}
-		if accepted == 7 {
-			return
+		if accepted != 7 {
+			return fmt.Errorf("%d invoices were accepted, want 7", accepted)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d invoices were accepted", accepted)
-		}
-		time.Sleep(50 * time.Millisecond)
+		return nil
+	})
+	var notes api.List[api.CreditNoteSummary]
+	call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/credit-notes", nil, &notes)
+	path := "/api/v1/client/credit-notes/" + notes.Data[0].ID
+	if status := call(t, s.Info.BaseURL, token, http.MethodPost, path+"/submit", struct{}{}, nil); status != http.StatusOK {
+		t.Fatalf("submission of a credit note: status %d", status)
 	}
+	kit.Eventually(t, func() error {
+		var note api.Data[api.CreditNote]
+		call(t, s.Info.BaseURL, token, http.MethodGet, path, nil, &note)
+		if state := note.Data.SubmissionState; state == nil || *state != "accepted_by_provider" {
+			return fmt.Errorf("the credit note has the state %v", state)
+		}
+		return nil
+	})
 }
 
 // TestFieldsOfTheSpecificationAreEnough checks that drafts without anything that only a document format needs are
