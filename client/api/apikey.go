@@ -5,7 +5,7 @@ import "time"
 // APIKeyRequest is the body of an API key's creation.
 type APIKeyRequest struct {
 	Name      *string  `json:"name" required:"true" minLength:"1" maxLength:"100" doc:"What uses the key, for people." example:"ERP, Dubai"`
-	Scopes    []string `json:"scopes" required:"true" minItems:"1" maxItems:"4" enum:"read,write,submit,webhooks" doc:"What the key may do. read: read everything that people can read. write: create, change and delete drafts and credit notes. submit: submit them to the provider. webhooks: read, create and deactivate webhook subscriptions, and deliver again."`
+	Scopes    []string `json:"scopes" required:"true" minItems:"1" maxItems:"4" enum:"read,write,submit,webhooks" doc:"What the key may do, which is nothing that the role of its maker does not allow: owners give any scope, developers read and webhooks. read: read everything that people can read. write: create, change and delete drafts and credit notes. submit: submit them to the provider. webhooks: read, create and deactivate webhook subscriptions, and deliver again."`
 	Networks  []string `json:"networks" nullable:"true" maxItems:"20" doc:"Networks that the key is accepted from, as addresses or in CIDR notation; any if null or empty. A call from elsewhere gets 403."`
 	ExpiresAt *string  `json:"expires_at" maxLength:"64" doc:"Time in the future from which the key is not accepted any more (RFC 3339); null for never." example:"2027-03-01T00:00:00Z"`
 }

@@ -87,6 +87,14 @@ func permissions(list ...Permission) Permissions {
 // Has reports whether the set contains a permission. No set contains the zero Permission.
 func (s Permissions) Has(p Permission) bool { return p != 0 && s&Permissions(p) == Permissions(p) }
 
+// Covers reports whether the set contains all of another set.
+func (s Permissions) Covers(other Permissions) bool { return s&other == other }
+
+// Scopes returns the scopes of API keys that allow nothing but what the set does. Nobody gives a key more than that.
+func (s Permissions) Scopes() []Scope {
+	return slices.DeleteFunc(slices.Clone(Scopes), func(scope Scope) bool { return !s.Covers(scope.Permissions()) })
+}
+
 // Role is what a user may do in a company.
 type Role string
 

@@ -390,6 +390,7 @@ type userDisableCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
 	Force bool   `env:"-" help:"Disable the user even if the account has no other active owner."`
+	keyRevocation
 }
 
 // Help is shown by --help.
@@ -400,7 +401,10 @@ func (userDisableCmd) Help() string {
 // Run disables a user.
 func (c userDisableCmd) Run(env environment) error {
 	err := c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		return db.DisableUser(ctx, account, user, c.Force)
+		if err := db.DisableUser(ctx, account, user, c.Force); err != nil {
+			return err
+		}
+		return c.revokeKeys(ctx, db, account, user)
 	})
 	if errors.Is(err, store.ErrLastOwner) {
 		return fmt.Errorf("%w; specify --force to disable the user anyway", err)

@@ -62,6 +62,7 @@ type userRoleCmd struct {
 	one
 	Email string      `required:"" help:"E-mail address of the user."`
 	Role  access.Role `required:"" env:"-" enum:"owner,accountant,developer,viewer" help:"What the user may do: ${enum}."`
+	keyRevocation
 }
 
 // Help is shown by --help.
@@ -72,6 +73,9 @@ func (userRoleCmd) Help() string {
 // Run changes the role of a user.
 func (c userRoleCmd) Run(env environment) error {
 	return c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		return db.SetRole(ctx, account, user, c.Role)
+		if err := db.SetRole(ctx, account, user, c.Role); err != nil {
+			return err
+		}
+		return c.revokeKeys(ctx, db, account, user)
 	})
 }

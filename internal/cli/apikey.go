@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -173,4 +174,18 @@ func (c apiKeyRevokeCmd) Run(env environment) error {
 		}
 		return c.print(env, apiKeyRecord(revoked, db.Now()))
 	})
+}
+
+// keyRevocation is the flag of commands after which a user makes no API keys any more.
+type keyRevocation struct {
+	RevokeKeys bool `env:"-" help:"Also revoke the API keys that the user has made. Otherwise they go on working."`
+}
+
+// revokeKeys comes after the change of the user, so that no key is made in between.
+func (r keyRevocation) revokeKeys(ctx context.Context, db *store.DB, account, user store.ID) error {
+	if !r.RevokeKeys {
+		return nil
+	}
+	_, err := db.RevokeAPIKeysOf(ctx, account, user)
+	return err
 }

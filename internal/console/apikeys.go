@@ -58,16 +58,14 @@ type apiKeyForm struct {
 	Name string
 	// Networks has a network on each line, Expires is a date or "".
 	Networks, Expires string
-	// Chosen holds the selected scopes.
+	// Chosen holds the selected scopes, of those that the user may give.
 	Chosen map[access.Scope]bool
+	Scopes []access.Scope
 	// Key identifies one use of the form, so that sending it twice creates one API key.
 	Key string
 	// Faults holds the error messages by field.
 	Faults map[string][]string
 }
-
-// Scopes returns the scopes that can be selected.
-func (apiKeyForm) Scopes() []access.Scope { return access.Scopes }
 
 func (req *request) showAPIKeyForm() error {
 	return req.respondAPIKeyForm(http.StatusOK, apiKeyForm{Chosen: map[access.Scope]bool{access.ScopeRead: true}})
@@ -79,6 +77,7 @@ func (req *request) respondAPIKeyForm(status int, form apiKeyForm) error {
 	if form.Key, err = req.newKey(); err != nil {
 		return err
 	}
+	form.Scopes = req.session.Permissions.Scopes()
 	title, err := req.pages.messages.text("keys.new")
 	if err != nil {
 		return err
@@ -152,7 +151,11 @@ func (req *request) createAPIKey() error {
 		made = newAPIKeyPage{APIKey: view.APIKey(created, req.Now()), Secret: key.Reveal()}
 		return created.ID.String(), err
 	})
+	_, wide := errors.AsType[*store.ScopeError](err)
 	switch {
+	case wide:
+		form.Faults["scopes"] = []string{req.pages.messages.textOr("keys.new.scopes.role", "")}
+		return req.respondAPIKeyForm(http.StatusUnprocessableEntity, form)
 	case errors.Is(err, store.ErrLimit):
 		form.Faults["limit"] = []string{req.pages.messages.textOr("keys.limit", "")}
 		return req.respondAPIKeyForm(http.StatusConflict, form)

@@ -35,7 +35,7 @@ func TestAPIKeyPages(t *testing.T) {
 	if empty := v.get("/api-keys"); !strings.Contains(empty.body, "No API keys yet") {
 		t.Errorf("no keys: %.300s", empty.body)
 	}
-	fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes", "submit", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
+	fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes", "webhooks", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
 	made := v.post("/api-keys/new", fields...)
 	key := shownKey.FindString(made.body)
 	if made.status != http.StatusCreated || key == "" || strings.Count(made.body, key) != 1 || made.header.Get("Cache-Control") != "no-store" {
@@ -46,7 +46,7 @@ func TestAPIKeyPages(t *testing.T) {
 		t.Errorf("again: %d %s", again.status, again.header.Get("Location"))
 	}
 	list := v.get("/api-keys")
-	for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, submit", "Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
+	for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, webhooks", "Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
 		if !strings.Contains(list.body, want) {
 			t.Errorf("the list has no %q", want)
 		}
@@ -101,6 +101,53 @@ func TestAPIKeyFormFaults(t *testing.T) {
 	}
 	if second := v.get("/api-keys?page=2"); !strings.Contains(second.body, "51 to 100 of 100") {
 		t.Errorf("the second page: %.2000s", second.body)
+	}
+}
+
+// TestAPIKeyScopesWithinRole checks that the form offers a developer no scope that the role lacks, and that a forged form gets none.
+func TestAPIKeyScopesWithinRole(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Hour)
+	v := s.colleague(t, access.Developer)
+	form := v.get("/api-keys/new")
+	for _, scope := range access.Scopes {
+		offered := strings.Contains(form.body, `name="scopes" value="`+string(scope)+`"`)
+		if want := access.Developer.Permissions().Covers(scope.Permissions()); offered != want {
+			t.Errorf("%s is offered: %v", scope, offered)
+		}
+	}
+	forged := v.post("/api-keys/new", "key", formKey(t, form), "name", "ERP", "scopes", "submit")
+	if forged.status != http.StatusUnprocessableEntity || !strings.Contains(forged.body, "nothing that your role does not allow") || shownKey.MatchString(forged.body) {
+		t.Errorf("a forged form: %d", forged.status)
+	}
+}
+
+// TestRevokeKeysOfPerson checks that the page offers to revoke the keys of somebody who is disabled or gets another role.
+func TestRevokeKeysOfPerson(t *testing.T) {
+	t.Parallel()
+	for _, act := range []struct {
+		path   string
+		fields []string
+	}{{"/disable", nil}, {"/role", []string{"role", "viewer"}}} {
+		t.Run(act.path, func(t *testing.T) {
+			s := start(t, first(), true, time.Hour)
+			owner, v := s.colleague(t, access.Owner), s.colleague(t, access.Developer)
+			if strings.Contains(owner.get("/users").body, "revoke_keys") {
+				t.Error("the page offers to revoke keys that nobody has made")
+			}
+			key := shownKey.FindString(v.post("/api-keys/new", "key", formKey(t, v.get("/api-keys/new")), "name", "ERP", "scopes", "read").body)
+			page := owner.get("/users")
+			found := regexp.MustCompile(`action="(/users/[0-9a-f-]+)/disable">.{0,200}name="revoke_keys"[^>]*> Also revoke the API keys of this person \(1\)`).FindStringSubmatch(page.body)
+			if found == nil || strings.Count(page.body, `name="revoke_keys"`) != 2 {
+				t.Fatal("the page does not offer to revoke the key")
+			}
+			if got := owner.post(found[1]+act.path, append([]string{"revoke_keys", "1"}, act.fields...)...); got.status != http.StatusSeeOther {
+				t.Fatalf("status %d", got.status)
+			}
+			if got := s.visitor(t).do(http.MethodGet, "/api/v1/client/invoices", "", "Authorization", "Bearer "+key).status; got != http.StatusUnauthorized {
+				t.Errorf("a call with the key: %d", got)
+			}
+		})
 	}
 }
 

@@ -197,6 +197,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
 		return &problem{status: http.StatusForbidden, messageKey: "forbidden"}
 	}
+	req.session = req.session.For(found.needs)
 	if err := req.readForm(found); err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ type userRow struct {
 	LastLogin time.Time
 	// Factor reports that the user has a second factor.
 	Factor bool
+	// Keys is how many usable API keys the user has made.
+	Keys int
 }
 
 // invitationRow is one invitation. By is the address of the user who made it, or "" for an administrator.
@@ -115,9 +117,13 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 	if err != nil {
 		return err
 	}
+	keys, err := tenant.APIKeyCounts(ctx)
+	if err != nil {
+		return err
+	}
 	for _, u := range users {
 		addresses[u.ID] = u.Email
-		p.Users = append(p.Users, userRow{view.User(u), u.ID == req.session.User, logins[u.ID], factors[u.ID]})
+		p.Users = append(p.Users, userRow{view.User(u), u.ID == req.session.User, logins[u.ID], factors[u.ID], keys[u.ID]})
 	}
 	invitations, err := tenant.Invitations(ctx)
 	if err != nil {
@@ -200,7 +206,7 @@ func (req *request) changeRole() error {
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
 	return req.changeUser("good.role_changed", func(now store.UserChange) store.UserChange {
-		now.Role = role
+		now.Role, now.RevokeKeys = role, req.form.Get("revoke_keys") != ""
 		return now
 	})
 }
@@ -211,7 +217,7 @@ func (req *request) setActive(active bool) error {
 		done = "good.user_enabled"
 	}
 	return req.changeUser(done, func(now store.UserChange) store.UserChange {
-		now.Active = active
+		now.Active, now.RevokeKeys = active, req.form.Get("revoke_keys") != ""
 		return now
 	})
 }

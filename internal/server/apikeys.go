@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"quittance/client/api"
 	"quittance/internal/account"
@@ -18,10 +21,21 @@ func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest, faults 
 	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewAPIKey], error) {
 		created, key, err := c.Accounts.CreateAPIKey(ctx, t, c.session, add)
 		if err != nil {
-			return 0, api.Data[api.NewAPIKey]{}, err
+			return 0, api.Data[api.NewAPIKey]{}, apiKeyError(err, body)
 		}
 		return http.StatusCreated, api.Data[api.NewAPIKey]{Data: api.NewAPIKey{APIKey: view.APIKey(created, c.Now()), Key: key.Reveal()}}, nil
 	})
+}
+
+// apiKeyError converts the error about a scope that the caller may not give into a fault of its place in the request.
+func apiKeyError(err error, body api.APIKeyRequest) error {
+	wide, ok := errors.AsType[*store.ScopeError](err)
+	if !ok {
+		return err
+	}
+	faults := api.Faults{}
+	faults.Add(fmt.Sprintf("scopes[%d]", slices.Index(body.Scopes, string(wide.Scope))), "role", "must not allow more than your role does")
+	return faultsError(api.CodeValidationFailed, faults)
 }
 
 func (c *call) listAPIKeys(ctx context.Context) (int, api.List[api.APIKey], error) {

@@ -172,6 +172,7 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 		if !c.session.Permissions.Has(rt.needs) {
 			return 0, nil, newAPIError(api.CodeForbidden)
 		}
+		c.session = c.session.For(rt.needs)
 	}
 	if rt.takesBody() {
 		if err := c.readBody(ctx, rt); err != nil {

@@ -43,7 +43,7 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 		changed, err := t.ChangeUser(ctx, c.session, id, func(now store.UserChange) (store.UserChange, error) {
 			before = now
 			role := api.Role(now.Role)
-			target, err := json.Marshal(api.UserChange{Role: &role, Active: &now.Active, Linked: &now.Linked})
+			target, err := json.Marshal(api.UserChange{Role: &role, Active: &now.Active, Linked: &now.Linked, RevokeAPIKeys: new(false)})
 			if err != nil {
 				return now, fmt.Errorf("user: %w", err)
 			}
@@ -55,7 +55,7 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 				err = faultsError(api.CodeValidationFailed, faults)
 			}
 			if err == nil {
-				after = store.UserChange{Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked}
+				after = store.UserChange{Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
 			}
 			return after, err
 		})

@@ -57,13 +57,20 @@ type NewAPIKey struct {
 	Creator Session
 }
 
-// CreateAPIKey stores the digest of a new API key. It returns a [*QuotaError] if the company has [MaxAPIKeys] usable keys, and
-// [ErrSessionEnded] if the session of the creator is no longer valid. The transaction checks both, so that nobody whose access has
-// ended leaves a key behind.
+// ScopeError says that a key would allow what the role of its creator does not.
+type ScopeError struct{ Scope access.Scope }
+
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("the role of the creator does not cover the scope %s", e.Scope)
+}
+
+// CreateAPIKey stores the digest of a new API key. It returns a [*QuotaError] if the company has [MaxAPIKeys] usable keys,
+// [ErrSessionEnded] if the session of the creator is no longer valid, [ErrForbidden] if the creator's role no longer allows keys, and a
+// [*ScopeError] if it does not cover the scopes. The transaction checks all of it, so that nobody whose access has ended leaves a key behind.
 func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error) {
 	var k APIKey
 	err := t.write(ctx, "create API key", func(ctx context.Context, tx *tx) error {
-		creator, err := t.apiKeyCreator(ctx, tx, add.Creator)
+		creator, err := t.apiKeyCreator(ctx, tx, add)
 		if err != nil {
 			return err
 		}
@@ -93,18 +100,25 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error
 	return k, err
 }
 
-// apiKeyCreator returns the user of a session that is still valid, as the value of a column; nil for an administrator. It locks the
-// token, so that the session cannot end before the transaction does.
-func (t *Tenant) apiKeyCreator(ctx context.Context, tx *tx, creator Session) (any, error) {
-	if creator.User.IsZero() {
+// apiKeyCreator returns the user who creates a key, as the value of a column; nil for an administrator. It locks the account, so that neither
+// the session nor the role can change before the transaction ends.
+func (t *Tenant) apiKeyCreator(ctx context.Context, tx *tx, add NewAPIKey) (any, error) {
+	if add.Creator.User.IsZero() {
 		return nil, nil
 	}
-	live, err := collect(ctx, tx, scanValue[ID], `select user_id from tokens where digest = $1 and account_id = $2 and revoked_at is null and expires_at > $3`+t.db.dialect.ForUpdate(),
-		creator.Digest[:], t.account, micros(tx.Now()))
-	if err == nil && len(live) == 0 {
-		err = ErrSessionEnded
+	user, err := tx.liveUser(ctx, t.account, add.Creator)
+	if err != nil {
+		return nil, err
 	}
-	return creator.User, err
+	if user.DisabledAt != nil || !user.Role.Permissions().Has(access.ManageKeys) {
+		return nil, ErrForbidden
+	}
+	for _, scope := range add.Scopes {
+		if !user.Role.Permissions().Covers(scope.Permissions()) {
+			return nil, &ScopeError{scope}
+		}
+	}
+	return user.ID, nil
 }
 
 // makeRoomForAPIKey checks the quota of keys, and removes the oldest keys that have ended if too many are kept. It locks the row of the
@@ -147,6 +161,40 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id ID) (APIKey, error) {
 	return k, err
 }
 
+// RevokeAPIKeysOf revokes the API keys that a user has made and that are usable, and returns how many. It returns [ErrNotFound] if the account
+// has no such user. Once the user is disabled or may not manage keys any more, there will be no others.
+func (db *DB) RevokeAPIKeysOf(ctx context.Context, account, user ID) (revoked int, err error) {
+	err = db.write(ctx, "revoke API keys of a user", func(ctx context.Context, t *tx) error {
+		locked, err := t.lockUser(ctx, account, user)
+		if err == nil {
+			revoked, err = t.revokeAPIKeysOf(ctx, locked)
+		}
+		return err
+	})
+	return revoked, err
+}
+
+// revokeAPIKeysOf revokes the usable API keys that a user of a locked account has made, and returns how many.
+func (t *tx) revokeAPIKeysOf(ctx context.Context, user User) (int, error) {
+	now := micros(t.Now())
+	keys, err := collect(ctx, t, scanAPIKey, selectAPIKeys+` where k.account_id = $1 and k.created_by = $2 and k.revoked_at is null
+		and (k.expires_at is null or k.expires_at > $3) order by k.id`, user.Account, user.ID, now)
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range keys {
+		if _, err := t.Exec(ctx, `update api_keys set revoked_at = $3 where account_id = $1 and id = $2 and revoked_at is null`, user.Account, k.ID, now); err != nil {
+			return 0, err
+		}
+		act := apiKeyAct("api_key.revoke", &k)
+		act.Account = user.Account
+		if err := t.audit(act); err != nil {
+			return 0, err
+		}
+	}
+	return len(keys), nil
+}
+
 // APIKey returns one API key.
 func (t *Tenant) APIKey(ctx context.Context, id ID) (APIKey, error) {
 	return readValue(t, func(q querier) (APIKey, error) { return t.apiKey(ctx, q, id, "") })
@@ -157,6 +205,20 @@ func (t *Tenant) APIKeys(ctx context.Context) ([]APIKey, error) {
 	return readValue(t, func(q querier) ([]APIKey, error) {
 		return collect(ctx, q, scanAPIKey, selectAPIKeys+` where k.account_id = $1 order by k.id desc`, t.account)
 	})
+}
+
+// APIKeyCounts returns how many usable API keys each user of the company has made.
+func (t *Tenant) APIKeyCounts(ctx context.Context) (map[ID]int, error) {
+	counts := map[ID]int{}
+	err := t.read(func(q querier) error {
+		makers, err := collect(ctx, q, scanValue[ID], `select created_by from api_keys where account_id = $1 and created_by is not null and revoked_at is null
+			and (expires_at is null or expires_at > $2)`, t.account, micros(t.db.Now()))
+		for _, maker := range makers {
+			counts[maker]++
+		}
+		return err
+	})
+	return counts, err
 }
 
 // selectAPIKeys reads api_keys k with the e-mail addresses of their creators.

@@ -128,7 +128,7 @@ func (d sendable) duplicate(holder ID) error {
 // confirmation of [DB.ConfirmCreditNotes], and the provider must have acknowledged the credited invoice.
 func (t *Tenant) BeginCreditNoteSubmission(ctx context.Context, id ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin credit note submission", func(ctx context.Context, tx *tx) error {
-		lease, begun = SubmissionLease{Tenant: t}, false
+		lease, begun = SubmissionLease{Tenant: t.service()}, false
 		note, credited, err := t.lockedCreditNote(ctx, tx, id)
 		if err != nil {
 			return err

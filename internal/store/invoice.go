@@ -88,11 +88,22 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(add.text)+len(add.summary.text), createInvoices); err != nil {
+	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(add.text)+len(add.summary.text), createAuthorized); err != nil {
 		return Invoice{}, err
 	}
 	add.created.NumberHolder = holder
 	return add.created, nil
+}
+
+// createAuthorized is [createInvoices] for drafts whose callers are not known yet to be allowed to write. If there are several drafts and one of
+// the callers is not, each is then tried in its own transaction.
+func createAuthorized(ctx context.Context, tx *tx, add []*newInvoice) error {
+	for _, a := range add {
+		if err := a.tenant.authorize(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return createInvoices(ctx, tx, add)
 }
 
 // createInvoices stores drafts, which may belong to several tenants. The drafts of one tenant keep their order.

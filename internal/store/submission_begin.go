@@ -14,7 +14,7 @@ import (
 // recorded, BeginSubmission returns it and begun is false: the caller sends nothing.
 func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
-		lease, begun = SubmissionLease{Tenant: t}, false
+		lease, begun = SubmissionLease{Tenant: t.service()}, false
 		found, err := t.invoice(ctx, tx, invoiceID, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err

@@ -15,6 +15,8 @@ type Tenant struct {
 	// transaction of its own.
 	tx    *tx
 	reads querier
+	// caller is the user whose role allows what the tenant does; nil for an API key, an administrator and the service. See [Session.For].
+	caller *caller
 }
 
 // ErrNoTenant says that an operation was called on a tenant that this package did not create.
@@ -52,7 +54,12 @@ func (t *Tenant) write(ctx context.Context, operation string, fn func(ctx contex
 	if t.tx != nil {
 		return fn(ctx, t.tx)
 	}
-	return t.db.write(ctx, operation, fn)
+	return t.db.write(ctx, operation, func(ctx context.Context, tx *tx) error {
+		if err := t.authorize(ctx, tx); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
 }
 
 // read runs fn with the reader, or with the transaction that the tenant has joined.

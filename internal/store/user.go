@@ -72,6 +72,8 @@ type UserChange struct {
 	Active bool
 	// Linked is [User.Linked]. A change can only end the link.
 	Linked bool
+	// RevokeKeys revokes the API keys that the user has made.
+	RevokeKeys bool
 }
 
 // ChangeUser changes a user of the company on behalf of the user of a session: change returns the new values for the present ones. It returns
@@ -110,6 +112,11 @@ func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change fun
 		}
 		if wanted.Active {
 			if err := tx.setActive(ctx, locked, true, false); err != nil {
+				return err
+			}
+		}
+		if wanted.RevokeKeys {
+			if _, err := tx.revokeAPIKeysOf(ctx, locked); err != nil {
 				return err
 			}
 		}

@@ -3,17 +3,20 @@ package integration_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/audittest"
@@ -168,6 +171,32 @@ func (a *administrator) enroll(email string) {
 	a.seen += 2 // the login and the enrollment
 }
 
+// makeKey creates an API key on behalf of a user who may do so, as a server would.
+func (a *administrator) makeKey(email string) {
+	a.t.Helper()
+	a.asServer(func(ctx context.Context, db *store.DB) error {
+		user, err := db.UserByEmail(ctx, email)
+		if err != nil {
+			return err
+		}
+		digest := secret.Digest(secret.New("session of " + email + strconv.Itoa(a.seen)))
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest, ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+			return err
+		}
+		session, err := db.Authenticate(ctx, digest)
+		if err != nil {
+			return err
+		}
+		key, err := secret.NewAPIKey(secret.APIKeySandbox, rand.Reader)
+		if err != nil {
+			return err
+		}
+		_, err = session.Tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: key, Name: "ERP", Scopes: []access.Scope{access.ScopeRead}, Creator: session})
+		return err
+	})
+	a.seen += 2 // the login and the key
+}
+
 // unknownSubmission creates a submission with an unknown outcome, as a server would, and returns it.
 func (a *administrator) unknownSubmission(account string) store.Submission {
 	a.t.Helper()
@@ -230,10 +259,17 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("account user add", "user.add", "", account, "--email", "books@palm.example")
 	does("account user invite", "user.invite", "", account, "--email", "new@palm.example", "--role", "viewer")
 	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "viewer")
+	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "developer")
+	a.makeKey("books@palm.example")
+	does("account user role", "api_key.revoke", "", account, "--email", "books@palm.example", "--role", "viewer", "--revoke-keys")
 	a.sendsMail()
 	does("account user reset-password", "user.request-password-reset", "", account, "--email", "books@palm.example", "--send")
 	does("account user reset-password", "user.reset-password", "", account, "--email", "books@palm.example")
 	does("account user disable", "user.disable", "", account, "--email", "books@palm.example")
+	does("account user enable", "user.enable", "", account, "--email", "books@palm.example")
+	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "developer")
+	a.makeKey("books@palm.example")
+	does("account user disable", "api_key.revoke", "", account, "--email", "books@palm.example", "--revoke-keys")
 	does("account user enable", "user.enable", "", account, "--email", "books@palm.example")
 	a.enroll("books@palm.example")
 	does("account user reset-second-factor", "user.reset-second-factor", "", account, "--email", "books@palm.example")
