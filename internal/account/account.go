@@ -124,7 +124,7 @@ func (s *Service) login(ctx context.Context, from string, given Credentials, cli
 	if err := a.rehash(ctx, user, given.Password); err != nil {
 		return Login{}, a.limit, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, errors.Join(a.refundCode(ctx), a.refundFailure(ctx, a.trustedSource()))
+	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.refundFailure(ctx, a.completed()...)
 }
 
 // requireOTP ends a login with the correct password that lacks the second factor. One in a browser can be completed.

@@ -33,8 +33,8 @@ type attempt struct {
 	// failure is the index of the failure limit in spent; it is len(spent) for an exempt source.
 	failure int
 	turn    Turn
-	// codes is the charge for a code of a second factor that was right.
-	codes []store.LimitUsage
+	// proved says that the second factor was right.
+	proved bool
 }
 
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
@@ -45,14 +45,14 @@ func (s *Service) begin(ctx context.Context, from, email string) (*attempt, erro
 		a.turn = Turn{Holder: "source " + a.from.Wide().String()}
 		return a, nil
 	}
-	known, _, err := s.DB.LimitUsage(ctx, a.trustedSource().Key)
+	known, err := a.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: known > 0}
+	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: known}
 	uses := a.sourceUses("login", email)
 	a.failure = len(uses)
-	if known == 0 {
+	if !known {
 		uses = append(uses, store.LimitUse{Key: limitKey("failures", email), Max: failureRate, Window: failureWindow})
 	}
 	if err := a.charge(ctx, uses); err != nil {
@@ -96,6 +96,22 @@ func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
 // trustedSource returns the counter that records that the user has logged in from this source.
 func (a *attempt) trustedSource() store.LimitUse {
 	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trustDuration}
+}
+
+// resetSource returns the counter that records that the user has chosen a new password from this source with the link from an e-mail. That makes
+// the next login possible whatever others have tried, and nothing else: a mailbox is no second factor.
+func (a *attempt) resetSource() store.LimitUse {
+	return store.LimitUse{Key: limitKey("reset done", a.from.String(), a.email), Window: failureWindow}
+}
+
+// known reports whether the source is exempt from the failure limit of its e-mail address.
+func (a *attempt) known(ctx context.Context) (bool, error) {
+	for _, mark := range []store.LimitUse{a.trustedSource(), a.resetSource()} {
+		if used, _, err := a.DB.LimitUsage(ctx, mark.Key); err != nil || used > 0 {
+			return used > 0, err
+		}
+	}
+	return false, nil
 }
 
 // cancel refunds all charges: no password was compared, or a correct password was not used for a login.

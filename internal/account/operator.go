@@ -146,12 +146,13 @@ func (s *Service) StartOperatorSession(ctx context.Context, from, email, passwor
 	case errors.Is(err, ErrInvalidCredentials):
 		return secret.Text{}, time.Time{}, err
 	case err != nil:
-		return secret.Text{}, time.Time{}, errors.Join(err, a.refundCode(ctx), a.cancel(ctx))
+		return secret.Text{}, time.Time{}, errors.Join(err, a.cancel(ctx))
 	}
-	return session, expires, errors.Join(a.refundCode(ctx), a.refundFailure(ctx, a.trustedSource()))
+	return session, expires, a.refundFailure(ctx, a.completed()...)
 }
 
-// startOperator compares the password, always and first, and then uses up the code.
+// startOperator compares the password and the code, both in any case, and then uses up the code. A wrong password and a wrong code cause the same
+// work and count towards the same limits: neither the time nor what is refused later tells which of them was wrong.
 func (a *attempt) startOperator(ctx context.Context, email, password, code string, digest [32]byte, expires time.Time) error {
 	operator, err := a.DB.OperatorByEmail(ctx, email)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -161,23 +162,19 @@ func (a *attempt) startOperator(ctx context.Context, email, password, code strin
 	if err != nil {
 		return err
 	}
-	if !right || operator.DisabledAt != nil {
-		return ErrInvalidCredentials
+	factor, valid, err := a.factor(ctx, operator, code)
+	if err != nil {
+		return err
 	}
-	a.codes, err = a.chargeCode(ctx, operator.ID, a.email)
-	if _, limited := errors.AsType[*LimitedError](err); limited {
-		return ErrInvalidCredentials // the error itself would tell that the password is right
+	right = right && valid && operator.DisabledAt == nil
+	err = a.countCode(ctx, a.email, a.email, nil, right)
+	if _, limited := errors.AsType[*LimitedError](err); limited || err == nil && !right {
+		return ErrInvalidCredentials
 	}
 	if err != nil {
 		return err
 	}
-	factor, valid, err := a.factor(operator, code)
-	if err != nil {
-		return err
-	}
-	if !valid {
-		return ErrInvalidCredentials
-	}
+	a.proved = true
 	err = a.DB.BeginOperatorSession(ctx, operator, factor, digest, expires)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCodeUsed) {
 		return ErrInvalidCredentials
@@ -185,10 +182,11 @@ func (a *attempt) startOperator(ctx context.Context, email, password, code strin
 	return err
 }
 
-// factor returns what a code proves, and false if it proves nothing. Only the transaction of the login knows whether it was used before.
-func (a *attempt) factor(operator store.Operator, code string) (store.OperatorProof, bool, error) {
-	if recovery, valid := RecoveryDigest(operator.ID[:], code); valid {
-		return store.OperatorProof{Recovery: &recovery}, true, nil
+// factor returns what a code proves, and false if it proves nothing. That it was not used meanwhile is known to the transaction of the login.
+func (a *attempt) factor(ctx context.Context, operator store.Operator, code string) (store.OperatorProof, bool, error) {
+	if recovery, formed := RecoveryDigest(operator.ID[:], code); formed {
+		valid, err := a.DB.HasOperatorRecovery(ctx, operator, recovery)
+		return store.OperatorProof{Recovery: &recovery}, valid, err
 	}
 	shared, err := a.DB.OperatorTOTP(operator)
 	if err != nil || shared.IsZero() {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,7 +115,7 @@ func TestOperatorLimits(t *testing.T) {
 	kit.Must(t, err)
 
 	db.Clock.Advance(time.Minute)
-	for n := range codeRate {
+	for n := range strangerCodes {
 		_, _, err := s.StartOperatorSession(ctx, fmt.Sprintf("198.51.100.%d", n), operatorEmail, operatorPassword, app.show(t, 5))
 		wantErr(t, err, ErrInvalidCredentials)
 	}
@@ -124,6 +125,40 @@ func TestOperatorLimits(t *testing.T) {
 	kit.Must(t, err)
 	db.Clock.Advance(failureWindow)
 	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, app.show(t, 0))
+	kit.Must(t, err)
+}
+
+// TestOperatorLoginTellsNothing checks that a wrong password, a wrong code and an unknown address count in the same places, so that neither the
+// work nor what is refused later tells which of them was wrong.
+func TestOperatorLoginTellsNothing(t *testing.T) {
+	s, db, _ := newService(t)
+	ctx := t.Context()
+	code, app := newOperator(t, s)
+	recovery, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
+	kit.Must(t, err)
+	const unknown = "nobody@owner.example"
+	derive := s.Hasher.derive
+	hashes := atomic.Int64{}
+	s.Hasher.derive = func(c Cost, password string, salt []byte, length uint32) []byte {
+		hashes.Add(1)
+		return derive(c, password, salt, length)
+	}
+	attempts := []struct{ email, password, code string }{
+		{operatorEmail, "wrong", app.show(t, 5)}, {operatorEmail, operatorPassword, app.show(t, 5)}, {operatorEmail, "wrong", app.show(t, 1)}, {operatorEmail, "wrong", recovery[0].Reveal()},
+		{operatorEmail, operatorPassword, "ab2d-ef3h-ij4l-mn5p"}, {unknown, operatorPassword, app.show(t, 1)},
+	}
+	for n, given := range attempts {
+		_, _, err := s.StartOperatorSession(ctx, fmt.Sprintf("198.51.100.%d", n), given.email, given.password, given.code)
+		wantErr(t, err, ErrInvalidCredentials)
+	}
+	for _, limit := range []string{"code", "codes a day"} {
+		wantUsed(t, db, 5, limit, operatorLimits+operatorEmail)
+		wantUsed(t, db, 1, limit, operatorLimits+unknown)
+	}
+	if got := hashes.Load(); got != int64(len(attempts)) {
+		t.Errorf("%d hashes for %d attempts", got, len(attempts))
+	}
+	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, recovery[0].Reveal())
 	kit.Must(t, err)
 }
 

@@ -295,7 +295,7 @@ func (s *Service) AddPasskey(ctx context.Context, session store.Session, from st
 		if !first {
 			codes = nil
 		}
-		return codes, errors.Join(err, a.refundCode(ctx), a.cancel(ctx))
+		return codes, errors.Join(err, a.cancel(ctx))
 	default:
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 		return nil
 	}
 	// The next login from this source is not refused because of the failures of others: who has the mailbox is the user.
-	return s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.trustedSource())
+	return s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.resetSource())
 }
 
 // completeReset checks the chosen password, stores it, and returns the address of the user.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"quittance/internal/secret"
@@ -20,13 +21,8 @@ var (
 	ErrNoPendingLogin = errors.New("there is no login to complete")
 )
 
-const (
-	// codeRate is how many wrong codes an hour one user may give. A thief who knows the password has a chance of one in 30,000 a day to
-	// guess one: 240 attempts at three valid codes among a million, of which each is valid for 90 seconds.
-	codeRate = 10
-	// LoginTTL is how long the second factor of a login may take.
-	LoginTTL = 10 * time.Minute
-)
+// LoginTTL is how long the second factor of a login may take.
+const LoginTTL = 10 * time.Minute
 
 // Factor is what a person gives as the second factor: a code or the assertion of a passkey.
 type Factor struct {
@@ -58,79 +54,53 @@ func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor
 	if given.Code == "" && given.Assertion == nil {
 		return nil, ErrOTPRequired
 	}
-	charged, err := a.chargeCode(ctx, user.ID, user.Email)
-	if err != nil {
-		return nil, err
-	}
 	var proof *store.FactorProof
 	if given.Assertion != nil {
 		proof = by.verify(given, user, factor.Passkeys)
 	} else {
 		proof = a.compareCode(user, factor, given.Code)
 	}
+	if err := a.countCode(ctx, user.ID.String(), user.Email, &user, proof != nil); err != nil {
+		return nil, err
+	}
 	if proof == nil {
 		return nil, ErrOTPRequired
 	}
-	a.codes = charged
+	a.proved = true
 	return proof, nil
 }
 
-// compareCode returns the proof of a code; nil for a wrong one. Whether there is such a recovery code is known when it is used up.
+// compareCode returns the proof of a code; nil for a wrong one. Whether it was used before is known when it is used up: who repeats a right code
+// guesses nothing.
 func (a *attempt) compareCode(user store.User, factor store.SecondFactor, code string) *store.FactorProof {
 	if factor.HasApp() {
-		if step, right := TOTPStep(factor.Secret, code, a.Now(), factor.LastStep); right {
+		if step, right := TOTPStep(factor.Secret, code, a.Now(), 0); right {
 			return &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
 		}
 	}
-	if digest, right := RecoveryDigest(user.ID[:], code); right {
+	if digest, formed := RecoveryDigest(user.ID[:], code); formed && slices.Contains(factor.Recovery, digest) {
 		return &store.FactorProof{Recovery: digest}
 	}
 	return nil
 }
 
-// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did not grow.
+// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did not grow. A passkey that is
+// refused counts as a wrong code. The error can be [*LimitedError].
 func (a *attempt) refused(ctx context.Context, user store.User, proof *store.FactorProof, err error) error {
-	switch {
-	case errors.Is(err, store.ErrSecondFactor):
-		return ErrOTPRequired
-	case errors.Is(err, store.ErrSignCount):
+	if !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrSignCount) {
+		return err
+	}
+	if proof != nil && proof.Passkey != nil {
+		if err := a.countCode(ctx, user.ID.String(), user.Email, &user, false); err != nil {
+			return err
+		}
+	}
+	if errors.Is(err, store.ErrSignCount) {
 		if err := a.DB.RefusePasskey(context.WithoutCancel(ctx), user, *proof.Passkey); err != nil && !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrNotFound) {
 			return err // and not because the challenge or the passkey is gone meanwhile
 		}
-		return ErrOTPRequired
 	}
-	return err
-}
-
-// chargeCode charges the limit of wrong codes of a person before a code is compared. email is that of [attempt] at the person's logins. Sources
-// that have recently completed a login of the person have limits of their own, so that a thief with the password does not lock the person out.
-func (a *attempt) chargeCode(ctx context.Context, person store.ID, email string) ([]store.LimitUsage, error) {
-	if a.LoginRate == 0 {
-		return nil, nil
-	}
-	parts := []string{"code", person.String()}
-	known, _, err := a.DB.LimitUsage(ctx, limitKey("trusted", a.from.String(), email))
-	if err != nil {
-		return nil, err
-	}
-	if known > 0 {
-		parts = append(parts, a.from.String())
-	}
-	charged, err := a.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(parts...), Max: codeRate, Window: failureWindow})
-	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
-		limit := a.limitStatus(codeRate, exhausted.Usage)
-		limit.Remaining = 0
-		return nil, &LimitedError{Limit: limit}
-	}
-	return charged, err
-}
-
-// refundCode refunds the charge for a code that was right.
-func (a *attempt) refundCode(ctx context.Context) error {
-	if len(a.codes) == 0 {
-		return nil
-	}
-	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.codes)
+	return ErrOTPRequired
 }
 
 // beginLogin stores a pending login for a user who has given the right password, and returns its secret, which binds it to a browser.
@@ -177,11 +147,8 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 	case err != nil:
 		return Login{}, err
 	}
-	if err := errors.Join(a.refundCode(ctx), a.cancel(ctx)); err != nil {
-		return Login{}, err
-	}
 	if s.LoginRate > 0 {
-		err = s.DB.ReleaseLimits(context.WithoutCancel(ctx), nil, a.trustedSource())
+		err = s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.completed()...)
 	}
 	return Login{Token: token, Expires: expires, User: waiting.User, Account: account}, err
 }
@@ -250,7 +217,7 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	case err != nil:
 		return nil, err
 	}
-	return codes, errors.Join(a.refundCode(ctx), a.cancel(ctx))
+	return codes, a.cancel(ctx)
 }
 
 // newRecoveryCodes returns new recovery codes of a person, and their digests.
@@ -314,9 +281,6 @@ func (s *Service) withBothFactors(ctx context.Context, session store.Session, fr
 	}
 	if err == nil {
 		err = a.refused(ctx, user, proof, do(user, proof))
-	}
-	if err == nil || errors.Is(err, store.ErrFactorRequired) {
-		err = errors.Join(err, a.refundCode(ctx))
 	}
 	return a.limit, errors.Join(err, a.cancel(ctx))
 }

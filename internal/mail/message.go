@@ -99,6 +99,7 @@ func (m *Mailer) write(mail store.Mail) (written, error) {
 // link returns the address that a mail leads to. Secrets are in the fragment, which browsers do not send.
 func (m *Mailer) link(mail store.Mail) template.URL {
 	path := map[store.MailKind]string{store.MailInvitation: account.JoinPath, store.MailPasswordReset: account.ResetPath, store.MailPasswordChanged: "/account",
+		store.MailWrongCodes: "/account", store.MailFactorAdded: "/second-factor",
 		store.NoticeRejection: "/invoices?tab=attention", store.NoticeDeactivated: "/webhooks", store.NoticeFailing: "/webhooks"}[mail.Kind]
 	address := m.PublicURL + path
 	if !mail.Secret.IsZero() {

@@ -8,7 +8,7 @@ import "slices"
 var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	// People.
 	"session.begin", "session.end", "session.revoke", "session.revoke-others", "user.change-password", "user.request-password-reset", "user.complete-password-reset", "user.enroll-second-factor", "user.disable-second-factor", "user.replace-recovery-codes", "user.reset-second-factor",
-	"user.add-passkey", "user.rename-passkey", "user.remove-passkey", "user.refuse-passkey",
+	"user.add-passkey", "user.rename-passkey", "user.remove-passkey", "user.refuse-passkey", "user.wrong-code",
 	"user.invite", "user.join", "invitation.revoke", "user.set-notices",
 	"user.link", "user.unlink",
 	// API keys.

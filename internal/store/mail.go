@@ -20,6 +20,10 @@ const (
 	MailPasswordReset MailKind = "password_reset"
 	// MailPasswordChanged tells a user that the password was changed.
 	MailPasswordChanged MailKind = "password_changed"
+	// MailWrongCodes tells a user that so many wrong codes of the second factor were given that further ones are refused for a while.
+	MailWrongCodes MailKind = "wrong_codes"
+	// MailFactorAdded tells a user that the first second factor was set up.
+	MailFactorAdded MailKind = "factor_added"
 	// NoticeRejection tells owners that invoices or credit notes were rejected.
 	NoticeRejection MailKind = "notice_rejection"
 	// NoticeDeactivated tells owners that the service has deactivated webhook subscriptions.

@@ -61,6 +61,12 @@ func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor Opera
 	})
 }
 
+// HasOperatorRecovery reports whether an operator has a recovery code that was not used yet.
+func (db *DB) HasOperatorRecovery(ctx context.Context, o Operator, digest [32]byte) (has bool, err error) {
+	err = db.reader.QueryRowContext(ctx, `select exists (select 1 from operator_recovery_codes where operator_id = $1 and digest = $2 and used_at is null)`, o.ID, digest[:]).Scan(&has)
+	return has, db.classify(err)
+}
+
 // useProof uses up the second factor of a locked operator.
 func (t *tx) useProof(ctx context.Context, operator ID, last int64, factor OperatorProof) error {
 	if factor.Recovery == nil {

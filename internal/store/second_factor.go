@@ -19,12 +19,12 @@ const pendingFactorTTL = time.Hour
 type SecondFactor struct {
 	// Secret is shared with the authenticator app; empty without one.
 	Secret secret.Text
-	// LastStep is the time step of the last code that was accepted.
-	LastStep int64
 	// EnrolledAt tells this enrolment of an authenticator app from an earlier or later one; zero without an app.
 	EnrolledAt time.Time
 	// Passkeys are the user's passkeys with their credentials, oldest first.
 	Passkeys []Passkey
+	// Recovery are the digests of the recovery codes, also of those that were used.
+	Recovery [][32]byte
 }
 
 // HasApp reports whether an authenticator app is a second factor of the user.
@@ -77,8 +77,8 @@ func (db *DB) SecondFactor(ctx context.Context, user User) (SecondFactor, error)
 	var f SecondFactor
 	var sealed []byte
 	var enrolled sql.Null[int64]
-	err := db.reader.QueryRowContext(ctx, `select f.secret, f.last_step, f.enrolled_at from second_factors f where f.account_id = $1 and f.user_id = $2 and `+isEnrolled,
-		user.Account, user.ID).Scan(&sealed, &f.LastStep, &enrolled)
+	err := db.reader.QueryRowContext(ctx, `select f.secret, f.enrolled_at from second_factors f where f.account_id = $1 and f.user_id = $2 and `+isEnrolled,
+		user.Account, user.ID).Scan(&sealed, &enrolled)
 	if err != nil {
 		return SecondFactor{}, db.classify(err)
 	}
@@ -88,7 +88,13 @@ func (db *DB) SecondFactor(ctx context.Context, user User) (SecondFactor, error)
 			return SecondFactor{}, err
 		}
 	}
-	f.Passkeys, err = db.passkeys(ctx, db.reader, user.Account, user.ID)
+	if f.Passkeys, err = db.passkeys(ctx, db.reader, user.Account, user.ID); err != nil {
+		return SecondFactor{}, db.classify(err)
+	}
+	digests, err := collect(ctx, db.reader, scanValue[[]byte], `select digest from recovery_codes where account_id = $1 and user_id = $2`, user.Account, user.ID)
+	for _, digest := range digests {
+		f.Recovery = append(f.Recovery, [32]byte(digest))
+	}
 	return f, db.classify(err)
 }
 

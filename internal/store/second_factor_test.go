@@ -43,7 +43,7 @@ func TestFactorProofs(t *testing.T) {
 		wantErr(t, f.tenant.ConfirmTOTP(ctx, by, secret.New(sharedSecret), 100, nil, nil), store.ErrNotFound) // too late
 		used := [32]byte{1}
 		factor := f.enroll(t, f, by, used, [32]byte{2})
-		if !factor.Secret.Equal(secret.New(sharedSecret)) || factor.LastStep != 100 {
+		if !factor.Secret.Equal(secret.New(sharedSecret)) {
 			t.Errorf("factor %+v", factor)
 		}
 		if strings.Contains(f.dump(t, f.company), sharedSecret) {

@@ -317,6 +317,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		if (len(done[path]) > 0) == (unaudited[path] != "") {
 			t.Errorf("quittance %s: tested %v, exempt because of %q", path, done[path], unaudited[path])
 		}
+		slices.Sort(table.Acts["quittance "+path]) // some commands leave entries of two acts
+		slices.Sort(done[path])
 		if documented := table.Acts["quittance "+path]; unaudited[path] == "" && !slices.Equal(documented, done[path]) {
 			t.Errorf("quittance %s leaves %v, and docs/audit.md says %v", path, done[path], documented)
 		}
