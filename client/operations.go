@@ -68,11 +68,13 @@ func (c *Client) BeginTOTP(ctx context.Context) (api.TOTPEnrollment, error) {
 }
 
 // ConfirmTOTP makes the authenticator app that shows code the user's second factor, and returns the recovery codes, which no other call
-// returns. otp is a code of the present second factor, or empty if there is none. Set [Config.OTP] for later logins.
+// returns. otp is a code of the present second factor, or empty if there is none, which needs the password. Set [Config.OTP] for later logins.
 func (c *Client) ConfirmTOTP(ctx context.Context, code, otp string) (api.RecoveryCodes, error) {
 	body := api.TOTPConfirmation{Code: &code}
 	if otp != "" {
 		body.OTP = &otp
+	} else {
+		body.CurrentPassword = new(c.currentPassword())
 	}
 	return callOne[api.RecoveryCodes](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp/confirm", withoutKey: true, body: body})
 }

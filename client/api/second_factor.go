@@ -19,6 +19,8 @@ type TOTPEnrollment struct {
 type TOTPConfirmation struct {
 	Code *string `json:"code" required:"true" minLength:"1" maxLength:"64" doc:"Present code of the new authenticator app." example:"287082"`
 	OTP  *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the present authenticator app, or a recovery code; required if the user has a second factor, which the new app replaces."`
+	// CurrentPassword is compared only for the first second factor.
+	CurrentPassword *string `json:"current_password,omitempty" maxLength:"1024" text:"any" doc:"The current password; required if the user has no second factor yet."`
 }
 
 // RecoveryCodes are codes that each replace a code of the authenticator app once.

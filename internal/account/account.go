@@ -132,7 +132,7 @@ func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credent
 	var pending Login
 	var err error
 	if client == store.ClientConsole {
-		pending, err = a.beginLogin(ctx, user, cmp.Or(given.Means, store.LoginByPassword))
+		pending, err = a.beginLogin(ctx, user, cmp.Or(given.Means, store.LoginByPassword), nil)
 	}
 	return pending, a.limit, errors.Join(ErrOTPRequired, err, a.refundFailure(ctx))
 }

@@ -255,13 +255,12 @@ type NewPasskey struct {
 	// Response is that of the authenticator in JSON (WebAuthn Level 3, section 5.1.8.1).
 	Response []byte
 	Site     RelyingParty
-	// Present is for the present second factor, if there is one.
+	// Present is for the present second factor, or the password if there is none.
 	Present Factor
 }
 
 // AddPasskey adds a passkey of the user of a session, and returns recovery codes if it is the user's first second factor. The error is
-// [ErrPasskeyName], [ErrPasskey], [ErrOTPRequired] if the present second factor is missing or wrong, [store.ErrExists],
-// [store.ErrPasskeyLimit], [*LimitedError] or [store.ErrSessionEnded].
+// [ErrPasskeyName], [ErrPasskey], [store.ErrExists], [store.ErrPasskeyLimit], [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
 func (s *Service) AddPasskey(ctx context.Context, session store.Session, from string, add NewPasskey) ([]secret.Text, error) {
 	name, err := passkeyName(add.Name)
 	if err != nil {
@@ -279,7 +278,7 @@ func (s *Service) AddPasskey(ctx context.Context, session store.Session, from st
 	if err != nil {
 		return nil, err
 	}
-	if fresh.Proof, err = a.proveFactor(ctx, user, add.Present, confirmation(session)); err != nil {
+	if fresh.Proof, err = a.proveOwner(ctx, session, user, from, add.Present); err != nil {
 		return nil, err
 	}
 	codes, digests, err := s.newRecoveryCodes(user.ID)

@@ -17,15 +17,25 @@ var (
 	ErrOTPRequired = errors.New("the code of the second factor is missing or wrong")
 	// ErrWrongCode says that the code of a new authenticator app is wrong, or that none waits for its confirmation.
 	ErrWrongCode = errors.New("the code of the new authenticator app is wrong")
+	// ErrPasswordRequired says that the first second factor needs the password.
+	ErrPasswordRequired = errors.New("the first second factor needs the password")
+	// ErrStaleSignOn says that the first second factor needs a login by single sign-on within [FreshSignOn].
+	ErrStaleSignOn = errors.New("the first second factor needs a fresh login by single sign-on")
 	// ErrNoPendingLogin says that a login cannot be completed: it was completed before, or has expired.
 	ErrNoPendingLogin = errors.New("there is no login to complete")
 )
 
-// LoginTTL is how long the second factor of a login may take.
-const LoginTTL = 10 * time.Minute
+const (
+	// LoginTTL is how long the second factor of a login may take.
+	LoginTTL = 10 * time.Minute
+	// FreshSignOn is how long after a login by single sign-on its session may set up the first second factor. Such a user may have no password.
+	FreshSignOn = 10 * time.Minute
+)
 
 // Factor is what a person gives as the second factor: a code or the assertion of a passkey.
 type Factor struct {
+	// Password is that of the user, for a user who has no second factor yet.
+	Password string
 	// Code is a code of an authenticator app, or a recovery code.
 	Code string
 	// Assertion is the response of a passkey in JSON (WebAuthn Level 3, section 5.1.8.2), and Site what it has to be made for; nil for
@@ -103,19 +113,20 @@ func (a *attempt) refused(ctx context.Context, user store.User, proof *store.Fac
 	return ErrOTPRequired
 }
 
-// beginLogin stores a pending login for a user who has given the right password, and returns its secret, which binds it to a browser.
-func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans) (Login, error) {
+// beginLogin stores a pending login for a user who has given the right password, or whom on has logged in, and returns its secret, which binds it
+// to a browser.
+func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans, on *store.SignOn) (Login, error) {
 	pending, err := secret.NewLogin(a.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := a.Now().Add(LoginTTL).UTC().Truncate(time.Microsecond)
-	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means}, expires)
+	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means, SignOn: on}, expires)
 	return Login{Pending: pending, Expires: expires}, err
 }
 
 // CompleteSession starts the session of a pending login with the second factor. The error is [ErrNoPendingLogin],
-// [ErrOTPRequired], [*LimitedError] or [store.ErrSuspended].
+// [ErrOTPRequired], [*LimitedError], [store.ErrSuspended] or, by single sign-on, [store.ErrOtherSubject].
 func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, given Factor, userAgent string) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -139,7 +150,7 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	account, err := s.DB.CreateToken(ctx, waiting.User, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
+	account, err := s.createWaiting(ctx, waiting, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
 		Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
 	switch err := a.refused(ctx, waiting.User, proof, err); {
 	case errors.Is(err, store.ErrSessionEnded) || errors.Is(err, store.ErrNotFound):
@@ -151,6 +162,15 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		err = s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.completed()...)
 	}
 	return Login{Token: token, Expires: expires, User: waiting.User, Account: account}, err
+}
+
+// createWaiting creates the token of a pending login, and the link of one by single sign-on.
+func (s *Service) createWaiting(ctx context.Context, waiting store.PendingLogin, add store.NewToken) (store.Account, error) {
+	if waiting.SignOn == nil {
+		return s.DB.CreateToken(ctx, waiting.User, add)
+	}
+	_, account, err := s.DB.CreateSignOnToken(ctx, *waiting.SignOn, add)
+	return account, err
 }
 
 // Enrollment is the secret of an authenticator app that waits for its confirmation.
@@ -181,8 +201,8 @@ func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) 
 }
 
 // ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the recovery codes, which
-// are stored as digests. present is for the present second factor, if there is one. The error is [ErrWrongCode], [ErrOTPRequired] if that is
-// wrong, [*LimitedError] or [store.ErrSessionEnded].
+// are stored as digests. present is for the present second factor, or the password if there is none. The error is [ErrWrongCode],
+// [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
 func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code string, present Factor) ([]secret.Text, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
@@ -203,7 +223,7 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	if !right {
 		return nil, ErrWrongCode
 	}
-	proof, err := a.proveFactor(ctx, user, present, confirmation(session))
+	proof, err := a.proveOwner(ctx, session, user, from, present)
 	if err != nil {
 		return nil, err
 	}
@@ -218,6 +238,36 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 		return nil, err
 	}
 	return codes, a.cancel(ctx)
+}
+
+// proveOwner checks that a session is in the hands of its user, before another second factor is set up: by the present one, or, without one, by
+// the password or a fresh login by single sign-on. So a stolen session locks nobody out. The error is [ErrOTPRequired], [ErrPasswordRequired],
+// [ErrWrongPassword], [ErrStaleSignOn], [ErrBusy], [*LimitedError], or [store.ErrSessionEnded].
+func (a *attempt) proveOwner(ctx context.Context, session store.Session, user store.User, from string, given Factor) (*store.FactorProof, error) {
+	proof, err := a.proveFactor(ctx, user, given, confirmation(session))
+	if err != nil || proof != nil {
+		return proof, err
+	}
+	if session.Means == store.LoginBySingleSignOn {
+		age, err := session.Tenant.SessionAge(ctx, session)
+		if err == nil && age > FreshSignOn {
+			err = ErrStaleSignOn
+		}
+		return nil, err
+	}
+	if given.Password == "" {
+		return nil, ErrPasswordRequired
+	}
+	b, err := a.begin(ctx, from, user.Email)
+	if err != nil {
+		return nil, err
+	}
+	b.turn = Turn{Holder: "company " + session.Account.ID.String(), Known: true}
+	right, err := b.Hasher.Matches(ctx, b.turn, user.PasswordHash, given.Password)
+	if err == nil && !right {
+		return nil, ErrWrongPassword
+	}
+	return nil, errors.Join(err, b.cancel(ctx))
 }
 
 // newRecoveryCodes returns new recovery codes of a person, and their digests.

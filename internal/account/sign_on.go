@@ -17,7 +17,8 @@ var ErrNoUser = errors.New("no user has this e-mail address")
 
 // SignOn creates a session for the person whom an OpenID provider has logged in, which identify finds out. attempt names the attempt to log
 // in, which succeeds or fails once, on whichever replica; userAgent is the User-Agent of the request. The limits of logins that depend on the source alone apply. The error is that of
-// identify, [*LimitedError], [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended].
+// identify, [*LimitedError], [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended]. If the login
+// would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be completed by [Service.CompleteSession].
 func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [32]byte, identify func(context.Context) (sso.Identity, error)) (Login, error) {
 	a, err := s.beginSignOn(ctx, from, attempt)
 	if err != nil {
@@ -36,12 +37,16 @@ func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [3
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := s.DB.CreateSignOnToken(ctx, store.SignOn{Issuer: identity.Issuer, Subject: identity.Subject, Email: email}, store.NewToken{
+	on := store.SignOn{Issuer: identity.Issuer, Subject: identity.Subject, Email: email}
+	user, account, err := s.DB.CreateSignOnToken(ctx, on, store.NewToken{
 		Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole, Means: store.LoginBySingleSignOn, UserAgent: userAgent})
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return Login{}, ErrNoUser
-	}
-	if err != nil {
+	case errors.Is(err, store.ErrSecondFactor):
+		pending, err := a.beginLogin(ctx, user, store.LoginBySingleSignOn, &on)
+		return pending, errors.Join(ErrOTPRequired, err, a.cancel(ctx))
+	case err != nil:
 		return Login{}, err
 	}
 	return Login{Token: token, Expires: expires, User: user, Account: account}, a.cancel(ctx)

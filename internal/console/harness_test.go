@@ -113,6 +113,8 @@ type visitor struct {
 	t      testing.TB
 	base   string
 	client *http.Client
+	// password is that of the last login.
+	password string
 }
 
 func (s *system) visitor(t testing.TB) *visitor {
@@ -172,6 +174,7 @@ func (v *visitor) login(email, password string) {
 	if got := v.post("/login", "email", email, "password", password); got.status != http.StatusSeeOther {
 		v.t.Fatalf("login: %d %s", got.status, got.body)
 	}
+	v.password = password
 }
 
 // loggedIn returns a visitor who is logged in as the sandbox's user.

@@ -86,6 +86,8 @@ func (req *request) completeLogin() error {
 		return req.endPendingLogin()
 	case errors.Is(err, account.ErrOTPRequired):
 		return req.respondLoginCode(http.StatusUnauthorized, req.factorFault(err))
+	case errors.Is(err, store.ErrOtherSubject): // linked meanwhile
+		return req.refuseSignOn(err)
 	case errors.Is(err, store.ErrSuspended):
 		return req.respondLogin(http.StatusForbidden, loginPage{Next: req.requestedPath(), Fault: "suspended"})
 	case err != nil:

@@ -111,6 +111,7 @@ func TestInvitedWhereSecondFactorIsRequired(t *testing.T) {
 	joining.post("/join/password", "code", invitation[3], "name", "New", "password", "a new long password").wantTo(t, "/invoices?notice=good.joined")
 	joining.get("/invoices").wantTo(t, "/second-factor")
 	joining.wantHeld()
+	joining.password = "a new long password"
 	joining.enroll()
 	if got := joining.get("/users"); got.status != http.StatusOK {
 		t.Errorf("with a second factor: %d", got.status)
@@ -139,6 +140,7 @@ func TestSecondFactorRequiredInBrowser(t *testing.T) {
 		b.inspect("page-second-factor-required-confirm")
 		b.open("/second-factor/confirm")
 		b.do(chromedp.KeyEvent(newAuthenticator(b.text("#secret")).code(t, 0)))
+		b.fill("#current", colleaguePassword)
 		b.press("\r")
 		b.until(`document.querySelectorAll("#recovery li").length === 10 && document.querySelector("nav") !== null`)
 		b.open("/invoices")

@@ -31,14 +31,14 @@ func (req *request) relyingParty() (account.RelyingParty, bool) {
 }
 
 // factor returns what the form has of a second factor: the assertion of a passkey in the field assertion, or a code in the field of the given
-// name.
+// name; or the password, which the first second factor needs.
 func (req *request) factor(code string) account.Factor {
 	if assertion := req.form.Get("assertion"); assertion != "" {
 		if site, possible := req.relyingParty(); possible {
 			return account.Factor{Assertion: []byte(assertion), Site: site}
 		}
 	}
-	return account.Factor{Code: req.code(code)}
+	return account.Factor{Code: req.code(code), Password: req.form.Get("current")}
 }
 
 // factorField is the field of a code of the present second factor, beside which a passkey can be used.

@@ -41,7 +41,7 @@ func (v *visitor) register(more ...string) (*passkeytest.Authenticator, response
 	kit.Must(v.t, err)
 	made, err := key.Register(v.options("/second-factor/passkeys/options"))
 	kit.Must(v.t, err)
-	return key, v.post("/second-factor/passkeys", append([]string{"name", "Office laptop", "registration", made}, more...)...)
+	return key, v.post("/second-factor/passkeys", append([]string{"name", "Office laptop", "registration", made, "current", v.password}, more...)...)
 }
 
 // confirm returns the assertion of a passkey that confirms a change.
@@ -290,7 +290,9 @@ func TestPasskeyInBrowser(t *testing.T) {
 		b.inspect("page-second-factor-passkeys")
 		b.open("/second-factor")
 		b.tabTo("#passkey-name")
-		b.press("Office laptop\r")
+		b.do(chromedp.KeyEvent("Office laptop"))
+		b.fill("#passkey-current", s.password)
+		b.press("\r")
 		b.until(`document.querySelectorAll("#recovery li").length === 10`)
 		b.open("/second-factor")
 		b.until(`document.querySelectorAll("#passkeys li").length === 1`)

@@ -58,6 +58,8 @@ type secondFactorPage struct {
 	Possible, Full bool
 	// Codes, Disable and Add are the fields of the forms.
 	Codes, Disable, Add factorField
+	// Password reports that the first second factor needs the password.
+	Password bool
 	// Required reports that the company requires a second factor.
 	Required bool
 	// Fault is the key of an error message below "factor.fault.", or "".
@@ -76,7 +78,7 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 	_, possible := req.relyingParty()
 	p := secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email, App: state.AppSince != nil, Passkeys: state.Passkeys, Possible: possible,
 		Full: len(state.Passkeys) >= store.MaxPasskeys, Codes: req.present("codes", &state), Disable: req.present("disable", &state), Add: req.present("add", &state),
-		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
+		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn, Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
 		return req.page(status, "second_factor_required", pageData{Title: title, Body: p})
 	}
@@ -95,8 +97,9 @@ func (req *request) beginSecondFactor() error {
 type enrollmentPage struct {
 	Secret  string
 	Picture template.URL
-	// Present is the field of the present second factor, if there is one.
-	Present *factorField
+	// Present is the field of the present second factor, if there is one, and Password reports that the first one needs the password.
+	Present  *factorField
+	Password bool
 	// Held reports that the session is good for nothing but to set up a second factor.
 	Held bool
 	// Fault is the key of an error message below "factor.fault.", or "".
@@ -127,6 +130,8 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	p := enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Held: req.session.FactorRequired, Fault: fault}
 	if state.EnrolledAt() != nil {
 		p.Present = new(req.present("present", &state))
+	} else {
+		p.Password = req.session.Means != store.LoginBySingleSignOn
 	}
 	return req.page(status, "second_factor_confirm", pageData{Title: title, Section: "account", Body: p})
 }
@@ -197,8 +202,10 @@ func (req *request) confirmSecondFactor() error {
 // factorFault returns the key of the error message about a password, code or passkey; "" for another error.
 func (req *request) factorFault(err error) string {
 	switch {
-	case errors.Is(err, account.ErrWrongPassword):
+	case errors.Is(err, account.ErrWrongPassword), errors.Is(err, account.ErrPasswordRequired):
 		return "password"
+	case errors.Is(err, account.ErrStaleSignOn):
+		return "stale"
 	case errors.Is(err, account.ErrOTPRequired) && req.form.Get("assertion") != "":
 		return "assertion"
 	case errors.Is(err, account.ErrOTPRequired):

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/hotp"
 
+	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -50,7 +51,7 @@ func (v *visitor) enroll() (app authenticator, recovery []string) {
 		v.t.Fatalf("begin: %d", got.status)
 	}
 	app = newAuthenticator(shownSecret.FindStringSubmatch(v.get("/second-factor/confirm").body)[1])
-	made := v.post("/second-factor/confirm", "code", app.code(v.t, 0))
+	made := v.post("/second-factor/confirm", "code", app.code(v.t, 0), "current", v.password)
 	for _, found := range shownRecovery.FindAllStringSubmatch(made.body, -1) {
 		recovery = append(recovery, found[1])
 	}
@@ -135,6 +136,7 @@ func TestSecondFactorInBrowser(t *testing.T) {
 		b.inspect("page-second-factor-confirm")
 		b.open("/second-factor/confirm")
 		b.do(chromedp.KeyEvent(newAuthenticator(b.text("#secret")).code(t, 0)))
+		b.fill("#current", s.password)
 		b.press("\r")
 		b.until(`document.querySelectorAll("#recovery li").length === 10`)
 		recovery := b.text("#recovery li:first-child")
@@ -155,4 +157,39 @@ func TestSecondFactorInBrowser(t *testing.T) {
 		b.open("/second-factor")
 		b.until(`document.querySelector("#codes-left").textContent === "9"`)
 	})
+}
+
+// TestStolenSessionEnrolsNothing checks that a session alone sets up no first second factor, neither an app nor a passkey, that it does not see the
+// app that another session of the user has begun, and that the user is told of the first one.
+func TestStolenSessionEnrolsNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Hour)
+	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	owner, thief := s.atLocalhost().loggedIn(t), s.atLocalhost().loggedIn(t)
+	thief.password = ""
+	if got := owner.post("/second-factor/begin"); got.status != http.StatusSeeOther {
+		t.Fatalf("begin: %d", got.status)
+	}
+	if got := thief.get("/second-factor/confirm"); got.status != http.StatusSeeOther {
+		t.Errorf("another session sees the secret: %d", got.status)
+	}
+	if got := thief.post("/second-factor/begin"); got.status != http.StatusSeeOther {
+		t.Fatalf("begin: %d", got.status)
+	}
+	app := newAuthenticator(shownSecret.FindStringSubmatch(thief.get("/second-factor/confirm").body)[1])
+	for _, password := range []string{"", "a password that is wrong"} {
+		if got := thief.post("/second-factor/confirm", "code", app.code(t, 0), "current", password); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not your current password") {
+			t.Errorf("an app with the password %q: %d", password, got.status)
+		}
+	}
+	if _, got := thief.register(); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not your current password") {
+		t.Errorf("a passkey without the password: %d", got.status)
+	}
+	if told := s.mails(t, s.email); len(told) != 0 {
+		t.Errorf("mails %+v", told)
+	}
+	owner.enroll()
+	if mail := s.mail(t, s.email, store.MailFactorAdded); mail.To != s.email {
+		t.Errorf("mail %+v", mail)
+	}
 }

@@ -64,6 +64,12 @@ func (req *request) endSignOn() error {
 	started, err := req.Accounts.SignOn(ctx, req.source, req.r.UserAgent(), answer.Digest(), func(ctx context.Context) (sso.Identity, error) {
 		return req.SignOn.Identify(ctx, answer)
 	})
+	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
+		cookie := req.pendingCookie(started.Pending.Reveal(), started.Expires)
+		cookie.SameSite = http.SameSiteLaxMode // the next page is still part of the navigation from the provider
+		http.SetCookie(req.w, cookie)
+		return req.redirectToCode(req.ownPage(answer.Next()))
+	}
 	if err != nil {
 		return req.refuseSignOn(err)
 	}

@@ -319,3 +319,42 @@ func mustParse(t testing.TB, text string) *url.URL {
 
 // jarCookies returns the cookies of the visitor.
 func (v *visitor) jarCookies() []*http.Cookie { return v.client.Jar.Cookies(mustParse(v.t, v.base)) }
+
+// TestSignOnLinksWithSecondFactor checks that whoever has a user's address at the provider is not logged in as a user with a second factor until
+// that was given once: afterwards the provider's counts.
+func TestSignOnLinksWithSecondFactor(t *testing.T) {
+	t.Parallel()
+	s, provider := withProvider(t, first(), ssotest.Person{Subject: "ann", Email: "ann@palm.example"}, ssotest.Person{Subject: "mallory", Email: "ann@palm.example"})
+	s.company(t, "ann@palm.example", "ann's long password")
+	owner := s.visitor(t)
+	owner.login("ann@palm.example", "ann's long password")
+	_, recovery := owner.enroll()
+
+	thief := s.visitor(t)
+	got := thief.signOn(provider, "mallory", "?next=%2Fcredit-notes")
+	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/login/code?next=%2Fcredit-notes" || thief.cookie() != "" {
+		t.Fatalf("without the second factor: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := thief.post("/login/code", "code", "000000"); got.status != http.StatusUnauthorized || thief.cookie() != "" {
+		t.Errorf("a wrong code: %d", got.status)
+	}
+	if page := owner.get("/users"); strings.Contains(page.body, "/unlink") {
+		t.Error("the user is linked without the second factor")
+	}
+
+	v := s.visitor(t)
+	v.signOn(provider, "ann", "?next=%2Fcredit-notes")
+	if page := v.get("/login/code?next=%2Fcredit-notes"); page.status != http.StatusOK {
+		t.Fatalf("the second step: %d", page.status)
+	}
+	if got := v.post("/login/code", "code", recovery[0], "next", "/credit-notes"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/credit-notes" || v.cookie() == "" {
+		t.Fatalf("with the second factor: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if page := v.get("/account"); page.status != http.StatusOK {
+		t.Errorf("the account page: %d", page.status)
+	}
+	thief.wantNotice("the thief has come too late", thief.post("/login/code", "code", recovery[1]), "sso_other")
+	if got := s.visitor(t).signOn(provider, "ann", ""); got.header.Get("Location") != "/" {
+		t.Errorf("the second login leads to %s", got.header.Get("Location"))
+	}
+}

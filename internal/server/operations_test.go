@@ -24,6 +24,8 @@ type operation struct {
 	ids func(t *testing.T, c *company) map[string]string
 	// body returns a valid body. It is nil if the operation has none.
 	body func(t *testing.T, c *company) string
+	// begun is called with the request once it has its token, for what only the session of the token can prepare; it may be nil.
+	begun func(t *testing.T, c *company, r *request)
 	// alone reports that each row needs its own company, because a success affects the other rows.
 	alone bool
 	rows  []row

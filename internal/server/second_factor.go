@@ -26,11 +26,14 @@ func (c *call) beginTOTP(ctx context.Context) (int, api.Data[api.TOTPEnrollment]
 }
 
 func (c *call) confirmTOTP(ctx context.Context, body api.TOTPConfirmation) (int, api.Data[api.RecoveryCodes], error) {
-	otp := ""
+	var present account.Factor
 	if body.OTP != nil {
-		otp = *body.OTP
+		present.Code = *body.OTP
 	}
-	codes, err := c.Accounts.ConfirmEnrollment(ctx, c.session, c.source(c.request), *body.Code, account.Factor{Code: otp})
+	if body.CurrentPassword != nil {
+		present.Password = *body.CurrentPassword
+	}
+	codes, err := c.Accounts.ConfirmEnrollment(ctx, c.session, c.source(c.request), *body.Code, present)
 	return recoveryCodes(codes, err)
 }
 
@@ -66,6 +69,8 @@ func secondFactorError(err error) error {
 		faults.Add("code", "wrong", "is not the present code of the new authenticator app, or none was begun within the last hour")
 	case errors.Is(err, account.ErrOTPRequired):
 		faults.Add("otp", "wrong", "is not an unused code of the second factor")
+	case errors.Is(err, account.ErrPasswordRequired):
+		faults.Add("current_password", "required", "is required for the first second factor")
 	case errors.Is(err, account.ErrWrongPassword):
 		faults.Add("current_password", "wrong", "is not the current password")
 	case errors.Is(err, store.ErrNotFound):

@@ -44,19 +44,25 @@ func (a *authenticator) unused(t testing.TB) string {
 	return a.code(t, max(1, time.Now().Unix()/30-a.step))
 }
 
-// begun makes the secret of an authenticator app of the owner.
-func (c *company) begun(t testing.TB) *authenticator {
+// begun makes the secret of an authenticator app of the user of a token.
+func (c *company) begun(t testing.TB, token string) *authenticator {
 	t.Helper()
-	a := c.post(t, totpPath, "")
+	a := c.send(t, request{method: http.MethodPost, path: totpPath, token: token})
 	a.want(t, http.StatusOK, "")
 	return &authenticator{secret: a.textAt(t, "/data/secret"), step: time.Now().Unix() / 30}
+}
+
+// confirmed is the body that confirms the first authenticator app.
+func confirmed(code string) string {
+	return fmt.Sprintf(`{"code":%q,"current_password":%q}`, code, password)
 }
 
 // enrolled gives the owner a second factor. The code of the present step is used up.
 func (c *company) enrolled(t testing.TB) *authenticator {
 	t.Helper()
-	app := c.begun(t)
-	a := c.post(t, totpPath+"/confirm", fmt.Sprintf(`{"code":%q}`, app.code(t, 0)))
+	token := c.token(t)
+	app := c.begun(t, token)
+	a := c.send(t, request{method: http.MethodPost, path: totpPath + "/confirm", token: token, body: confirmed(app.code(t, 0))})
 	a.want(t, http.StatusOK, "")
 	var body api.Data[api.RecoveryCodes]
 	a.decode(t, &body)
@@ -120,31 +126,51 @@ var secondFactorOperations = []operation{
 			c.logIn(t, password, "").want(t, http.StatusOK, "")
 		}},
 	}},
-	{route: "POST /api/v1/client/auth/totp/confirm", alone: true, body: func(t *testing.T, c *company) string { return fmt.Sprintf(`{"code":%q}`, c.begun(t).code(t, 0)) }, rows: []row{
-		{name: "ten codes", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
-			if n := strings.Count(a.text, "-"); n < 3*10 {
-				t.Errorf("answered %s", a.text)
-			}
-			c.logIn(t, password, "").want(t, http.StatusUnauthorized, api.CodeOTPRequired)
-			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+	{route: "POST /api/v1/client/auth/totp/confirm", alone: true, body: func(*testing.T, *company) string { return confirmed("123456") },
+		begun: func(t *testing.T, c *company, r *request) { r.body = confirmed(c.begun(t, r.token).code(t, 0)) }, rows: []row{
+			{name: "ten codes", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
+				if n := strings.Count(a.text, "-"); n < 3*10 {
+					t.Errorf("answered %s", a.text)
+				}
+				c.logIn(t, password, "").want(t, http.StatusUnauthorized, api.CodeOTPRequired)
+				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+			}},
+			{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"code":"12345x"}`),
+				check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
+			{name: "the first one without the password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+				r.token = c.logIn(t, password, "").textAt(t, "/data/token")
+				r.body = fmt.Sprintf(`{"code":%q}`, c.begun(t, r.token).code(t, 0))
+			}, check: func(t *testing.T, c *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"required"}})
+				c.logIn(t, password, "").want(t, http.StatusOK, "")
+			}},
+			{name: "the first one with a wrong password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+				r.token = c.logIn(t, password, "").textAt(t, "/data/token")
+				r.body = strings.Replace(confirmed(c.begun(t, r.token).code(t, 0)), password, "a password that is wrong", 1)
+			}, check: func(t *testing.T, c *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
+				c.logIn(t, password, "").want(t, http.StatusOK, "")
+			}},
+			{name: "the app of another session", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+				r.body = confirmed(c.begun(t, c.token(t)).code(t, 0))
+			}, check: func(t *testing.T, _ *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"code": {"wrong"}})
+			}},
+			{name: "replaces only with the present factor", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+				c.enrolled(t)
+				r.body = confirmed(c.begun(t, r.token).code(t, 0))
+			}, check: func(t *testing.T, _ *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"wrong"}})
+			}},
+			{name: "replaces, and the other sessions end", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+				present := c.enrolled(t)
+				r.header.Set("X-Test-Other-Token", c.token2(t, present.recovery[1]))
+				r.body = fmt.Sprintf(`{"code":%q,"otp":%q}`, c.begun(t, r.token).code(t, 0), present.recovery[0])
+			}, check: func(t *testing.T, c *company, a response) {
+				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+			}},
 		}},
-		{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"code":"12345x"}`),
-			check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
-		{name: "replaces only with the present factor", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-			c.enrolled(t)
-			r.body = fmt.Sprintf(`{"code":%q}`, c.begun(t).code(t, 0))
-		}, check: func(t *testing.T, _ *company, a response) {
-			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"wrong"}})
-		}},
-		{name: "replaces, and the other sessions end", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
-			present := c.enrolled(t)
-			r.header.Set("X-Test-Other-Token", c.token2(t, present.recovery[1]))
-			r.body = fmt.Sprintf(`{"code":%q,"otp":%q}`, c.begun(t).code(t, 0), present.recovery[0])
-		}, check: func(t *testing.T, c *company, a response) {
-			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
-			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
-		}},
-	}},
 	{route: "POST /api/v1/client/auth/totp/disable", alone: true, body: withFactor, rows: wrongFactors(
 		row{name: "the password is enough again", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
 		row{name: "the company requires one", status: http.StatusForbidden, code: api.CodeSecondFactorRequired, prepare: func(t *testing.T, c *company, r *request) {

@@ -260,10 +260,13 @@ func (t *Tenant) AddPasskey(ctx context.Context, by Session, add NewPasskey) (fi
 	return first, err
 }
 
-// beginFirstFactor stores the recovery codes of a user of a locked account, and ends the user's other sessions if the company requires a
+// beginFirstFactor stores the recovery codes of a user of a locked account, tells the user, and ends the user's other sessions if the company requires a
 // second factor.
 func (t *tx) beginFirstFactor(ctx context.Context, user User, by Session, recovery [][32]byte) error {
 	if err := t.replaceRecoveryCodes(ctx, user, recovery); err != nil {
+		return err
+	}
+	if err := t.tellFactorAdded(ctx, user); err != nil {
 		return err
 	}
 	account, err := t.account(ctx, user.Account)

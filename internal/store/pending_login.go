@@ -2,14 +2,17 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
-// PendingLogin is a login whose password was right and whose second factor is still missing.
+// PendingLogin is a login whose password was right, or by single sign-on, and whose second factor is still missing.
 type PendingLogin struct {
 	Digest [32]byte
 	User   User
 	Means  LoginMeans
+	// SignOn is the person at the provider to whom the login links the user; nil for a login with a password.
+	SignOn *SignOn
 }
 
 // BeginLogin stores a pending login of a user who has given the right password and has a second factor. It returns [ErrNotFound] if the
@@ -19,9 +22,13 @@ func (db *DB) BeginLogin(ctx context.Context, login PendingLogin, expires time.T
 		if _, err := t.account(ctx, login.User.Account); err != nil {
 			return err
 		}
-		n, err := t.Exec(ctx, `insert into pending_logins (digest, account_id, user_id, means, expires_at)
-			select $1, account_id, id, $4, $5 from users where account_id = $2 and id = $3 and password_hash = $6 and disabled_at is null`,
-			login.Digest[:], login.User.Account, login.User.ID, login.Means, micros(expires), login.User.PasswordHash)
+		var issuer, subject any
+		if login.SignOn != nil {
+			issuer, subject = login.SignOn.Issuer, login.SignOn.Subject
+		}
+		n, err := t.Exec(ctx, `insert into pending_logins (digest, account_id, user_id, means, expires_at, issuer, subject)
+			select $1, account_id, id, $4, $5, $7, $8 from users where account_id = $2 and id = $3 and password_hash = $6 and disabled_at is null`,
+			login.Digest[:], login.User.Account, login.User.ID, login.Means, micros(expires), login.User.PasswordHash, issuer, subject)
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -33,12 +40,16 @@ func (db *DB) BeginLogin(ctx context.Context, login PendingLogin, expires time.T
 func (db *DB) PendingLogin(ctx context.Context, digest [32]byte) (PendingLogin, error) {
 	var account, user ID
 	login := PendingLogin{Digest: digest}
-	err := db.reader.QueryRowContext(ctx, `select account_id, user_id, means from pending_logins where digest = $1 and expires_at > $2`, digest[:], micros(db.Now())).
-		Scan(&account, &user, &login.Means)
+	var issuer, subject sql.Null[string]
+	err := db.reader.QueryRowContext(ctx, `select account_id, user_id, means, issuer, subject from pending_logins where digest = $1 and expires_at > $2`, digest[:], micros(db.Now())).
+		Scan(&account, &user, &login.Means, &issuer, &subject)
 	if err != nil {
 		return PendingLogin{}, db.classify(err)
 	}
 	login.User, err = scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2 and disabled_at is null`, account, user))
+	if issuer.Valid && subject.Valid {
+		login.SignOn = &SignOn{Issuer: issuer.V, Subject: subject.V, Email: login.User.Email}
+	}
 	return login, db.classify(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -18,7 +19,11 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			return err
 		}},
 		{name: "CreateSignOnToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
-			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: f.user.Email}, store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
+			const plain = "plain@example.com" // without a second factor
+			if _, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: plain, Role: access.Viewer, PasswordHash: "$hash"}); err != nil && !errors.Is(err, store.ErrExists) {
+				return err
+			}
+			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: plain}, store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
 			return err
 		}},
 		{name: "SecondFactor", run: func(ctx context.Context) error {

@@ -133,7 +133,7 @@ func (t *tx) hasFactor(ctx context.Context, account, user ID) (bool, error) {
 	return len(enrolled) > 0, err
 }
 
-// BeginTOTP stores the secret of an authenticator app of the user of a session, which replaces nothing until it is confirmed.
+// BeginTOTP stores the secret of an authenticator app of the user of a session, which replaces nothing until this session confirms it.
 func (t *Tenant) BeginTOTP(ctx context.Context, by Session, shared secret.Text) error {
 	return t.write(ctx, "begin second factor", func(ctx context.Context, tx *tx) error {
 		if _, err := tx.lockUser(ctx, t.account, by.User); err != nil {
@@ -143,25 +143,26 @@ func (t *Tenant) BeginTOTP(ctx context.Context, by Session, shared secret.Text) 
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `insert into second_factors (account_id, user_id, last_step, pending, pending_at) values ($1, $2, 0, $3, $4)
-			on conflict (account_id, user_id) do update set pending = excluded.pending, pending_at = excluded.pending_at`, t.account, by.User, sealed, micros(tx.Now()))
+		_, err = tx.Exec(ctx, `insert into second_factors (account_id, user_id, last_step, pending, pending_at, pending_session) values ($1, $2, 0, $3, $4, $5)
+			on conflict (account_id, user_id) do update set pending = excluded.pending, pending_at = excluded.pending_at, pending_session = excluded.pending_session`,
+			t.account, by.User, sealed, micros(tx.Now()), by.Digest[:])
 		return err
 	})
 }
 
-// PendingTOTP returns the secret that [Tenant.BeginTOTP] has stored within the last hour, or [ErrNotFound].
+// PendingTOTP returns the secret that [Tenant.BeginTOTP] has stored for the session within the last hour, or [ErrNotFound].
 func (t *Tenant) PendingTOTP(ctx context.Context, by Session) (secret.Text, error) {
-	return readValue(t, func(q querier) (secret.Text, error) { return t.pendingTOTP(ctx, q, by.User) })
+	return readValue(t, func(q querier) (secret.Text, error) { return t.pendingTOTP(ctx, q, by) })
 }
 
-func (t *Tenant) pendingTOTP(ctx context.Context, q querier, user ID) (secret.Text, error) {
+func (t *Tenant) pendingTOTP(ctx context.Context, q querier, by Session) (secret.Text, error) {
 	var sealed []byte
-	err := q.QueryRowContext(ctx, `select pending from second_factors where account_id = $1 and user_id = $2 and pending is not null and pending_at > $3`,
-		t.account, user, micros(t.db.Now().Add(-pendingFactorTTL))).Scan(&sealed)
+	err := q.QueryRowContext(ctx, `select pending from second_factors where account_id = $1 and user_id = $2 and pending is not null and pending_at > $3 and pending_session = $4`,
+		t.account, by.User, micros(t.db.Now().Add(-pendingFactorTTL)), by.Digest[:]).Scan(&sealed)
 	if err != nil {
 		return secret.Text{}, err
 	}
-	return t.db.keys.OpenText(sealed, pendingTOTPBinding(t.account, user))
+	return t.db.keys.OpenText(sealed, pendingTOTPBinding(t.account, by.User))
 }
 
 // ConfirmTOTP makes the pending secret, which must be shared, the second factor of the user of a session, with the time step of the code
@@ -173,7 +174,7 @@ func (t *Tenant) ConfirmTOTP(ctx context.Context, by Session, shared secret.Text
 		if err != nil {
 			return err
 		}
-		pending, err := t.pendingTOTP(ctx, tx, user.ID)
+		pending, err := t.pendingTOTP(ctx, tx, by)
 		if err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func (t *Tenant) ConfirmTOTP(ctx context.Context, by Session, shared secret.Text
 			return err
 		}
 		now := micros(tx.Now())
-		if _, err := tx.Exec(ctx, `update second_factors set secret = $3, enrolled_at = $4, last_step = $5, pending = null, pending_at = null where account_id = $1 and user_id = $2`,
+		if _, err := tx.Exec(ctx, `update second_factors set secret = $3, enrolled_at = $4, last_step = $5, pending = null, pending_at = null, pending_session = null where account_id = $1 and user_id = $2`,
 			t.account, user.ID, sealed, now, step); err != nil {
 			return err
 		}
@@ -200,6 +201,11 @@ func (t *Tenant) ConfirmTOTP(ctx context.Context, by Session, shared secret.Text
 		if err != nil {
 			return err
 		}
+		if replaced == "" {
+			if err := tx.tellFactorAdded(ctx, user); err != nil {
+				return err
+			}
+		}
 		if replaced != "" || account.LoginPolicy == LoginSecondFactor {
 			if err := tx.revokeTokens(ctx, t.account, user.ID, by.Digest[:], now); err != nil {
 				return err
@@ -207,6 +213,27 @@ func (t *Tenant) ConfirmTOTP(ctx context.Context, by Session, shared secret.Text
 		}
 		return tx.audit(userAct("user.enroll-second-factor", t.account, user.ID, user.Email))
 	})
+}
+
+// tellFactorAdded causes a mail that tells a user of the first second factor.
+func (t *tx) tellFactorAdded(ctx context.Context, user User) error {
+	_, err := t.enqueueMail(ctx, NewMail{Kind: MailFactorAdded, Account: user.Account, To: user.Email, User: &user.ID})
+	return err
+}
+
+// SessionAge returns how long ago the session of a user began, or [ErrSessionEnded].
+func (t *Tenant) SessionAge(ctx context.Context, session Session) (time.Duration, error) {
+	var began int64
+	err := t.read(func(q querier) error {
+		return q.QueryRowContext(ctx, `select created_at from tokens where digest = $1 and account_id = $2 and user_id = $3`, session.Digest[:], t.account, session.User).Scan(&began)
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = ErrSessionEnded
+	}
+	if err != nil {
+		return 0, err
+	}
+	return t.db.Now().Sub(instant(began)), nil
 }
 
 // liveUser locks the account and returns the user of a session that has not ended; otherwise [ErrSessionEnded].

@@ -19,7 +19,8 @@ type SignOn struct {
 }
 
 // CreateSignOnToken is [DB.CreateToken] for a person whom an OpenID provider has logged in, instead of one with a password. The first
-// login links the user who has the e-mail address to the person. It returns [ErrNotFound] if there is no such user or the user is
+// login links the user who has the e-mail address to the person, and needs the second factor if the user has one: [ErrSecondFactor] comes with
+// the user. Otherwise whoever has the address at the provider would do without it for good. It returns [ErrNotFound] if there is no such user or the user is
 // disabled, [ErrOtherSubject] if user or person are linked otherwise, and [ErrSuspended] for a suspended account. The user of the token need
 // not change a password, which was not used.
 func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (User, Account, error) {
@@ -47,7 +48,15 @@ func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (U
 			return ErrSuspended
 		}
 		if !linked {
+			if add.factor, err = t.useFactor(ctx, user.Account, user.ID, add.Proof); err != nil {
+				return err
+			}
 			if err := t.linkSubject(ctx, user, on); err != nil {
+				return err
+			}
+		}
+		if add.Pending != nil {
+			if err := t.completeLogin(ctx, user, *add.Pending); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,7 @@ package store
 // log in.
 //
 //   - [DB.CreateAccount], [DB.RenameAccount], [DB.SetProfile], [DB.SetLoginPolicy], [DB.SuspendAccount], [DB.ReactivateAccount], [DB.Account], [DB.Accounts]
-//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail]
+//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.RevokeAPIKeysOf], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail]
 //   - [DB.UsableInvitation], [DB.Join] for people who have the secret of an invitation
 //   - [DB.ChangePassword], [DB.ResetPassword], [DB.Rehash]
 //   - [DB.SendPasswordReset]; [DB.RequestPasswordReset], [DB.AnswerResetRequest] for whoever asks; [DB.UsablePasswordReset], [DB.CompletePasswordReset] for people who
@@ -40,11 +40,11 @@ package store
 //
 //   - [DB.AddOperator], [DB.ResetOperator], [DB.DisableOperator], [DB.Operators], [DB.OperatorByEmail], [DB.OperatorTOTP]
 //   - [DB.EnrollingOperator], [DB.EnrolOperator] for people who have the secret of an enrolment link
-//   - [DB.BeginOperatorSession], [DB.AuthenticateOperator], [DB.EndOperatorSession]
+//   - [DB.BeginOperatorSession], [DB.HasOperatorRecovery], [DB.AuthenticateOperator], [DB.EndOperatorSession]
 //
 // Limits (limit.go): they are counted before anybody is authenticated.
 //
-//   - [DB.AcquireLimits], [DB.ReleaseLimits], [DB.LimitUsage]
+//   - [DB.AcquireLimits], [DB.ReleaseLimits], [DB.LimitUsage], [DB.CountCode]
 //
 // Provider connections (connection.go): they belong to accounts, and stay when an account gets a new tenant.
 //

@@ -160,7 +160,7 @@ func (s *canaryStory) secondFactor() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	confirmed := s.want(200, "POST", totpPath+"/confirm", jsonOf("code", code), nil)
+	confirmed := s.want(200, "POST", totpPath+"/confirm", jsonOf("code", code, "current_password", s.password), nil)
 	for n := range 10 {
 		s.add(fmt.Sprintf("recovery code %d", n+1), s.field(confirmed.body, fmt.Sprintf("/data/recovery_codes/%d", n)))
 	}

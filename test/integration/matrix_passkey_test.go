@@ -100,7 +100,7 @@ func (b *console) addPasskey(t *testing.T) *passkeytest.Authenticator {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := b.visit(t, http.MethodPost, "/second-factor/passkeys", url.Values{"name": {"Laptop"}, "registration": {made}})
+		got := b.visit(t, http.MethodPost, "/second-factor/passkeys", url.Values{"name": {"Laptop"}, "registration": {made}, "current": {b.password}})
 		if got.status == http.StatusOK && len(recoveryPattern.FindAll(got.body, -1)) == 10 {
 			return key
 		}

@@ -149,9 +149,12 @@ class SecondFactors(Resource):
         """Make the authenticator app that shows code the second factor.
 
         Only this response has the recovery codes. otp is a code of the present second factor, if
-        there is one. Later logins need otp of the client.
+        there is one; the first one needs the password of the client. Later logins need otp of the client.
         """
-        body = {"code": code} if otp is None else {"code": code, "otp": otp}
+        if otp is None:
+            body = {"code": code, "current_password": self._core.password()}
+        else:
+            body = {"code": code, "otp": otp}
         where = self._path + "/totp/confirm"
         return self._core.one(Call("POST", where, body=body, without_key=True), RecoveryCodes)
 

@@ -54,9 +54,10 @@ class APIKeyRequest(TypedDict):
     #: Networks that the key is accepted from, as addresses or in CIDR notation; any if null or
     #: empty. A call from elsewhere gets 403.
     networks: NotRequired[list[str] | None]
-    #: What the key may do. read: read everything that people can read. write: create, change and
-    #: delete drafts and credit notes. submit: submit them to the provider. webhooks: read, create
-    #: and deactivate webhook subscriptions, and deliver again.
+    #: What the key may do, which is nothing that the role of its maker does not allow: owners give
+    #: any scope, developers read and webhooks. read: read everything that people can read. write:
+    #: create, change and delete drafts and credit notes. submit: submit them to the provider.
+    #: webhooks: read, create and deactivate webhook subscriptions, and deliver again.
     scopes: list[Literal["read", "write", "submit", "webhooks"]]
 
 
@@ -2242,6 +2243,8 @@ class TOTPConfirmationRequest(TypedDict):
 
     #: Present code of the new authenticator app.
     code: str
+    #: The current password; required if the user has no second factor yet.
+    current_password: NotRequired[str | None]
     #: Code of the present authenticator app, or a recovery code; required if the user has a second
     #: factor, which the new app replaces.
     otp: NotRequired[str | None]
@@ -2287,6 +2290,9 @@ class UserChangeRequest(TypedDict):
     #: false ends the link to a person at the OpenID provider, so that the next login by single
     #: sign-on makes another one. true is allowed only for a user who is linked.
     linked: bool
+    #: true also revokes the API keys that the user has made, which otherwise go on working when
+    #: the user is disabled or gets another role.
+    revoke_api_keys: bool
     #: The new role. It takes effect with the user's next request.
     role: Literal["owner", "accountant", "developer", "viewer"]
 
@@ -2300,5 +2306,8 @@ class UserPatch(TypedDict):
     #: false ends the link to a person at the OpenID provider, so that the next login by single
     #: sign-on makes another one. true is allowed only for a user who is linked.
     linked: NotRequired[bool]
+    #: true also revokes the API keys that the user has made, which otherwise go on working when
+    #: the user is disabled or gets another role.
+    revoke_api_keys: NotRequired[bool]
     #: The new role. It takes effect with the user's next request.
     role: NotRequired[Literal["owner", "accountant", "developer", "viewer"]]

@@ -96,7 +96,7 @@ class SecondFactor(unittest.TestCase):
         self.assertEqual(
             [request.body for request in script.requests[1:]],
             [
-                b'{"code":"287082"}',
+                b'{"code":"287082","current_password":"old"}',
                 b'{"code":"287082","otp":"ab2d"}',
                 b'{"current_password":"old","otp":"ab2d"}',
                 b'{"current_password":"old","otp":"ab2d"}',

@@ -94,7 +94,7 @@ export class SecondFactor extends Resource {
   }
 
   async confirmTotp(code, { otp, ...options } = {}) {
-    return this.#change("totp/confirm", { code, otp }, options);
+    return this.#change("totp/confirm", otp === undefined ? { code, current_password: this.#password() } : { code, otp }, options);
   }
 
   async disableTotp(otp, options) {

@@ -287,7 +287,7 @@ export interface SecondFactorResource {
   beginTotp(options?: CallOptions): Promise<TOTPEnrollment>;
   /**
    * Makes the authenticator app that shows code the second factor. Only this response has the recovery codes. otp is a code of the present
-   * second factor, if there is one. Later logins need the otp of the client.
+   * second factor, if there is one; the first one needs the password of the client. Later logins need the otp of the client.
    */
   confirmTotp(code: string, options?: CallOptions & { otp?: string }): Promise<RecoveryCodes>;
   /** Removes the second factor, and ends the other sessions of the user. otp is a code of the app, or a recovery code. */

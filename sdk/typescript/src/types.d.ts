@@ -47,9 +47,10 @@ export interface APIKeyRequest {
    */
   networks?: string[] | null;
   /**
-   * What the key may do. read: read everything that people can read. write: create, change and delete drafts and
-   * credit notes. submit: submit them to the provider. webhooks: read, create and deactivate webhook subscriptions,
-   * and deliver again.
+   * What the key may do, which is nothing that the role of its maker does not allow: owners give any scope,
+   * developers read and webhooks. read: read everything that people can read. write: create, change and delete
+   * drafts and credit notes. submit: submit them to the provider. webhooks: read, create and deactivate webhook
+   * subscriptions, and deliver again.
    */
   scopes: ("read" | "write" | "submit" | "webhooks")[];
 }
@@ -2135,6 +2136,8 @@ export interface SubscriptionRequest {
 export interface TOTPConfirmationRequest {
   /** Present code of the new authenticator app. */
   code: string;
+  /** The current password; required if the user has no second factor yet. */
+  current_password?: string | null;
   /**
    * Code of the present authenticator app, or a recovery code; required if the user has a second factor, which the
    * new app replaces.
@@ -2183,6 +2186,11 @@ export interface UserChangeRequest {
    * one. true is allowed only for a user who is linked.
    */
   linked: boolean;
+  /**
+   * true also revokes the API keys that the user has made, which otherwise go on working when the user is disabled
+   * or gets another role.
+   */
+  revoke_api_keys: boolean;
   /** The new role. It takes effect with the user's next request. */
   role: "owner" | "accountant" | "developer" | "viewer";
 }
@@ -2199,6 +2207,11 @@ export interface UserPatch {
    * one. true is allowed only for a user who is linked.
    */
   linked?: boolean;
+  /**
+   * true also revokes the API keys that the user has made, which otherwise go on working when the user is disabled
+   * or gets another role.
+   */
+  revoke_api_keys?: boolean;
   /** The new role. It takes effect with the user's next request. */
   role?: "owner" | "accountant" | "developer" | "viewer";
 }

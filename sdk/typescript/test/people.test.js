@@ -117,7 +117,7 @@ test("what has no key is sent once, and checks are repeated without one", async 
   const both = '{"current_password":"old","otp":"ab2d"}';
   for (const [call, attempts, keyed, body] of [
     [(client) => client.secondFactor.beginTotp(), 1, false, undefined],
-    [(client) => client.secondFactor.confirmTotp("287082"), 1, false, '{"code":"287082"}'],
+    [(client) => client.secondFactor.confirmTotp("287082"), 1, false, '{"code":"287082","current_password":"old"}'],
     [(client) => client.secondFactor.disableTotp("ab2d"), 1, false, both],
     [(client) => client.secondFactor.replaceRecoveryCodes("ab2d"), 1, false, both],
     [(client) => client.changePassword("new"), 1, false, '{"current_password":"old","new_password":"new"}'],
