@@ -206,6 +206,13 @@ const (
 	maxPassword = 4096
 )
 
+// holdPending gives the browser the cookie of a pending login.
+func (req *request) holdPending(pending account.Login, site http.SameSite) {
+	cookie := req.pendingCookie(pending.Pending.Reveal(), pending.Expires)
+	cookie.SameSite = site
+	http.SetCookie(req.w, cookie)
+}
+
 // start checks a password and starts a new session. It ends the session that the browser had before. With [account.ErrOTPRequired] the
 // browser gets the cookie of a pending login instead.
 func (req *request) start(given account.Credentials) error {
@@ -215,7 +222,7 @@ func (req *request) start(given account.Credentials) error {
 	given.UserAgent = req.r.UserAgent()
 	started, _, err := req.Accounts.StartSession(req.r.Context(), req.source, given)
 	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
-		http.SetCookie(req.w, req.pendingCookie(started.Pending.Reveal(), started.Expires))
+		req.holdPending(started, http.SameSiteStrictMode)
 	}
 	if err != nil {
 		return err

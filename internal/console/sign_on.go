@@ -65,9 +65,7 @@ func (req *request) endSignOn() error {
 		return req.SignOn.Identify(ctx, answer)
 	})
 	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
-		cookie := req.pendingCookie(started.Pending.Reveal(), started.Expires)
-		cookie.SameSite = http.SameSiteLaxMode // the next page is still part of the navigation from the provider
-		http.SetCookie(req.w, cookie)
+		req.holdPending(started, http.SameSiteLaxMode) // the next page is still part of the navigation from the provider
 		return req.redirectToCode(req.ownPage(answer.Next()))
 	}
 	if err != nil {

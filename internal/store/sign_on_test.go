@@ -69,8 +69,8 @@ func TestSignOn(t *testing.T) {
 		_, _, err = f.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://other.example", Subject: "one", Email: f.user.Email}, f.bySignOn(3))
 		wantErr(t, err, store.ErrOtherSubject)
 		wantErr(t, f.signOn(ctx, 3, "one", f.decoy.user.Email), store.ErrSecondFactor)
-		kit.Must(t, second(f.AddUser(ctx, f.decoy.account.ID, store.NewUser{Email: "plain@decoy.example", Role: access.Viewer, PasswordHash: "$hash"})))
-		wantErr(t, f.signOn(ctx, 3, "one", "plain@decoy.example"), store.ErrOtherSubject) // the person is linked to a user of another company
+		kit.Must(t, second(f.CreateAccount(ctx, "Third", store.NewUser{Email: "owner@third.example", PasswordHash: "$hash"})))
+		wantErr(t, f.signOn(ctx, 3, "one", "owner@third.example"), store.ErrOtherSubject) // the person is linked to a user of another company
 		acts()
 		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
 		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
