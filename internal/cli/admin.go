@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,8 +71,8 @@ func (a admin) address() (database, keyFile string, err error) {
 	return a.Database, a.KeyFile, nil
 }
 
-// open opens the store that the flags name. The store must exist unless create is true.
-func (a admin) open(env environment, create bool) (*store.DB, error) {
+// open opens the store that the flags name, and may do to its schema what use says.
+func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
 	database, keyFile, err := a.address()
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	if database == "" || keyFile == "" {
 		return nil, errNoDatabase
 	}
-	if !create {
+	if use != store.MakeSchema {
 		if err := existing(database); err != nil {
 			return nil, err
 		}
@@ -92,17 +93,12 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe, Existing: !create})
+	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe, Schema: use, Release: env.build.Version,
+		Admit: func(_ context.Context, db *store.DB) error { return requireVerified(env, db, database, a.Direct) }})
 	if errors.Is(err, store.ErrNoSchema) {
 		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := requireVerified(env, db, database, a.Direct); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	return db, err
 }
 
 // requireVerified returns an error when the database was served in production and the connection to it would not be
@@ -127,11 +123,11 @@ func verified(database, direct string) error {
 
 // with runs do on the store that the flags name and closes the store.
 func (a admin) with(env environment, do func(db *store.DB) error) error {
-	return a.withDatabase(env, false, do)
+	return a.withDatabase(env, store.KeepSchema, do)
 }
 
-func (a admin) withDatabase(env environment, create bool, do func(db *store.DB) error) (err error) {
-	db, err := a.open(env, create)
+func (a admin) withDatabase(env environment, use store.SchemaUse, do func(db *store.DB) error) (err error) {
+	db, err := a.open(env, use)
 	if err != nil {
 		return err
 	}
@@ -370,8 +366,8 @@ func (migrateCmd) Help() string {
   quittance migrate --create --database postgres://quittance@db/quittance --key-file key.json
   quittance migrate --database postgres://quittance@db/quittance --key-file key.json
 
-The command serve and every administration command also update the schema of an existing database. Only serve and
-migrate --create create a schema.`
+Only serve and migrate update the schema of an existing database, and only serve and migrate --create create one. Every
+other command refuses a database with an older schema.`
 }
 
 // Run opens the store, which migrates it.
@@ -380,18 +376,17 @@ func (c migrateCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.withDatabase(env, c.Create, func(db *store.DB) error {
+	use := store.UpdateSchema
+	if c.Create {
+		use = store.MakeSchema
+	}
+	return c.withDatabase(env, use, func(db *store.DB) error {
 		done, said := db.Migration(), "the schema is up to date"
 		switch {
-		case done.Made:
+		case done.From == 0:
 			said = "created the database"
-		case done.Changed:
-			said = "updated the schema"
-		}
-		if done.Made || done.Changed {
-			if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": env.build.Version}}); err != nil {
-				return err
-			}
+		case done.From != done.To:
+			said = fmt.Sprintf("updated the schema from version %d to %d", done.From, done.To)
 		}
 		_, err := fmt.Fprintln(env.stdout, said)
 		return err

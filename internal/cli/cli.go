@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -177,7 +178,26 @@ func (c *cli) actor() (store.Actor, error) {
 // parser returns a parser that reads command lines of a build into c.
 func (c *cli) parser(build buildinfo.Info) (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine(build)}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+		kong.DefaultEnvars("QUITTANCE"), kong.PostBuild(sandboxKeepsOut), kong.Vars{"version": versionLine(build)}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+}
+
+// sandboxPlaces are the flags that name where the data of a sandbox is.
+var sandboxPlaces = []string{"data", "database", "database-direct", "key-file", "config-dir", "ready-file"} //nolint:gochecknoglobals // a constant
+
+// sandboxKeepsOut takes the environment variables from the flags of the sandbox that name places. Operators export those of their servers, and a
+// sandbox must not write synthetic data there.
+func sandboxKeepsOut(k *kong.Kong) error {
+	for _, command := range k.Model.Leaves(false) {
+		if !strings.HasPrefix(command.Path(), "sandbox ") {
+			continue
+		}
+		for _, flag := range command.Flags {
+			if slices.Contains(sandboxPlaces, flag.Name) {
+				flag.Envs, flag.Tag.Envs = nil, nil
+			}
+		}
+	}
+	return nil
 }
 
 // helpGroups returns the groups of commands in the help: those without a group come first.

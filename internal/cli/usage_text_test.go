@@ -12,8 +12,8 @@ import (
 )
 
 // TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by
-// environment variables, that QUITTANCE_ENVIRONMENT applies only to serve and not to connections, and that every variable has the name of its
-// flag.
+// environment variables, nor those that name where the data of a sandbox is, that QUITTANCE_ENVIRONMENT applies only to serve and not to
+// connections, and that every variable has the name of its flag.
 func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	var root cli
 	parser, err := root.parser(buildinfo.Current(""))
@@ -24,7 +24,8 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	for _, command := range parser.Model.Leaves(false) {
 		for _, flag := range command.Flags {
 			decides := slices.Contains([]string{"yes", "force", "resend", "reject", "reason"}, flag.Name) ||
-				flag.Name == "environment" && command.Path() == "connection add"
+				flag.Name == "environment" && command.Path() == "connection add" ||
+				strings.HasPrefix(command.Path(), "sandbox ") && slices.Contains(sandboxPlaces, flag.Name)
 			if decides && len(flag.Envs) > 0 {
 				t.Errorf("quittance %s --%s can be set by %v", command.Path(), flag.Name, flag.Envs)
 			}

@@ -89,18 +89,11 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.startTracing(); err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite()}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite(),
+		Release: config.Version, Admit: s.admit}); err != nil {
 		return nil, err
 	}
 	s.readiness = newReadiness(s.db.Ping, time.Now)
-	release, err := s.db.LockForServing()
-	if err != nil {
-		return nil, err
-	}
-	s.release = release // set only now, because Close calls it
-	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
-		return nil, err
-	}
 	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
@@ -148,22 +141,20 @@ func (s *Service) createSignOn() (err error) {
 	return nil
 }
 
-// refuseSimulators returns an error if an active connection is a legacy transport simulator outside the environment
-// local.
-func refuseSimulators(ctx context.Context, db *store.DB, environment string) error {
-	if environment == Local {
-		return nil
-	}
-	connections, err := db.Connections(ctx, nil)
+// admit acquires the right to serve the database, and returns an error if it must not be served with these settings. Nothing in it is changed
+// before.
+func (s *Service) admit(ctx context.Context, db *store.DB) error {
+	release, err := db.LockForServing()
 	if err != nil {
 		return err
 	}
-	for _, c := range connections {
-		if c.Kind == "simulator" && c.State == store.ConnectionActive {
-			return fmt.Errorf("connection %s: %w: disable it first", c.ID, store.ErrSimulator)
+	s.release = release // set only now, because Close calls it
+	if s.config.Environment != Local {
+		if err := db.RefuseSimulator(ctx); err != nil {
+			return err
 		}
 	}
-	return nil
+	return db.CheckEnvironment(ctx, s.config.Environment)
 }
 
 // warnUnapproved logs the active connections that this release may not use in production.
@@ -464,8 +455,9 @@ func (s *Service) Close() error {
 		s.keys.close(context.Background())
 		s.keys = nil
 	}
+	errs = append(errs, s.release())
 	if s.db != nil {
-		errs = append(errs, s.release(), s.db.Close())
+		errs = append(errs, s.db.Close())
 	}
 	return errors.Join(errs...)
 }

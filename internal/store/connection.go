@@ -137,6 +137,23 @@ func nullIfEmpty(text string) sql.Null[string] { return sql.Null[string]{V: text
 // environment local.
 var ErrSimulator = errors.New("the transport simulator exists only in the environment local")
 
+// RefuseSimulator returns [ErrSimulator] if a simulator is an active connection. The database may have an older schema or none.
+func (db *DB) RefuseSimulator(ctx context.Context) error {
+	if found, err := db.database.HasTable(ctx, "connections"); err != nil || !found {
+		return err
+	}
+	var id ID
+	err := db.reader.QueryRowContext(ctx, `select id from connections where state = 'active' and kind = 'simulator' limit 1`).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return db.classify(err)
+	default:
+		return fmt.Errorf("connection %s: %w: disable it first", id, ErrSimulator)
+	}
+}
+
 // checkSimulatorAllowed returns [ErrSimulator] for a simulator outside of the environment local. A database that was never
 // served allows it.
 func (t *tx) checkSimulatorAllowed(ctx context.Context, kind string) error {

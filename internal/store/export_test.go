@@ -157,3 +157,17 @@ func ForgetSealed(ctx context.Context, db *DB) error {
 		return err
 	})
 }
+
+// RecordKeys records the keys of the store in a database with an older schema.
+func (db *DB) RecordKeys(ctx context.Context) error {
+	keys, err := db.keys.current()
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
+		return t.insertKeyRecord(ctx, keys, keys.PrimaryID(), formBound)
+	})
+}
+
+// SchemaVersion returns the version of the schema.
+func (db *DB) SchemaVersion(ctx context.Context) (int64, error) { return db.schemaVersion(ctx) }

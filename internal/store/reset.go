@@ -30,16 +30,36 @@ func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 		if recorded == environment {
 			return nil
 		}
-		if recorded == "production" || environment == "production" {
-			return fmt.Errorf("this database was served in the environment %s, not %s: %w", recorded, environment, ErrOtherEnvironment)
+		if err := refuseEnvironment(recorded, environment); err != nil {
+			return err
 		}
 		_, err := t.Exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
 		return err
 	})
 }
 
-// ServedEnvironment returns the environment that the database is served in, or "" if it was never served.
+// refuseEnvironment returns [ErrOtherEnvironment] for a database that was served in another environment, if one of the two is production.
+func refuseEnvironment(served, environment string) error {
+	if served != environment && (served == "production" || environment == "production") {
+		return fmt.Errorf("this database was served in the environment %s, not %s: %w", served, environment, ErrOtherEnvironment)
+	}
+	return nil
+}
+
+// CheckEnvironment returns the error that [DB.RecordEnvironment] would return, and changes nothing. The database may have an older schema or none.
+func (db *DB) CheckEnvironment(ctx context.Context, environment string) error {
+	served, err := db.ServedEnvironment(ctx)
+	if err != nil || served == "" {
+		return err
+	}
+	return refuseEnvironment(served, environment)
+}
+
+// ServedEnvironment returns the environment that the database is served in, or "" if it was never served or has no schema.
 func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
+	if found, err := db.database.HasTable(ctx, "settings"); err != nil || !found {
+		return "", err
+	}
 	var recorded string
 	err := db.reader.QueryRowContext(ctx, `select value from settings where key = 'environment'`).Scan(&recorded)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

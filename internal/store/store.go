@@ -27,7 +27,7 @@
 //
 // # Files
 //
-// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. least_release.go
+// The database: store.go opens it, migration.go brings its schema up to date, and database.go connects this package to package db, which runs the transactions. least_release.go
 // refuses a database that only later releases can use. id.go, schema and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
 // Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them; deletion.go
@@ -63,9 +63,7 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"strconv"
 	"time"
@@ -95,8 +93,12 @@ type Options struct {
 	Keys *secret.Keyring
 	// ReloadKeys reads the keys again when a value is sealed with an unknown one; nil if they cannot change.
 	ReloadKeys func() (*secret.Keyring, error)
-	// Existing makes [Open] return [ErrNoSchema] for a database without a schema instead of creating the schema.
-	Existing bool
+	// Schema says what [Open] may do to the schema.
+	Schema SchemaUse
+	// Admit may refuse a database that [Open] has checked and not changed yet, and which may have an older schema or none; nil refuses nothing.
+	Admit func(ctx context.Context, db *DB) error
+	// Release names this program in the entry of the audit log about a migration.
+	Release string
 	// Direct is [base.Options.Direct], the address of PostgreSQL itself behind a connection pool.
 	Direct string
 	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on SQLite.
@@ -143,80 +145,20 @@ type DB struct {
 	restoring bool
 }
 
-// Open opens the database at address, sqlite:PATH or postgres://…, migrates its schema, and checks that the keys are those that
-// it is sealed with: a [*KeyError] names a key that is missing or different. It returns [ErrLaterRelease], and changes nothing, if a
-// later release has migrated the database to a schema that this program cannot use. It returns [ErrRestoring] while a
-// restore is not complete.
+// Open opens the database at address, sqlite:PATH or postgres://…, brings its schema up to date as far as [Options.Schema] allows, and checks
+// that the keys are those that it is sealed with: a [*KeyError] names a key that is missing or different. It returns [ErrLaterRelease] if a
+// later release has migrated the database to a schema that this program cannot use, and [ErrRestoring] while a restore is not complete. Whatever
+// refuses the database does so before anything in it is changed.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	db, err := OpenUnmigrated(ctx, address, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.refuseRestoring(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	before, err := db.schemaVersion(ctx)
-	if err != nil && (options.Existing || !errors.Is(err, ErrNoSchema)) {
-		return nil, errors.Join(err, db.Close())
-	}
-	db.migration.Made = err != nil
-	if !db.migration.Made {
-		if err := db.checkRelease(ctx); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-	}
-	if err := db.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	// A restore that began meanwhile has found the tables, or is found here.
-	if err := db.refuseRestoring(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	after, err := db.schemaVersion(ctx)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	db.migration.Changed = after != before
-	if err := db.openKeys(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := db.beginEvidence(ctx); err != nil {
+	if err := db.prepare(ctx, options); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
-
-// refuseRestoring returns [ErrRestoring] for a database whose restore is not complete.
-func (db *DB) refuseRestoring(ctx context.Context) error {
-	restoring, err := db.database.Restoring(ctx)
-	if err == nil && restoring && !db.restoring {
-		err = ErrRestoring
-	}
-	return err
-}
-
-// ErrNoSchema says that a database does not have the schema of this service.
-var ErrNoSchema = errors.New("this database holds no quittance schema")
-
-// schemaVersion returns the number of the latest migration of the database, or [ErrNoSchema].
-func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
-	switch found, err := db.database.HasTable(ctx, "settings"); {
-	case err != nil:
-		return 0, err
-	case !found:
-		return 0, ErrNoSchema
-	}
-	return db.database.SchemaVersion(ctx)
-}
-
-// Migration says what [Open] did to the schema of a database.
-type Migration struct {
-	// Made reports that Open created the schema, Changed that it changed the version of the schema.
-	Made, Changed bool
-}
-
-// Migration returns what [Open] did to the schema.
-func (db *DB) Migration() Migration { return db.migration }
 
 // The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets; see
 // [DB.BindSecrets]. Every server keeps at least one session open, on which it listens.
@@ -255,22 +197,6 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	db.shared = map[string]*base.Shared{opCreateInvoice: database.Share(opCreateInvoice, draftGroups), opRecordAttempt: database.Share(opRecordAttempt, 1)}
 	db.sessions, db.keySessions = base.NewLookups(database, db.findSessions), base.NewLookups(database, db.findKeySessions)
 	return db, nil
-}
-
-// Migrate migrates the schema and fills columns that are derived from others. It does nothing if both are up to date.
-func (db *DB) Migrate(ctx context.Context) error {
-	files, err := fs.Sub(schema, "schema")
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if err := db.database.Migrate(ctx, files); err != nil {
-		return err
-	}
-	if _, err := db.Summarize(ctx); err != nil {
-		return err
-	}
-	_, err = db.CountInvoices(ctx)
-	return err
 }
 
 // Pools returns the numbers of the pools of connections to the database.

@@ -3,7 +3,7 @@ package store
 // Everything that a [Tenant] does not scope, and why. All other operations on data are methods of *Tenant, or of a type that
 // contains the *Tenant it belongs to: [DeliveryLease], [SubmissionLease], [PurchaseLease], [Book] and [Reader]. A test compares this list with the code.
 //
-// Opening and operating a database (store.go, database.go, id.go, summary.go, tenant.go): the
+// Opening and operating a database (store.go, migration.go, database.go, id.go, summary.go, tenant.go): the
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
@@ -50,7 +50,7 @@ package store
 //
 //   - [DB.AddConnection], [DB.ActivateConnection], [DB.DisableConnection], [DB.ApproveConnection], [DB.ConfirmCreditNotes],
 //     [DB.ReplaceCredential]
-//   - [DB.Connection], [DB.Connections], [DB.Credential]
+//   - [DB.Connection], [DB.Connections], [DB.Credential], [DB.RefuseSimulator]
 //   - [DB.UnroutedEvents], because such an event may belong to any account (provider_event.go)
 //
 // Queues of due work (queues.go, purchase.go): workers look for the work of all tenants, and get a *Tenant with every claim.
@@ -81,7 +81,7 @@ package store
 // The database as a whole (reset.go, restored.go, retention.go, limit.go): its environment, the reset of an account, a restore
 // from a backup, and the removal of what is old or expired.
 //
-//   - [DB.RecordEnvironment], [DB.ServedEnvironment], [DB.ResetTenant], [DB.MarkRestored]
+//   - [DB.RecordEnvironment], [DB.CheckEnvironment], [DB.ServedEnvironment], [DB.ResetTenant], [DB.MarkRestored]
 //   - [DB.ApplyRetention], [DB.DeleteExpired]
 //
 // Running servers (servers.go): they are processes.

@@ -68,6 +68,7 @@ func upgradeReleased(t *testing.T, version, engine string) {
 	dir, address, facts := unpack(t, version, engine)
 	begun := time.Now()
 	s := newReleasedSite(t, product, engine, dir, address, func() time.Time { return facts.At.Add(time.Hour + time.Since(begun)) })
+	s.command(t, "", "migrate")
 	s.command(t, "", "evidence", "verify")
 	s.keepSessions(t)
 	s.keepsAudit(t, facts.Audit)
