@@ -15,14 +15,15 @@ type smtp struct {
 	URL          string `name:"url" placeholder:"URL" help:"SMTP server that takes e-mails, such as smtp://user@mail.example:587 (STARTTLS, unless it is on this machine) or smtps://mail.example:465; needs --public-url and --smtp-from. Disabled by default."`
 	PasswordFile string `placeholder:"FILE" help:"File with the password of the user of the SMTP server."`
 	From         string `placeholder:"SENDER" help:"Sender of all e-mails, such as \"Quittance <invoices@example.com>\"."`
+	Hello        string `placeholder:"NAME" help:"Name of this server in EHLO, such as invoices.example.com; by default that of the machine if it has a dot, or else the domain of the sender."`
 	CA           string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Additional certificate authorities (PEM) to trust for the SMTP server."`
 }
 
 // relay returns the relay that the flags describe; one without a host if there is none.
 func (s smtp) relay(env environment) (mail.Relay, error) {
 	if s.URL == "" {
-		if s.PasswordFile != "" || s.From != "" || s.CA != "" {
-			return mail.Relay{}, errors.New("--smtp-password-file, --smtp-from and --smtp-ca need --smtp-url")
+		if s.PasswordFile != "" || s.From != "" || s.Hello != "" || s.CA != "" {
+			return mail.Relay{}, errors.New("--smtp-password-file, --smtp-from, --smtp-hello and --smtp-ca need --smtp-url")
 		}
 		return mail.Relay{}, nil
 	}
@@ -32,6 +33,11 @@ func (s smtp) relay(env environment) (mail.Relay, error) {
 	}
 	if relay.From, err = mail.ParseFrom(s.From); err != nil {
 		return mail.Relay{}, fmt.Errorf("--smtp-from: %w", err)
+	}
+	if s.Hello != "" {
+		if relay.Hello, err = mail.ParseHello(s.Hello); err != nil {
+			return mail.Relay{}, fmt.Errorf("--smtp-hello: %w", err)
+		}
 	}
 	if (relay.User != "") != (s.PasswordFile != "") {
 		return mail.Relay{}, errors.New("a user in --smtp-url and --smtp-password-file go together")

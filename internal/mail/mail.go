@@ -33,17 +33,6 @@ const (
 	lastRetry  = time.Hour
 )
 
-// The reasons of failed attempts, which people read in the list of invitations and logs show. They say nothing of the recipient.
-const (
-	reasonUnreachable       = "unreachable"        // no connection, a time-out, or a dialogue that ended early
-	reasonDeferred          = "deferred"           // the relay said to try again later
-	reasonRelayRefused      = "relay_refused"      // the relay refused the login or the sender
-	reasonRecipientRefused  = "recipient_refused"  // the relay refused the recipient for good
-	reasonMessageRefused    = "message_refused"    // the relay refused the message for good
-	reasonNoTLS             = "tls"                // the relay offers no TLS, or its certificate is not valid
-	reasonUnwritableMessage = "unwritable_message" // the address cannot be written into a message
-)
-
 // Mailer sends mails. It is safe for concurrent use.
 type Mailer struct {
 	DB    *store.DB
@@ -53,8 +42,8 @@ type Mailer struct {
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
-	// Observe is called after every attempt, for metrics, with the kind of mail and the resulting state.
-	Observe func(kind store.MailKind, state store.MailState)
+	// Observe is called after every attempt, for metrics, with the kind of mail, and the resulting state and reason.
+	Observe func(kind store.MailKind, result store.MailResult)
 }
 
 // Work returns the source of due mails, with a queue for each company.
@@ -77,9 +66,9 @@ func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
 	sendErr := m.deliver(ctx, lease.Mail)
 	m.DB.Checkpoint(store.After, "send mail")
 	took := time.Since(started) //nolint:forbidigo // as above
-	result := m.judge(lease.Mail, sendErr)
+	result, refused := m.judge(lease.Mail, sendErr), replyOf(sendErr)
 	err := lease.Record(ctx, result)
-	m.Observe(lease.Kind, result.State)
+	m.Observe(lease.Kind, result)
 	level := slog.LevelInfo
 	switch {
 	case errors.Is(err, store.ErrLeaseLost), result.State != store.MailSent:
@@ -89,7 +78,7 @@ func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
 	}
 	// Neither the address nor what the relay said, which may repeat it.
 	m.Log.Log(ctx, level, "mail attempt", "account", lease.Account, "mail", lease.ID, "kind", string(lease.Kind), "attempt", lease.Attempts,
-		"state", string(result.State), "reason", result.Reason, "code", code(sendErr), "duration_ms", took.Milliseconds(), "error", err)
+		"state", string(result.State), "reason", result.Reason, "code", refused.code, "status", refused.status, "duration_ms", took.Milliseconds(), "error", err)
 	return queue.Result{Latency: took, Responded: result.Reason != reasonUnreachable, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
 }
 

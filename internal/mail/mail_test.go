@@ -84,7 +84,7 @@ func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 // work runs workers on a store until the test ends.
 func (o *office) work(t *testing.T, db *store.DB) {
 	t.Helper()
-	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now, Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailState) {}}
+	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now, Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailResult) {}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -210,7 +210,7 @@ func TestInvitationByMail(t *testing.T) {
 }
 
 // TestMailIsRetried checks on every engine that a mail which the relay defers is sent later with the same Message-ID, that one whose recipient
-// it refuses ends at once.
+// does not exist ends at once, and that one which a policy refuses is tried again, too.
 func TestMailIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -219,13 +219,17 @@ func TestMailIsRetried(t *testing.T) {
 			o := openOffice(t, engine, "Palm", false)
 			o.server.Refuse(func(to string) error {
 				if strings.HasPrefix(to, "nobody") {
-					return &smtp.SMTPError{Code: 550, Message: "no such user " + to}
+					return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user " + to}
+				}
+				if strings.HasPrefix(to, "relayed") {
+					return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "relay access denied " + to}
 				}
 				return &smtp.SMTPError{Code: 450, Message: "later " + to}
 			})
 			o.work(t, o.DB)
 			o.invite(t, "nobody@example.com", "")
 			o.invite(t, "ann@example.com", "")
+			o.invite(t, "relayed@example.com", "")
 			kit.Eventually(t, func() error {
 				listed, err := o.tenant.Invitations(t.Context())
 				kit.Must(t, err)
@@ -233,16 +237,25 @@ func TestMailIsRetried(t *testing.T) {
 				for _, i := range listed {
 					got[i.Email] = i.Mail
 				}
-				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) || got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) {
+				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) || got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) ||
+					got["relayed@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "relay_denied"}) {
 					return fmt.Errorf("%+v", got)
 				}
 				return nil
 			})
+			trouble, err := o.MailTroubles(t.Context())
+			kit.Must(t, err)
+			if len(trouble) != 2 || trouble[0].Reason != "deferred" || trouble[1].Reason != "relay_denied" || trouble[1].Count != 1 || trouble[1].Since.IsZero() {
+				t.Errorf("trouble %+v", trouble)
+			}
 			o.server.Refuse(nil)
 			o.Clock.Advance(time.Minute)
-			got := o.arrived(t, 1)
-			if len(got) != 1 || got[0].To != "ann@example.com" {
-				t.Errorf("%d mails, the first to %s", len(got), got[0].To)
+			to := []string{}
+			for _, m := range o.arrived(t, 2) {
+				to = append(to, m.To)
+			}
+			if slices.Sort(to); !slices.Equal(to, []string{"ann@example.com", "relayed@example.com"}) {
+				t.Errorf("mails to %q", to)
 			}
 			if log := o.log.String(); strings.Contains(log, "@") {
 				t.Errorf("the log has an address:\n%s", log)

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,8 @@ import (
 	netmail "net/mail"
 	"net/netip"
 	"net/url"
+	"os"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -40,6 +43,8 @@ type Relay struct {
 	Password secret.Text
 	// From is the sender of all mails.
 	From netmail.Address
+	// Hello is the name of this server in EHLO; "" for [Relay.defaultHello].
+	Hello string
 	// RootCAs verify its certificate; nil for those of the system.
 	RootCAs *x509.CertPool
 
@@ -85,6 +90,28 @@ func ParseFrom(text string) (netmail.Address, error) {
 	return *from, nil
 }
 
+// helloName is a host name of at least two labels, or the literal of an address (RFC 5321, section 4.1.3).
+var helloName = regexp.MustCompile(`^(?i:[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+|\[[0-9.]+\]|\[IPv6:[0-9a-f:.]+\])$`)
+
+// ParseHello checks a name for EHLO.
+func ParseHello(text string) (string, error) {
+	if len(text) > 255 || !helloName.MatchString(text) {
+		return "", errors.New("want a whole host name, such as invoices.example.com, or an address such as [192.0.2.1]")
+	}
+	return text, nil
+}
+
+// defaultHello returns the name of this machine if it is a whole one. Relays refuse others, such as those of containers, so it is otherwise the
+// domain of the sender, and if that is none, the machine as it is called.
+func (r *Relay) defaultHello(machine string) string {
+	for _, name := range []string{machine, domain(r.From.Address)} {
+		if _, err := ParseHello(name); err == nil {
+			return name
+		}
+	}
+	return cmp.Or(machine, "localhost")
+}
+
 // Trust verifies the relay's certificate with authorities of a PEM file, too. A relay on this machine then needs TLS, like any other.
 func (r *Relay) Trust(pem []byte) error {
 	pool, err := x509.SystemCertPool()
@@ -101,8 +128,16 @@ func (r *Relay) Trust(pem []byte) error {
 // client returns a client for one dialogue. opened is called with its connection, which the caller closes: the library leaves it open if the
 // dialogue fails early.
 func (r *Relay) client(opened func(io.Closer)) (*gomail.Client, error) {
+	hello := r.Hello
+	if hello == "" {
+		machine, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("name of this machine (see --smtp-hello): %w", err)
+		}
+		hello = r.defaultHello(machine)
+	}
 	config := &tls.Config{ServerName: r.Host, RootCAs: r.RootCAs, MinVersion: tls.VersionTLS12}
-	options := []gomail.Option{gomail.WithPort(r.Port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(config), gomail.WithoutNoop(),
+	options := []gomail.Option{gomail.WithPort(r.Port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(config), gomail.WithoutNoop(), gomail.WithHELO(hello),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
 			if err != nil {

@@ -129,21 +129,34 @@ func TestHostileRelays(t *testing.T) {
 		reason  string
 		final   bool
 	}{
-		"silent":                          {talk: silent, timeout: time.Second, reason: reasonUnreachable},
-		"late at every step":              {talk: slowly(time.Second, answering(good(nil))), timeout: 3 * time.Second, reason: reasonUnreachable},
-		"late, which is no failure":       {talk: slowly(100*time.Millisecond, answering(good(nil)))},
-		"endless line":                    {talk: endless(strings.Repeat("x", 8<<10)), reason: reasonUnreachable},
-		"endless banner":                  {talk: endless("220-more\r\n"), reason: reasonUnreachable},
-		"closed":                          {talk: func(net.Conn) {}, reason: reasonUnreachable},
-		"drops after DATA":                {talk: answering(good(map[string]string{".": ""})), reason: reasonUnreachable},
-		"busy":                            {talk: answering(good(map[string]string{"MAIL": "451 later"})), reason: reasonDeferred},
-		"greylisted":                      {talk: answering(good(map[string]string{"RCPT": "450 later"})), reason: reasonDeferred},
-		"unknown recipient":               {talk: answering(good(map[string]string{"RCPT": "550 nobody"})), reason: reasonRecipientRefused, final: true},
-		"refused message":                 {talk: answering(good(map[string]string{".": "554 spam"})), reason: reasonMessageRefused, final: true},
-		"refused sender":                  {talk: answering(good(map[string]string{"MAIL": "550 not you"})), reason: reasonRelayRefused},
+		"silent":                       {talk: silent, timeout: time.Second, reason: reasonUnreachable},
+		"late at every step":           {talk: slowly(time.Second, answering(good(nil))), timeout: 3 * time.Second, reason: reasonUnreachable},
+		"late, which is no failure":    {talk: slowly(100*time.Millisecond, answering(good(nil)))},
+		"endless line":                 {talk: endless(strings.Repeat("x", 8<<10)), reason: reasonUnreachable},
+		"endless banner":               {talk: endless("220-more\r\n"), reason: reasonUnreachable},
+		"closed":                       {talk: func(net.Conn) {}, reason: reasonUnreachable},
+		"drops after DATA":             {talk: answering(good(map[string]string{".": ""})), reason: reasonUnreachable},
+		"busy":                         {talk: answering(good(map[string]string{"MAIL": "451 later"})), reason: reasonDeferred},
+		"greylisted":                   {talk: answering(good(map[string]string{"RCPT": "450 later"})), reason: reasonDeferred},
+		"unknown recipient":            {talk: answering(good(map[string]string{"RCPT": "550 5.1.1 nobody"})), reason: reasonRecipientRefused, final: true},
+		"unknown domain":               {talk: answering(good(map[string]string{"RCPT": "550-5.1.2 no such\r\n550 5.1.2 domain"})), reason: reasonRecipientRefused, final: true},
+		"unknown recipient after DATA": {talk: answering(good(map[string]string{".": "550 5.1.1 nobody"})), reason: reasonRecipientRefused, final: true},
+		"refused recipient":            {talk: answering(good(map[string]string{"RCPT": "550 relay not permitted"})), reason: reasonRecipientRefused},
+		"full mailbox":                 {talk: answering(good(map[string]string{"RCPT": "552 5.2.2 full"})), reason: reasonRecipientRefused},
+		"refused message":              {talk: answering(good(map[string]string{".": "554 spam"})), reason: reasonMessageRefused},
+		"policy after DATA":            {talk: answering(good(map[string]string{".": "554 5.7.1 DMARC"})), reason: reasonRelayDenied},
+		"name refused at RCPT":         {talk: answering(good(map[string]string{"RCPT": "504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"})), reason: reasonHelloRefused},
+		"name refused at EHLO":         {talk: answering(good(map[string]string{"EHLO": "501 5.5.4 bad name", "HELO": "501 5.5.4 bad name"})), reason: reasonHelloRefused},
+		"refused at once":              {talk: answering(good(map[string]string{"EHLO": "554 no", "HELO": "554 no"})), reason: reasonRelayRefused},
+		"relay denied at RCPT":         {talk: answering(good(map[string]string{"RCPT": "554 5.7.1 <ann@example.com>: Relay access denied"})), reason: reasonRelayDenied},
+		"sender refused at RCPT":       {talk: answering(good(map[string]string{"RCPT": "550 5.1.8 <invoices@example.com>: Sender address rejected"})), reason: reasonSenderRefused},
+		"login required at RCPT":       {talk: answering(good(map[string]string{"RCPT": "530 5.7.0 Authentication required"})), reason: reasonLoginRefused},
+		"wrong login": {talk: answering(good(map[string]string{"EHLO": "250-relay.example\r\n250 AUTH PLAIN", "AUTH": "535 5.7.8 wrong"})),
+			change: func(r *Relay) { r.User = "u" }, reason: reasonLoginRefused},
+		"refused sender":                  {talk: answering(good(map[string]string{"MAIL": "550 not you"})), reason: reasonSenderRefused},
 		"no STARTTLS":                     {talk: answering(good(nil)), change: needsTLS, reason: reasonNoTLS},
 		"another's certificate":           {talk: answeringTLS(other), change: needsTLS, reason: reasonNoTLS},
-		"no login":                        {talk: answering(good(nil)), change: func(r *Relay) { r.User = "u" }, reason: reasonRelayRefused},
+		"no login":                        {talk: answering(good(nil)), change: func(r *Relay) { r.User = "u" }, reason: reasonLoginRefused},
 		"QUIT fails, which is no failure": {talk: answering(good(map[string]string{"QUIT": ""}))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,6 +187,38 @@ func TestHostileRelays(t *testing.T) {
 				t.Errorf("explained as %q", text)
 			}
 		})
+	}
+}
+
+// TestHello checks the name of the service in EHLO: the one that is set, and otherwise one that relays accept.
+func TestHello(t *testing.T) {
+	t.Parallel()
+	names := make(chan string, 10)
+	r := relayAt(t, hostile(t, func(c net.Conn) {
+		_, _ = fmt.Fprint(c, "220 relay.example\r\n")
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		names <- strings.TrimSpace(line)
+	}))
+	r.Hello = "invoices.example.com"
+	if err := r.Test(t.Context(), "ann@example.com", time.Now()); err == nil {
+		t.Error("a server that says nothing more has taken the message")
+	}
+	if got := <-names; got != "EHLO invoices.example.com" {
+		t.Errorf("the service says %q", got)
+	}
+	for _, test := range []struct{ machine, sender, want string }{
+		{"mail.palm.example", "invoices@example.com", "mail.palm.example"}, {"vm", "invoices@example.com", "example.com"},
+		{"quittance-api-7f9", "invoices@bücher.example", "quittance-api-7f9"}, {"", "invoices@localhost", "localhost"},
+	} {
+		r.From.Address = test.sender
+		if got := r.defaultHello(test.machine); got != test.want {
+			t.Errorf("on %q, mails of %s: %q, want %q", test.machine, test.sender, got, test.want)
+		}
+	}
+	for name, want := range map[string]bool{"invoices.example.com": true, "[192.0.2.1]": true, "[IPv6:2001:db8::1]": true, "vm": false, "": false, "a.example\r\nMAIL": false, "-a.example": false, "a b.example": false} {
+		if _, err := ParseHello(name); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

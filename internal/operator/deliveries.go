@@ -15,6 +15,7 @@ func deliveryRoutes() []route {
 
 // deliveriesPage is the view model of the deliveries that did not arrive, newest first, and of the subscriptions that they were for.
 type deliveriesPage struct {
+	Mails         []store.MailTrouble
 	Subscriptions []failingRow
 	Rows          []deliveryRow
 	Next          string
@@ -44,13 +45,16 @@ func (req *request) listDeliveries() error {
 	if err != nil {
 		return err
 	}
+	p := deliveriesPage{}
 	var failing []store.FailingSubscription
 	if after.IsZero() {
+		if p.Mails, err = req.DB.MailTroubles(req.r.Context()); err != nil {
+			return err
+		}
 		if failing, err = req.DB.FailingSubscriptions(req.r.Context()); err != nil {
 			return err
 		}
 	}
-	p := deliveriesPage{}
 	if more := len(found) > maxPerPage; more {
 		found = found[:maxPerPage]
 		p.Next = next(deliveriesPath, query, more, found[maxPerPage-1].ID.String())

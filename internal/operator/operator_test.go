@@ -444,7 +444,7 @@ func TestMessages(t *testing.T) {
 	kit.Must(t, err)
 	for _, found := range regexp.MustCompile(`(?m)^  "([a-z0-9_.]+)":`).FindAllStringSubmatch(string(text), -1) {
 		key := found[1]
-		family := regexp.MustCompile(`^(op\.act\.|op\.login\.wrong|op\.enrol\.fault\.|nav\.)`).MatchString(key)
+		family := regexp.MustCompile(`^(op\.act\.|op\.login\.wrong|op\.enrol\.fault\.|op\.mails\.|nav\.)`).MatchString(key)
 		last := key[strings.LastIndex(key, ".")+1:]
 		if !family && !strings.Contains(source, `"`+strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")+`"`) && !strings.Contains(source, `"good.`+last) && !strings.Contains(source, `"`+strings.TrimSuffix(strings.TrimPrefix(key, "error."), "."+last)+`"`) &&
 			!strings.HasPrefix(key, "flash.good.resolved_") {

@@ -51,7 +51,20 @@ func newMailCounter() *prometheus.CounterVec {
 	return mails
 }
 
+// newRefusalCounter returns the counter of the reasons of attempts that failed. It has each reason from the start.
+func newRefusalCounter() *prometheus.CounterVec {
+	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_mail_failures_total",
+		Help: "Attempts to send an e-mail that failed, by reason."}, []string{"reason"})
+	for _, reason := range mail.Reasons() {
+		refusals.WithLabelValues(reason)
+	}
+	return refusals
+}
+
 // mail counts an attempt to send an e-mail.
-func (m *metrics) mail(kind store.MailKind, state store.MailState) {
-	m.mails.WithLabelValues(string(kind), string(state)).Inc()
+func (m *metrics) mail(kind store.MailKind, result store.MailResult) {
+	m.mails.WithLabelValues(string(kind), string(result.State)).Inc()
+	if result.Reason != "" {
+		m.refusals.WithLabelValues(result.Reason).Inc()
+	}
 }

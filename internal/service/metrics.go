@@ -31,6 +31,7 @@ type metrics struct {
 	outcomes  *prometheus.CounterVec
 	closed    *prometheus.CounterVec
 	mails     *prometheus.CounterVec
+	refusals  *prometheus.CounterVec // of mails
 }
 
 func newMetrics() *metrics {
@@ -64,8 +65,8 @@ func newMetrics() *metrics {
 	for _, reason := range []connlimit.Reason{connlimit.Refused, connlimit.Idle} {
 		m.closed.WithLabelValues(string(reason))
 	}
-	m.mails = newMailCounter()
-	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes, m.mails,
+	m.mails, m.refusals = newMailCounter(), newRefusalCounter()
+	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes, m.mails, m.refusals,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -177,6 +177,24 @@ func (l *MailLease) record(ctx context.Context, tx *tx, result MailResult) error
 	return err
 }
 
+// MailTrouble says how many mails wait for another attempt because of one reason, and since when the oldest of them waits.
+type MailTrouble struct {
+	Reason string
+	Count  int64
+	Since  time.Time
+}
+
+// MailTroubles returns why mails wait for another attempt.
+func (db *DB) MailTroubles(ctx context.Context) ([]MailTrouble, error) {
+	found, err := collect(ctx, db.reader, func(row scanner) (m MailTrouble, err error) {
+		var since int64
+		err = row.Scan(&m.Reason, &m.Count, &since)
+		m.Since = instant(since)
+		return m, err
+	}, `select reason, count(*), min(created_at) from mails where due_at is not null and reason <> '' group by reason order by reason`)
+	return found, db.classify(err)
+}
+
 // MailBacklog returns how many mails are to be sent, and since when the oldest of them waits; the zero time if there is none.
 func (db *DB) MailBacklog(ctx context.Context) (pending int64, oldest time.Time, err error) {
 	var since int64

@@ -61,7 +61,7 @@ package store
 //
 // Mails (mail.go, mail_work.go, notice.go): whether the installation sends any, how many wait, and the notices of all companies that are due.
 //
-//   - [DB.RecordMailer], [DB.SendsMail], [DB.MailBacklog], [DB.TellOwners]
+//   - [DB.RecordMailer], [DB.SendsMail], [DB.MailBacklog], [DB.MailTroubles], [DB.TellOwners]
 //
 // Figures and lists for the operator and administrators (circuit.go, overview.go, resolve.go): they cover all accounts.
 //

@@ -1,0 +1,49 @@
+package operator
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/internal/access"
+	"quittance/internal/mail"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/test/kit"
+)
+
+// TestWaitingMailsAreShown checks that the page of deliveries says how many e-mails wait because of what, in words for every reason.
+func TestWaitingMailsAreShown(t *testing.T) {
+	s := newSystem(t, storetest.SQLite)
+	v := s.loggedIn(t)
+	if got := v.get(deliveriesPath); strings.Contains(got.body, "h-mails") {
+		t.Error("e-mails are shown, and none waits")
+	}
+	kit.Must(t, s.RecordMailer(t.Context(), true))
+	tenant, err := s.Tenant(t.Context(), s.account.ID)
+	kit.Must(t, err)
+	code, err := secret.NewInvitation(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
+	kit.Must(t, err)
+	_, err = tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "ann@palm.example", Role: access.Viewer, Digest: secret.InvitationDigest(code),
+		ExpiresAt: s.Clock.Now().Add(72 * time.Hour), Secret: code})
+	kit.Must(t, err)
+	for _, reason := range mail.Reasons() {
+		if reason == "unwritable_message" {
+			continue // no other attempt follows
+		}
+		scan, err := s.DueMailQueues(t.Context(), store.ScanCursor{})
+		kit.Must(t, err)
+		if len(scan.Queues) != 1 {
+			t.Fatalf("%d queues are due", len(scan.Queues))
+		}
+		leases, err := scan.Queues[0].ClaimMails(t.Context(), 1, time.Minute)
+		kit.Must(t, err)
+		kit.Must(t, leases[0].Record(t.Context(), store.MailResult{State: store.MailPending, Reason: reason, DueAt: s.Clock.Now()}))
+		got := v.get(deliveriesPath)
+		if !strings.Contains(got.body, "h-mails") || strings.Contains(got.body, "op.mails.") || strings.Contains(got.body, "ann@") {
+			t.Errorf("%s: the page says\n%s", reason, got.body)
+		}
+	}
+}
