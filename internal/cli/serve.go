@@ -45,6 +45,7 @@ type tuning struct {
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Non-public addresses that webhooks may reach. Not allowed in production."`
 	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Public addresses that webhooks must not reach: your own networks, and the prefix of your own NAT64 gateway."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Additional certificate authorities (PEM) to trust for webhook destinations. Not allowed in production."`
+	MinFreeBytes     int64          `default:"67108864" help:"Bytes that the file system of a SQLite database must have free; with fewer, /readyz answers 503, before writes fail. 0 disables the check."`
 	MaxStoredBytes   int64          `default:"21474836480" help:"Bytes that one company may store before new drafts and credit notes are rejected; 0 disables the quota."`
 	MaxDrafts        int64          `default:"200000" help:"Maximum number of drafts of one company; 0 disables the quota."`
 	MaxTokens        int64          `default:"100" help:"Maximum number of tokens and sessions of one user; a further login revokes the oldest. 0 disables the quota."`
@@ -61,6 +62,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 		MetricsListen: t.MetricsListen, OperatorListen: t.OperatorListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout, ImportTimeout: t.ImportTimeout,
+		MinFreeBytes:  t.MinFreeBytes,
 		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: env.build.Version, Log: env.log,

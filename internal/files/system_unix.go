@@ -63,3 +63,12 @@ func giveToOwner(file *os.File, like string) error {
 func Grants(info fs.FileInfo, permissions fs.FileMode) bool {
 	return info.Mode().Perm()&permissions != 0
 }
+
+// FreeBytes returns how many bytes of the file system of a path this user may still fill.
+func FreeBytes(path string) (int64, error) {
+	var system syscall.Statfs_t
+	if err := syscall.Statfs(path, &system); err != nil {
+		return 0, err
+	}
+	return int64(system.Bavail) * int64(system.Bsize), nil //nolint:unconvert,gosec // the types differ between systems, and the values are small
+}

@@ -47,3 +47,14 @@ func giveToOwner(*os.File, string) error { return nil }
 // Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
 // grants none.
 func Grants(fs.FileInfo, fs.FileMode) bool { return false }
+
+// FreeBytes returns how many bytes of the file system of a path this user may still fill.
+func FreeBytes(path string) (int64, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return int64(free), err //nolint:gosec // no disk has so many bytes
+}

@@ -240,6 +240,9 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		if !isProbe(r) { // whoever probes knows that the process is not ready, and the log has a line about the cause
 			level = slog.LevelError
 		}
+		if status == http.StatusBadGateway { // a provider's failure, about whose connection the log has lines of its own
+			level = slog.LevelWarn
+		}
 		if known, ok := errors.AsType[*apiError](err); ok && known.cause != nil {
 			err = known.cause // its own text is the code, which the line has
 		}

@@ -59,6 +59,8 @@ type Config struct {
 	OperatorListen string
 	// MetricsListen is the address of the Prometheus metrics; "" disables them.
 	MetricsListen string
+	// MinFreeBytes is how many bytes the file system of a SQLite database must have free for the process to be ready; 0 means any.
+	MinFreeBytes int64
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
 	// TokenTTL is how long a bearer token is valid.
@@ -220,9 +222,9 @@ func (c *Config) checkNumbers() error {
 	if c.ShutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be negative")
 	}
-	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 ||
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.MinFreeBytes < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 ||
 		min(c.Quotas.StoredBytes, c.Quotas.Drafts, c.Quotas.Tokens, c.Quotas.SubscriptionsCreated) < 0 {
-		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --retain-events, --retain-attempts, --max-stored-bytes, --max-drafts, --max-tokens and --max-subscriptions-created at least 0")
+		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --min-free-bytes, --retain-events, --retain-attempts, --max-stored-bytes, --max-drafts, --max-tokens and --max-subscriptions-created at least 0")
 	}
 	if c.PurchasePageSize < 0 || c.PurchasePageSize > purchase.MaxPageSize {
 		return fmt.Errorf("--purchase-page-size must be 1 to %d", purchase.MaxPageSize)

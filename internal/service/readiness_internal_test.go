@@ -1,8 +1,12 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +55,37 @@ func TestReadinessIsOneCheck(t *testing.T) {
 			now = now.Add(time.Millisecond)
 		}
 	})
+}
+
+// TestNearlyFullDiskIsNotReady checks that a process whose database has less free space than it must is not ready, and that the log tells once when
+// that begins and once when it ends.
+func TestNearlyFullDiskIsNotReady(t *testing.T) {
+	var log bytes.Buffer
+	free, failed := int64(100), error(nil)
+	d := newDisk("sqlite:"+filepath.Join(t.TempDir(), "q.db"), 100, slog.New(slog.NewTextHandler(&log, nil)))
+	if real, err := d.free(); err != nil || real <= 0 {
+		t.Errorf("the directory of the test has %d free bytes, %v", real, err)
+	}
+	d.free = func() (int64, error) { return free, failed }
+	kit.Must(t, d.check(t.Context()))
+	free = 99
+	for range 3 {
+		if err := d.check(t.Context()); !errors.Is(err, errDiskNearlyFull) {
+			t.Errorf("with 99 of 100 bytes: %v", err)
+		}
+	}
+	free = 100
+	for range 3 {
+		kit.Must(t, d.check(t.Context()))
+	}
+	free, failed = 0, errors.New("no such call")
+	kit.Must(t, d.check(t.Context()))
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "nearly full") || !strings.Contains(log.String(), "free space again") {
+		t.Errorf("the log has %s", &log)
+	}
+	if none := newDisk("postgres://q@db/q", 100, nil); none.check(t.Context()) != nil {
+		t.Error("the disk of a database server is judged")
+	}
 }
 
 // TestStoppingIsNotReadyAtOnce checks that a stopping process is not ready, even if a ready result is still reused.

@@ -93,7 +93,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		Release: config.Version, Admit: s.admit}); err != nil {
 		return nil, err
 	}
-	s.readiness = newReadiness(s.db.Ping, time.Now)
+	space := newDisk(config.Database, config.MinFreeBytes, config.Log)
+	space.observe(s.metrics)
+	s.readiness = newReadiness(func(ctx context.Context) error { return cmp.Or(s.db.Ping(ctx), space.check(ctx)) }, time.Now)
 	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
@@ -268,8 +270,8 @@ func (p consoleAdapter) Serve(w http.ResponseWriter, r *http.Request, source str
 // errStopping is the error of [Service.ready] while the process stops.
 var errStopping = errors.New("the process is stopping")
 
-// ready returns nil if this process can serve: the database responds, the key file opens its sealed values, and the process
-// is not stopping.
+// ready returns nil if this process can serve: the database responds and has space, the key file opens its sealed values, and
+// the process is not stopping.
 func (s *Service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping

@@ -24,27 +24,53 @@ const (
 	maxProbeInterval = time.Minute
 )
 
-// updateCircuit updates the circuit breaker after a response. failures is the count when the transaction began, so that a
-// usable response of a healthy connection writes nothing. It sets s.HeldUntil to the time of the next probe.
-func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
+// circuitTurn says that a circuit has opened or closed.
+type circuitTurn struct {
+	open     bool
+	failures int64
+	since    time.Time
+	reason   string
+}
+
+// logCircuit writes the one line about the beginning or the end of a connection's trouble. Exactly one process sees each in its transaction.
+func (l SubmissionLease) logCircuit(ctx context.Context, turned circuitTurn) {
+	log, since := l.Tenant.db.log, turned.since.Format(time.RFC3339)
+	if turned.open {
+		log.WarnContext(ctx, "a provider connection is in trouble: new submissions are tried once and their invoices stay drafts, states of submitted ones come late, nothing is lost",
+			"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason, "failures", turned.failures, "since", since)
+		return
+	}
+	log.InfoContext(ctx, "a provider connection works again: what waits for it is asked at once",
+		"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason, "failures", turned.failures, "since", since)
+}
+
+// updateCircuit updates the circuit breaker after a response, and returns how it turned, or nil. failures is the count when the transaction
+// began, so that a usable response of a healthy connection writes nothing. It sets s.HeldUntil to the time of the next probe.
+func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) (*circuitTurn, error) {
 	account, id := l.Tenant.account, l.Submission.Connection
+	if d.FailureReason == "" && failures == 0 {
+		return nil, nil
+	}
+	var wait, since int64
+	var retry sql.Null[int64]
+	var reason string
+	now := tx.Now()
+	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait, coalesce(failing_since, $3), coalesce(trouble, '') from connections
+		where account_id = $1 and id = $2`+tx.db.dialect.ForUpdate(), account, id, micros(now)).Scan(&failures, &retry, &wait, &since, &reason); err != nil {
+		return nil, err
+	}
+	turned := &circuitTurn{open: d.FailureReason != "", failures: failures, since: instant(since), reason: reason}
+	wasOpen := retry.Valid
 	if d.FailureReason == "" {
-		if failures == 0 {
-			return nil
+		if !wasOpen {
+			turned = nil
 		}
 		s.HeldUntil = nil
 		tx.notify(WorkSubmissions) // everything due may be polled again
-		return tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
+		return turned, tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
 	}
-	var wait int64
-	var retry sql.Null[int64]
-	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait from connections where account_id = $1 and id = $2`+tx.db.dialect.ForUpdate(),
-		account, id).Scan(&failures, &retry, &wait); err != nil {
-		return err
-	}
 	failures++
-	now := tx.Now()
 	// Only the failure that opens the circuit and failed probes set the time of the next probe: a customer who keeps
 	// submitting to a provider that is down must not postpone it.
 	if (failures >= openCircuitAfter || d.RetryAfter > 0) && (!retry.Valid || l.isProbe) {
@@ -53,7 +79,11 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
 	s.HeldUntil = instantOrNil(retry)
-	return tx.ExecDeferred(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
+	turned.failures, turned.reason = failures, d.FailureReason
+	if wasOpen || !retry.Valid {
+		turned = nil
+	}
+	return turned, tx.ExecDeferred(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 

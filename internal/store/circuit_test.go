@@ -1,6 +1,9 @@
 package store_test
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -103,6 +106,42 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 			t.Fatalf("the next check of %s is at %v, want %v", invoice.Submission.Number, at, want)
 		}
 	}
+}
+
+// TestTroubleIsLoggedTwice: the trouble of a connection has one line at its beginning, with its reason, and one at its end, with its length.
+func TestTroubleIsLoggedTwice(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		var log bytes.Buffer
+		options := f.Options
+		options.Log = slog.New(slog.NewTextHandler(&log, nil))
+		db, err := store.Open(t.Context(), f.Address, options)
+		kit.Must(t, err)
+		own := f.DB
+		defer func() {
+			f.DB = own
+			kit.Must(t, db.Close())
+		}()
+		f.DB = db
+		f.tenant, err = db.Tenant(t.Context(), f.tenant.Account())
+		kit.Must(t, err)
+		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4")
+		decide(t, f.submit(t, "INV-5"), usableResponse)
+		if log.Len() > 0 {
+			t.Errorf("four failures are told: %s", &log)
+		}
+		f.failCalls(t, "INV-6", "INV-7", "INV-8", "INV-9", "INV-10", "INV-11", "INV-12")
+		begin := log.String()
+		if strings.Count(begin, "\n") != 1 || !strings.Contains(begin, "level=WARN") || !strings.Contains(begin, "is in trouble") || !strings.Contains(begin, "failures=5") ||
+			!strings.Contains(begin, "reason=timeout") || !strings.Contains(begin, f.connection.ID.String()) {
+			t.Errorf("at the beginning: %s", begin)
+		}
+		log.Reset()
+		decide(t, f.submit(t, "INV-13"), usableResponse)
+		decide(t, f.submit(t, "INV-14"), usableResponse)
+		if end := log.String(); strings.Count(end, "\n") != 1 || !strings.Contains(end, "works again") || !strings.Contains(end, "failures=7") || !strings.Contains(end, "since=") {
+			t.Errorf("at the end: %s", end)
+		}
+	})
 }
 
 // TestSubmissionsWhileCircuitIsOpen: submissions that fail while the circuit is open do not postpone the next probe, and one

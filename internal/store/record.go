@@ -64,6 +64,7 @@ func (s *Submission) Unchanged() Decision {
 func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, held bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
+	var turned *circuitTurn
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
 		s, failures, err := l.lock(ctx, tx)
 		if err != nil {
@@ -74,7 +75,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 		if err != nil {
 			return err
 		}
-		if err := l.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
+		if turned, err = l.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
 		if err := t.writeDecision(ctx, tx, &s, decision, held); err != nil {
@@ -83,6 +84,9 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 		after = s
 		return nil
 	})
+	if err == nil && turned != nil {
+		l.logCircuit(ctx, *turned)
+	}
 	return after, err
 }
 
