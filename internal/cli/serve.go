@@ -107,6 +107,7 @@ type serveCmd struct {
 	OIDCIssuer  string            `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider at which people may log in to the console, such as https://login.example; needs --public-url."`
 	OIDCClient  string            `name:"oidc-client-id" placeholder:"ID" help:"Identifier of this service at the OpenID provider."`
 	OIDCSecret  string            `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of this service at the OpenID provider."`
+	OIDCTrust   string            `name:"oidc-trust-emails-of" placeholder:"URL" help:"The --oidc-issuer again, if its addresses count as verified although it does not send email_verified, such as Microsoft Entra ID. Read the documentation of single sign-on first: whoever may set his address there can log in as anybody."`
 	SMTP        smtp              `embed:"" prefix:"smtp-"`
 	OTLP        otlp              `embed:"" prefix:"otlp-"`
 	BehindProxy bool              `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
@@ -203,6 +204,9 @@ func (c serveCmd) settings(env environment) (service.Config, error) {
 	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database, c.Direct, c.Listen
 	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
 	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
+	if config.SignOn.TrustEmails = c.OIDCTrust != ""; config.SignOn.TrustEmails && c.OIDCTrust != c.OIDCIssuer {
+		return config, errors.New("--oidc-trust-emails-of must be the --oidc-issuer, character for character")
+	}
 	if c.OIDCSecret != "" {
 		if config.SignOn.ClientSecret, err = readSecret(env, c.OIDCSecret); err != nil {
 			return config, fmt.Errorf("--oidc-client-secret-file: %w", err)

@@ -37,6 +37,8 @@ type hostile struct {
 	handlers map[string]http.HandlerFunc
 	// discovery changes the discovery document.
 	discovery func(map[string]any)
+	// trust is [sso.Config.TrustEmails].
+	trust bool
 	// userInfo is what the UserInfo endpoint returns; nil for no such endpoint.
 	userInfo map[string]any
 
@@ -162,7 +164,7 @@ func (h *hostile) serveToken(w http.ResponseWriter, r *http.Request) {
 // client returns a client of the provider. It reads the discovery document until the test ends.
 func (h *hostile) client(t *testing.T) *sso.Client {
 	t.Helper()
-	client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: hostileClient, ClientSecret: secret.New(hostileSecret), BaseURL: hostileBase, AllowLoopback: true,
+	client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: hostileClient, ClientSecret: secret.New(hostileSecret), BaseURL: hostileBase, AllowLoopback: true, TrustEmails: h.trust,
 		Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
 	kit.Must(t, err)
 	run(t, client)

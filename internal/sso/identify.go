@@ -59,13 +59,13 @@ func (c *Client) identify(ctx context.Context, found *metadata, answer Answer) (
 	if err != nil {
 		return Identity{}, err
 	}
-	if claims.Email == "" {
+	if claims.Email == "" || claims.EmailVerified == nil && !c.config.TrustEmails {
 		// Scopes ask for claims of the UserInfo endpoint when there is an access token (OpenID Connect Core 1.0, section 5.4).
-		if err := claims.readUserInfo(ctx, found.provider, token); err != nil {
+		if err := claims.readUserInfo(ctx, found.provider, c.config.Issuer, token); err != nil {
 			return Identity{}, err
 		}
 	}
-	if claims.Email == "" || !claims.EmailVerified {
+	if verified := claims.EmailVerified; claims.Email == "" || verified == nil && !c.config.TrustEmails || verified != nil && !bool(*verified) {
 		return Identity{}, ErrUnverified
 	}
 	return Identity{Issuer: c.config.Issuer, Subject: claims.subject, Email: claims.Email}, nil
@@ -73,11 +73,28 @@ func (c *Client) identify(ctx context.Context, found *metadata, answer Answer) (
 
 // claims are what is used of an ID token.
 type claims struct {
-	subject       string
-	Email         string `json:"email"`
-	EmailVerified bool   `json:"email_verified"`
+	subject string
+	Email   string `json:"email"`
+	// EmailVerified is nil if the provider does not say whether it has verified the address.
+	EmailVerified *boolean `json:"email_verified"`
 	// AuthorizedParty is the client that the token was issued to, if it has several audiences.
 	AuthorizedParty string `json:"azp"`
+}
+
+// boolean is a claim that is true or false. Some providers write it as a text.
+type boolean bool
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (b *boolean) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case `true`, `"true"`:
+		*b = true
+	case `false`, `"false"`:
+		*b = false
+	default:
+		return fmt.Errorf("a claim is %q, and not true or false", text)
+	}
+	return nil
 }
 
 // maxSubject is the length of the longest subject (OpenID Connect Core 1.0, section 2).
@@ -104,8 +121,8 @@ func (c *Client) verify(ctx context.Context, found *metadata, raw string, a Atte
 	return got, nil
 }
 
-// readUserInfo reads the e-mail address from the UserInfo endpoint, if there is one.
-func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, token *oauth2.Token) error {
+// readUserInfo reads what the ID token does not say of the e-mail address from the UserInfo endpoint, if there is one.
+func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, issuer string, token *oauth2.Token) error {
 	if provider.UserInfoEndpoint() == "" {
 		return nil
 	}
@@ -116,7 +133,24 @@ func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, to
 	if info.Subject != got.subject { // section 5.3.2
 		return fmt.Errorf("%w: the UserInfo is that of another subject", ErrInvalid)
 	}
-	got.Email, got.EmailVerified = info.Email, info.EmailVerified
+	var more struct {
+		claims
+		Issuer string `json:"iss"` // only a signed one has it
+	}
+	if err := info.Claims(&more); err != nil {
+		return fmt.Errorf("%w: UserInfo: %w", ErrInvalid, err)
+	}
+	switch {
+	case more.Issuer != "" && more.Issuer != issuer:
+		return fmt.Errorf("%w: the UserInfo is that of the issuer %q", ErrInvalid, more.Issuer)
+	case got.Email == "":
+		got.Email = more.Email
+	case more.Email != "" && more.Email != got.Email: // it says nothing about the address of the ID token
+		return fmt.Errorf("%w: the UserInfo has another address than the ID token", ErrUnverified)
+	}
+	if more.EmailVerified != nil {
+		got.EmailVerified = more.EmailVerified
+	}
 	return nil
 }
 

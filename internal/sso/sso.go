@@ -40,6 +40,9 @@ type Config struct {
 	BaseURL string
 	// AllowLoopback allows plain HTTP to providers on this machine, for tests and demonstrations.
 	AllowLoopback bool
+	// TrustEmails says that the provider's addresses count as verified if it does not say whether they are. Whoever may set his address there
+	// can log in as anybody.
+	TrustEmails bool
 	// RootCAs are the authorities that the provider's certificate is verified with; nil for those of the system.
 	RootCAs *x509.CertPool
 	// Now is the clock for the expiry of ID tokens.

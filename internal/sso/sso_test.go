@@ -76,6 +76,31 @@ func TestRealProvider(t *testing.T) {
 	}
 }
 
+// hostileCase is what a hostile provider does, and what comes of it.
+type hostileCase struct {
+	change func(t *testing.T, h *hostile)
+	want   error
+	// logged is a part of the cause in the log.
+	logged string
+}
+
+// userInfo is a case with other claims in the ID token and those of a UserInfo endpoint, whose subject is that of the ID token unless it says otherwise.
+func userInfo(token, info map[string]any, want error, logged string) hostileCase {
+	return hostileCase{func(_ *testing.T, h *hostile) {
+		h.claims = func(claims map[string]any) { maps.Copy(claims, token) }
+		h.userInfo = map[string]any{"sub": "subject 1"}
+		maps.Copy(h.userInfo, info)
+	}, want, logged}
+}
+
+// trusted is a case of a provider whose addresses the operator vouches for.
+func trusted(change func(t *testing.T, h *hostile), want error) hostileCase {
+	return hostileCase{func(t *testing.T, h *hostile) {
+		h.trust = true
+		change(t, h)
+	}, want, ""}
+}
+
 // TestHostileProvider checks that nothing but a valid ID token for this client and this attempt gives an identity.
 func TestHostileProvider(t *testing.T) {
 	t.Parallel()
@@ -91,12 +116,7 @@ func TestHostileProvider(t *testing.T) {
 			}
 		}
 	}
-	for name, test := range map[string]struct {
-		change func(t *testing.T, h *hostile)
-		want   error
-		// logged is a part of the cause in the log.
-		logged string
-	}{
+	for name, test := range map[string]hostileCase{
 		"unchanged":          {func(*testing.T, *hostile) {}, nil, ""},
 		"client and another": {set("aud", []string{"other", hostileClient}), sso.ErrInvalid, "issued to the client"},
 		"several audiences": {func(_ *testing.T, h *hostile) {
@@ -114,7 +134,10 @@ func TestHostileProvider(t *testing.T) {
 		"subject with controls":      {set("sub", "a\nb"), sso.ErrInvalid, "subject"},
 		"not verified":               {set("email_verified", false), sso.ErrUnverified, "verified"},
 		"verified unknown":           {set("email_verified", nil), sso.ErrUnverified, "verified"},
-		"verified as a text":         {set("email_verified", "true"), sso.ErrInvalid, "unmarshal"},
+		"verified as a text":         {set("email_verified", "true"), nil, ""},
+		"not verified as a text":     {set("email_verified", "false"), sso.ErrUnverified, "verified"},
+		"verified as a number":       {set("email_verified", 1), sso.ErrInvalid, "not true or false"},
+		"verified as another text":   {set("email_verified", "yes"), sso.ErrInvalid, "not true or false"},
 		"no address":                 {set("email", nil), sso.ErrUnverified, "verified"},
 		"no signature":               {func(_ *testing.T, h *hostile) { h.sign = unsigned }, sso.ErrInvalid, "alg"},
 		"signed with the public key": {func(t *testing.T, h *hostile) { h.sign = h.withPublicKey(t) }, sso.ErrInvalid, "alg"},
@@ -144,6 +167,29 @@ func TestHostileProvider(t *testing.T) {
 			set("email", nil)(nil, h)
 			h.userInfo = map[string]any{"sub": "subject 2", "email": "owner@palm.example", "email_verified": true}
 		}, sso.ErrInvalid, "UserInfo"},
+		"verified in UserInfo":              userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": true}, nil, ""),
+		"verified as a text in UserInfo":    userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": "true"}, nil, ""),
+		"only verified in UserInfo":         userInfo(map[string]any{"email_verified": nil}, map[string]any{"email_verified": true}, nil, ""),
+		"not verified in UserInfo":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": false}, sso.ErrUnverified, "verified"),
+		"unknown in UserInfo, too":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example"}, sso.ErrUnverified, "verified"),
+		"refused, whatever UserInfo says":   userInfo(map[string]any{"email_verified": false}, map[string]any{"email": "books@palm.example", "email_verified": true}, sso.ErrUnverified, "verified"),
+		"another address verified":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "other@palm.example", "email_verified": true}, sso.ErrUnverified, "another address"),
+		"verified for another subject":      userInfo(map[string]any{"email_verified": nil}, map[string]any{"sub": "subject 2", "email_verified": true}, sso.ErrInvalid, "another subject"),
+		"verified by another issuer":        userInfo(map[string]any{"email_verified": nil}, map[string]any{"iss": "https://login.example", "email_verified": true}, sso.ErrInvalid, "issuer"),
+		"the address alone in UserInfo":     userInfo(map[string]any{"email": nil}, map[string]any{"email": "books@palm.example"}, nil, ""),
+		"trusted without the claim":         trusted(set("email_verified", nil), nil),
+		"trusted, the address in UserInfo":  trusted(userInfo(map[string]any{"email": nil, "email_verified": nil}, map[string]any{"email": "books@palm.example"}, nil, "").change, nil),
+		"trusted, but not verified":         trusted(set("email_verified", false), sso.ErrUnverified),
+		"trusted, but not verified as text": trusted(set("email_verified", "false"), sso.ErrUnverified),
+		"trusted, without an address":       trusted(set("email", nil), sso.ErrUnverified),
+		"endless UserInfo": {func(t *testing.T, h *hostile) {
+			userInfo(map[string]any{"email_verified": nil}, map[string]any{}, nil, "").change(t, h)
+			h.handlers["/userinfo"] = endless
+		}, sso.ErrInvalid, "too large"},
+		"UserInfo elsewhere": {func(t *testing.T, h *hostile) {
+			userInfo(map[string]any{"email_verified": nil}, map[string]any{}, nil, "").change(t, h)
+			elsewhere("/userinfo")(t, h)
+		}, sso.ErrUnavailable, "redirect"},
 		"UserInfo": {func(_ *testing.T, h *hostile) {
 			set("email", nil)(nil, h)
 			h.userInfo = map[string]any{"sub": "subject 1", "email": "books@palm.example", "email_verified": true}
