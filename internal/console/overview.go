@@ -37,7 +37,10 @@ type overviewPart struct {
 	// Empty reports that the company has no invoices.
 	Empty, MayWrite bool
 	Tiles           []tile
-	Queue           []queued
+	// Failing is since when the provider has given no usable answers; zero if it does, or has failed only briefly.
+	Failing time.Time
+	// Queue has invoices alone, so that it has as many as the tile says. Subscriptions and Credits need a person, too.
+	Queue, Subscriptions, Credits []queued
 	// More is how many invoices need attention that the queue does not show.
 	More  int
 	Chart overviewChart
@@ -57,7 +60,7 @@ func (t tile) Path() string { return "/invoices?tab=" + string(t.Tab) }
 
 // queued is one thing that needs a person.
 type queued struct {
-	// Kind is invoice, credit, subscription or connection.
+	// Kind is invoice, credit or subscription.
 	Kind        string
 	Title, Path string
 	// Who is the recipient or a description, or "". Amount is nil if it has none.
@@ -119,8 +122,7 @@ func tiles(counts map[view.Tab]view.TabCount) []tile {
 	return out
 }
 
-// fillQueue fills the queue: connections and subscriptions first, then the newest invoices and credit notes. attention is how many
-// invoices need attention.
+// fillQueue fills the queue with the newest invoices, and adds subscriptions and credit notes. attention is how many invoices need attention.
 func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention int) error {
 	of := view.Of(req.session.Tenant)
 	invoices, err := of.Invoices(ctx, view.InvoiceFilter{Tab: view.TabAttention}, 1, queuedInvoices)
@@ -135,7 +137,7 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(req.queueConnections(ctx, p), req.queueSubscriptions(ctx, p)); err != nil {
+	if err := errors.Join(req.noticeConnection(ctx, p), req.queueSubscriptions(ctx, p)); err != nil {
 		return err
 	}
 	for _, i := range invoices.Entries {
@@ -163,7 +165,7 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 		if err := req.describe(&item, c.Submission, quotes); err != nil {
 			return err
 		}
-		p.Queue = append(p.Queue, item)
+		p.Credits = append(p.Credits, item)
 	}
 	return nil
 }
@@ -243,26 +245,16 @@ func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceR
 	return out, nil
 }
 
-// queueConnections adds the active connection if calls to its provider fail.
-func (req *request) queueConnections(ctx context.Context, p *overviewPart) error {
+// noticeConnection says since when the active connection is in trouble.
+func (req *request) noticeConnection(ctx context.Context, p *overviewPart) error {
 	connections, err := req.DB.Connections(ctx, &req.session.Account.ID)
 	if err != nil {
 		return err
 	}
 	for _, c := range connections {
-		if c.State != store.ConnectionActive || c.FailingSince == nil {
-			continue
+		if view.InTrouble(c, req.Now()) {
+			p.Failing = *c.FailingSince
 		}
-		text, err := req.pages.messages.text("overview.connection.failing")
-		if err != nil {
-			return err
-		}
-		title, err := req.pages.messages.text("overview.connection")
-		if err != nil {
-			return err
-		}
-		p.Queue = append(p.Queue, queued{Kind: "connection", Title: title, Path: "/account", Who: c.Kind, Pills: []pill{{Meaning: "negative", Shape: "warn", Text: text, Tip: c.FailureReason}},
-			Since: *c.FailingSince, Step: "connection", StepPath: "/account"})
 	}
 	return nil
 }
@@ -288,7 +280,7 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 			return err
 		}
 		item.Pills = []pill{{Meaning: "negative", Shape: "warn", Text: text}}
-		p.Queue = append(p.Queue, item)
+		p.Subscriptions = append(p.Subscriptions, item)
 	}
 	return nil
 }

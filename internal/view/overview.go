@@ -75,6 +75,19 @@ func (t Tenant) LatestResponses(ctx context.Context, submissions []store.ID) (ma
 		from submissions where tenant_id = $1 and evidence_count > 0`)
 }
 
+// A provider connection is in trouble after so many calls in a row without a usable response, or after two if they go on for so long. One failed call
+// is none: the next one usually succeeds.
+const (
+	troubleFailures = 5
+	troubleAfter    = 10 * time.Minute
+)
+
+// InTrouble reports whether a company should know that calls over a connection fail.
+func InTrouble(c store.Connection, now time.Time) bool {
+	return c.State == store.ConnectionActive && c.FailingSince != nil &&
+		(c.Failures >= troubleFailures || c.Failures > 1 && now.Sub(*c.FailingSince) >= troubleAfter)
+}
+
 // The subscriptions that need a person.
 const (
 	// FailingAfter is how long deliveries may fail.
