@@ -297,8 +297,12 @@ var foreignKeyRow = row{name: "an API key from elsewhere", status: http.StatusFo
 func (c *company) exhaust(t *testing.T, token string) {
 	t.Helper()
 	c.clock.stop(t)
-	for range callsAMinute {
-		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+	for range callsAMinute { // fewer after the calls that a row has made
+		a := c.send(t, request{method: http.MethodGet, path: invoices, token: token})
+		if a.status == http.StatusTooManyRequests {
+			return
+		}
+		a.want(t, http.StatusOK, "")
 	}
 }
 
