@@ -124,8 +124,8 @@ func TestInterruptedRestore(t *testing.T) {
 			t.Fatalf("a restore that is interrupted: %v", err)
 		}
 		options := s.Options
-		for _, existing := range []bool{true, false} { // an administration command, a server
-			options.Existing = existing
+		for _, use := range []store.SchemaUse{store.KeepSchema, store.UpdateSchema, store.MakeSchema} { // a command, a server
+			options.Schema = use
 			if db, err := store.Open(t.Context(), address, options); !errors.Is(err, store.ErrRestoring) {
 				t.Errorf("an incomplete database opens: %v, %v", db, err)
 			}
