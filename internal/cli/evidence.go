@@ -73,6 +73,9 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 		if err := db.RecordVerification(env.ctx, len(found.Faults)); err != nil { // a copy that can only be read is verified all the same
 			env.log.InfoContext(env.ctx, "the time of this verification is not recorded", "error", err)
 		}
+		if !db.AccessSealed() {
+			env.log.WarnContext(env.ctx, "who may act is not sealed yet, because a server of an earlier release is running or the evidence is not sealed")
+		}
 		return c.report(env, found, anchors)
 	})
 }
@@ -270,7 +273,10 @@ func (c evidenceKeyCmd) Run(env environment) error {
 	})
 }
 
-type evidenceSealCmd struct{ act }
+type evidenceSealCmd struct {
+	act
+	Access bool `help:"Seal the rows that decide who may act as they are, after an earlier release has written some of them."`
+}
 
 // Help is shown by --help.
 func (evidenceSealCmd) Help() string {
@@ -279,11 +285,18 @@ func (evidenceSealCmd) Help() string {
 
 Run this command once after an upgrade from a version that did not seal the rows of submissions, when all servers run this
 version. It accepts the existing rows as retained where their chains are intact. From then on verification accepts only sealed
-rows. A new database does not need this command.`
+rows. A new database does not need this command.
+
+With --access, the command accepts the users, sessions, keys, operators and companies that are there, also those that do not act
+because they have no right seal. Run evidence verify first: it names them. Use it only after an earlier release has served the
+database again.`
 }
 
 // Run seals the evidence.
 func (c evidenceSealCmd) Run(env environment) error {
+	if c.Access {
+		return c.with(env, c.access)
+	}
 	return c.with(env, func(env environment, db *store.DB) error {
 		done, err := db.SealEvidence(env.ctx, replay())
 		if err != nil {
@@ -301,4 +314,24 @@ func (c evidenceSealCmd) Run(env environment) error {
 		}
 		return nil
 	})
+}
+
+// access accepts the rows that decide who may act, and names those that did not.
+func (c evidenceSealCmd) access(env environment, db *store.DB) error {
+	faults, err := db.AccessFaults(env.ctx)
+	if err != nil {
+		return err
+	}
+	accepted, err := db.AcceptAccess(env.ctx)
+	if err != nil {
+		return err
+	}
+	for _, fault := range faults {
+		env.log.WarnContext(env.ctx, "accepted as it is", "field", fault.Field, "what", fault.What)
+	}
+	var sealed int64
+	for _, n := range accepted {
+		sealed += n
+	}
+	return c.print(env, []field{{"sealed", sealed}})
 }

@@ -72,6 +72,9 @@ func (k *keyKeeper) run(ctx context.Context) {
 			if err := k.service.db.BindSecrets(ctx); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot bind secrets to their rows", "error", err)
 			}
+			if err := k.service.db.SealAccess(ctx); err != nil {
+				k.service.config.Log.ErrorContext(ctx, "cannot seal who may act", "error", err)
+			}
 		}
 	}
 }

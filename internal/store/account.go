@@ -77,7 +77,7 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 			return err
 		}
 		account = Account{ID: id, Company: company, Status: AccountActive, LoginPolicy: LoginAny, CreatedAt: t.Now()}
-		if _, err := t.Exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
+		if _, err := t.insertSealed(ctx, sealedAccounts.row(id), `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
 			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
 			return err
 		}
@@ -106,7 +106,12 @@ func (t *tx) insertTenant(ctx context.Context, account ID) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.Now()))
+	noEvents, err := seal{}.seal(t.db.keys, eventsSealBinding(id))
+	if err != nil {
+		return err
+	}
+	_, err = t.insertSealed(ctx, sealedTenants.row(id), `insert into tenants (id, account_id, created_at, events_seal) values ($1, $2, $3, $4)`,
+		id, account, micros(t.Now()), noEvents)
 	return err
 }
 
@@ -115,7 +120,7 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	_, err = t.Exec(ctx, `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
+	_, err = t.insertSealed(ctx, sealedUsers.row(account, id), `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, account, id, user.Email, user.Name, user.Role, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
 	return id, err
 }
@@ -153,6 +158,13 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 
 const accountColumns = `id, company, status, login_policy, profile, created_at, suspended_at`
 
+// actingAccount reads an account with a query of accountColumns and the columns of its seal. It returns [sql.ErrNoRows] if it does not act.
+func (db *DB) actingAccount(ctx context.Context, q querier, lock string, id ID) (Account, error) {
+	record := sealedAccounts.record()
+	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`, `+sealedAccounts.columns("accounts")+` from accounts where id = $1`+lock, id), record.into()...)
+	return account, db.acting(ctx, err, record)
+}
+
 func scanAccount(row scanner, more ...any) (Account, error) {
 	var account Account
 	var profile string
@@ -170,12 +182,12 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 
 // account reads an account and locks it until the end of the transaction.
 func (t *tx) account(ctx context.Context, id ID) (Account, error) {
-	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.dialect.ForUpdate(), id))
+	return t.db.actingAccount(ctx, t, t.db.dialect.ForUpdate(), id)
 }
 
 // readAccount reads an account without a lock.
 func (t *tx) readAccount(ctx context.Context, id ID) (Account, error) {
-	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+	return t.db.actingAccount(ctx, t, ``, id)
 }
 
 // Account returns one account.
@@ -205,10 +217,10 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 			return err
 		}
 		now := micros(t.Now())
-		if _, err := t.Exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
 			return err
 		}
-		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
+		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where account_id = $1 and revoked_at is null`, id, now); err != nil {
 			return err
 		}
 		if err := t.endPasswordResets(ctx, id); err != nil {
@@ -224,7 +236,7 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
 			return err
 		}
 		return t.audit(accountAct("account.reactivate", id, nil))
@@ -262,18 +274,28 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at,
 	exists (select 1 from sign_on_subjects s where s.account_id = users.account_id and s.user_id = users.id)`
 
-func scanUser(row scanner) (User, error) {
+// actingUser reads a user; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
+func (db *DB) actingUser(ctx context.Context, q querier, rest string, args ...any) (User, error) {
+	record := sealedUsers.record()
+	user, err := scanUserAnd(q.QueryRowContext(ctx, `select `+userColumns+`, `+sealedUsers.columns("users")+` from users `+rest, args...), record.into()...)
+	return user, db.acting(ctx, err, record)
+}
+
+func scanUser(row scanner) (User, error) { return scanUserAnd(row) }
+
+// scanUserAnd reads userColumns, and the columns that more receives.
+func scanUserAnd(row scanner, more ...any) (User, error) {
 	var user User
 	var created, required int64
 	var disabled sql.Null[int64]
-	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &user.Linked)
+	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &user.Linked}, more...)...)
 	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt = required != 0, instant(created), instantOrNil(disabled)
 	return user, err
 }
 
 // UserByEmail returns the user with exactly the given e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
-	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, email))
+	user, err := db.actingUser(ctx, db.reader, `where email = $1`, email)
 	return user, db.classify(err)
 }
 
@@ -295,9 +317,9 @@ func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account
 		if account.Status != AccountActive {
 			return ErrSuspended
 		}
-		var required int64
-		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.dialect.ForUpdate(),
-			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
+		present, err := db.actingUser(ctx, t, `where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.dialect.ForUpdate(),
+			user.Account, user.ID, user.PasswordHash)
+		if err != nil {
 			return err
 		}
 		if account.LoginPolicy == LoginSingleSignOn { // only a caller with the correct password gets this error
@@ -316,7 +338,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account
 				return err
 			}
 		}
-		return t.insertToken(ctx, user, add, required != 0)
+		return t.insertToken(ctx, user, add, present.PasswordChangeRequired)
 	})
 	return account, err
 }
@@ -327,7 +349,7 @@ func (t *tx) insertToken(ctx context.Context, user User, add NewToken, changeReq
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
+	_, err = t.insertSealed(ctx, sealedTokens.row(add.Digest[:]), `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, add.Digest[:], user.Account, tenant.id, user.ID, flag(changeRequired), micros(t.Now()), micros(add.ExpiresAt),
 		add.Client, add.Means, t.actor.Source, boundedUserAgent(add.UserAgent))
 	if err != nil {
@@ -352,7 +374,7 @@ func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error 
 	if most == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, `update tokens set revoked_at = $4 where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
+	_, err := t.Exec(ctx, `update tokens set revoked_at = $4, seal = null where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
 		and digest in (select digest from tokens where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
 			order by created_at desc, expires_at desc limit $6 offset $5)`, user.Account, user.ID, fresh[:], micros(t.Now()), most-1, sweepBatch)
 	return err
@@ -378,8 +400,9 @@ type Session struct {
 	PasswordChangeRequired bool
 	// FactorRequired reports that the company requires a second factor and the user has none: the session allows nothing but to set one up.
 	FactorRequired bool
-	profile        string    // of the account, as it is stored
-	lastUsedAt     time.Time // the last recorded use, or that of the login; zero for a key that was never used
+	records        []*sealedRecord // that decide whether it acts
+	profile        string          // of the account, as it is stored
+	lastUsedAt     time.Time       // the last recorded use, or that of the login; zero for a key that was never used
 }
 
 // Actor returns the author of acts with the session, for [WithActor]. The session of somebody who is not logged in has a user without a
@@ -395,7 +418,7 @@ func (s Session) Actor(means, source, requestID string) Actor {
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
 		var account, user ID
-		switch err := t.QueryRowContext(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null returning account_id, user_id`, digest[:], micros(t.Now())).
+		switch err := t.QueryRowContext(ctx, `update tokens set revoked_at = $2, seal = null where digest = $1 and revoked_at is null returning account_id, user_id`, digest[:], micros(t.Now())).
 			Scan(&account, &user); {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil
@@ -406,14 +429,15 @@ func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
 			return err
 		}
-		return t.audit(userAct("session.end", account, user, email))
+		act := userAct("session.end", account, user, email)
+		act.Details["session"] = recordID(digest[:]).String()
+		return t.audit(act)
 	})
 }
 
 // User returns the user of a session.
 func (db *DB) User(ctx context.Context, session Session) (User, error) {
-	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`,
-		session.Account.ID, session.User))
+	user, err := db.actingUser(ctx, db.reader, `where account_id = $1 and id = $2`, session.Account.ID, session.User)
 	return user, db.classify(err)
 }
 

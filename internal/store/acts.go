@@ -27,7 +27,7 @@ var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	"user.add", "user.role", "user.disable", "user.enable", "user.reset-password",
 	"connection.add", "connection.activate", "connection.disable", "connection.approve", "connection.confirm-credit-notes", "connection.replace-credential",
 	"submission.resolve", "submission.contradicted", "sandbox.reset", "invoices.recount",
-	"evidence.export", "evidence.seal", "key.add", "key.promote", "key.reseal", "key.retire", "database.migrate", "database.backup", "database.restored",
+	"evidence.export", "evidence.seal", "access.seal", "key.add", "key.promote", "key.reseal", "key.retire", "database.migrate", "database.backup", "database.restored",
 }
 
 // Acts returns the names of all acts in the audit log.

@@ -87,7 +87,7 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error
 		if add.ExpiresAt != nil {
 			expires = micros(*add.ExpiresAt)
 		}
-		if _, err := tx.Exec(ctx, `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
+		if _, err := tx.insertSealed(ctx, sealedAPIKeys.row(t.account, id), `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.account, id, digest[:], prefix, lastFour, add.Name, joinTexts(add.Scopes), joinTexts(add.Networks),
 			creator, micros(tx.Now()), expires); err != nil {
 			return err
@@ -153,7 +153,7 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id ID) (APIKey, error) {
 			return err
 		}
 		k.RevokedAt = new(tx.Now())
-		if _, err := tx.Exec(ctx, `update api_keys set revoked_at = $3 where account_id = $1 and id = $2`, t.account, id, micros(*k.RevokedAt)); err != nil {
+		if _, err := tx.Exec(ctx, `update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2`, t.account, id, micros(*k.RevokedAt)); err != nil {
 			return err
 		}
 		return t.audit(tx, apiKeyAct("api_key.revoke", &k))

@@ -33,7 +33,7 @@ type SessionKey struct {
 // expired or revoked, or its account suspended; callers do not learn which. It returns a [*SourceNetworkError] if the key is not accepted
 // from the address. Like a token, a key is looked up for each call, so that one that was revoked is refused at once by every replica.
 func (db *DB) AuthenticateAPIKey(ctx context.Context, digest [32]byte, from netip.Addr) (Session, error) {
-	session, err := db.keySessions.Find(ctx, digest)
+	session, err := db.actingSession(ctx, db.keySessions, digest)
 	if err != nil {
 		return Session{}, err
 	}
@@ -57,10 +57,12 @@ func (db *DB) findKeySessions(ctx context.Context, digests [][32]byte) (map[[32]
 		var id ID
 		var scopes, networks string
 		var used int64
-		s, err := db.scanSession(row, &id, &scopes, &networks, &used)
+		key := sealedAPIKeys.record()
+		s, err := db.scanSession(row, append([]any{&id, &scopes, &networks, &used}, key.into()...)...)
 		if err != nil {
 			return Session{}, err
 		}
+		s.records = append(s.records, key)
 		s.Key = &SessionKey{ID: id, Scopes: splitScopes(scopes)}
 		s.Permissions = access.PermissionsOf(s.Key.Scopes)
 		if used > 0 {
@@ -68,7 +70,7 @@ func (db *DB) findKeySessions(ctx context.Context, digests [][32]byte) (map[[32]
 		}
 		s.Key.networks, err = parseNetworks(networks)
 		return s, err
-	}, `select k.digest, n.id, k.account_id, `+sessionColumns+`, k.id, k.scopes, k.networks, coalesce(k.last_used_at, 0)
+	}, `select k.digest, n.id, k.account_id, `+sessionColumns+`, k.id, k.scopes, k.networks, coalesce(k.last_used_at, 0), `+sealedAPIKeys.columns("k")+`
 		from api_keys k
 		join accounts a on a.id = k.account_id
 		join tenants n on n.account_id = k.account_id and n.frozen_at is null

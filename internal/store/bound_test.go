@@ -157,6 +157,7 @@ func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (creden
 	f.exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
 	f.exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
 	f.exec(t, `delete from sealing_keys`)
+	f.exec(t, `delete from sealed_sets`)
 	f.exec(t, boundSetting)
 	return credentialSealed, secretSealed
 }

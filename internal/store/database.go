@@ -42,6 +42,7 @@ func (db *DB) runTx(ctx context.Context, in *base.Tx, actor Actor, fn func(ctx c
 func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) error {
 	t := &tx{Tx: in, db: db}
 	changes, entries, notices := counters{}, []*AuditEntry(nil), map[noticed]int64{}
+	var tenants []tenantChange
 	for _, value := range values {
 		switch value := value.(type) {
 		case *AuditEntry:
@@ -53,6 +54,8 @@ func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) erro
 			changes.merge(value)
 		case noticed:
 			notices[value]++
+		case tenantChange:
+			tenants = append(tenants, value)
 		default:
 			return fmt.Errorf("nobody writes %T at the commit", value)
 		}
@@ -60,7 +63,10 @@ func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) erro
 	if err := t.writeCounts(ctx, changes); err != nil {
 		return err
 	}
-	if err := t.writeNotices(ctx, notices); err != nil || len(entries) == 0 {
+	if err := t.writeNotices(ctx, notices); err != nil {
+		return err
+	}
+	if err := t.writeTenantSet(ctx, tenants); err != nil || len(entries) == 0 {
 		return err
 	}
 	return t.writeAudit(ctx, entries)

@@ -72,7 +72,7 @@ type table struct {
 var (
 	createTable  = regexp.MustCompile(`(?ms)^create table (\w+) \((.*?)^\);`)
 	columnOfText = regexp.MustCompile(`(?m)^\s+(\w+)\s+(?:bytea|text|bigint)\b`)
-	addedColumn  = regexp.MustCompile(`(?m)^alter table (\w+) add column (\w+)`)
+	addedColumn  = regexp.MustCompile(`(?m)^alter table (\w+) add column (?:if not exists )?(\w+)`)
 )
 
 // tables returns the tables of the schema, so that it includes those that are added later.
@@ -108,7 +108,7 @@ var readTables = sync.OnceValues(func() (out []table, err error) {
 			if strings.HasSuffix(found[2], "_rebuilt") {
 				continue // a column that is built anew, and renamed at once
 			}
-			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 {
+			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 && !out[n].has(found[2]) { // each engine may have a migration of its own
 				out[n].columns = append(out[n].columns, found[2])
 			}
 		}
@@ -259,6 +259,7 @@ func (c *company) fillReset(t *testing.T, f *fixture, expires time.Time) {
 	_, err := f.raw.ExecContext(t.Context(), `insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at)
 		select account_id, id, $2, password_changed_at, created_at, $3 from users where id = $1`, c.user.ID[:], []byte{31: 200}, expires.UnixMicro())
 	kit.Must(t, err)
+	kit.Must(t, f.SealRow(t.Context(), "password_resets", c.account.ID, c.user.ID))
 }
 
 // fillMails gives a company a mail, a notice and mail settings. The first two are due after a time.

@@ -46,6 +46,25 @@ func (t *Tenant) Evidence(ctx context.Context, submission ID) (out []Evidence, e
 	return out, err
 }
 
+// SealRow seals a row of a sealed table that a test has written.
+func (db *DB) SealRow(ctx context.Context, table string, key ...any) error {
+	for _, sealed := range sealedTables {
+		if sealed.name == table {
+			return db.write(ctx, "seal row", func(ctx context.Context, t *tx) error { return t.sealRow(ctx, sealed.row(key...), nil) })
+		}
+	}
+	return ErrNotFound
+}
+
+// SealedColumns returns the columns that decide who may act, by table, and the tables whose rows lose their seal when they end.
+func SealedColumns() (decide map[string][]string, end map[string]bool) {
+	decide, end = map[string][]string{}, map[string]bool{}
+	for _, sealed := range sealedTables {
+		decide[sealed.name], end[sealed.name] = append(append([]string{}, sealed.keys...), sealed.decides...), sealed.live != ""
+	}
+	return decide, end
+}
+
 // EventDigests returns the digests of the events that a response caused.
 func EventDigests(e Evidence) []byte { return e.events }
 

@@ -86,9 +86,11 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 			return err
 		}
 		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter, CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
-		if _, err := tx.Exec(ctx, `insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
-			on conflict (account_id, email) do update set id = excluded.id, role = excluded.role, digest = excluded.digest, invited_by = excluded.invited_by,
-				created_at = excluded.created_at, expires_at = excluded.expires_at`,
+		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and email = $2`, t.account, add.Email); err != nil {
+			return err
+		}
+		if _, err := tx.insertSealed(ctx, sealedInvitations.row(t.account, id),
+			`insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt)); err != nil {
 			return err
 		}
@@ -264,20 +266,25 @@ func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
 	return nil
 }
 
-// usableInvitation selects the invitation with a digest that a person can use at a time: it has not expired, and its account is active.
-const usableInvitation = `select i.account_id, i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, a.company
+// usableInvitation returns the invitation with a digest that a person can use at a time, in microseconds, and the name of its company: it has not
+// expired, and its account is active.
+func (db *DB) usableInvitation(ctx context.Context, q querier, digest [32]byte, now int64) (i Invitation, company string, err error) {
+	record, account := sealedInvitations.record(), sealedAccounts.record()
+	i, err = scanInvitation(scanFunc(func(into ...any) error {
+		return q.QueryRowContext(ctx, usableInvitations, digest[:], now).Scan(append(append(append(into, &company), record.into()...), account.into()...)...)
+	}))
+	return i, company, db.acting(ctx, err, record, account)
+}
+
+//nolint:gochecknoglobals // a constant text
+var usableInvitations = `select i.account_id, i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, a.company, ` + sealedInvitations.columns("i") + `, ` + sealedAccounts.columns("a") + `
 	from invitations i join accounts a on a.id = i.account_id where i.digest = $1 and i.expires_at > $2 and a.status = 'active'`
 
 // UsableInvitation returns the invitation with the digest of a secret, and the name of its company. It returns [ErrNotFound] if there
 // is none, it has ended or expired, or its account is suspended; callers do not learn which.
 func (db *DB) UsableInvitation(ctx context.Context, digest [32]byte) (i Invitation, company string, err error) {
-	i, company, err = scanUsable(db.reader.QueryRowContext(ctx, usableInvitation, digest[:], micros(db.Now())))
+	i, company, err = db.usableInvitation(ctx, db.reader, digest, micros(db.Now()))
 	return i, company, db.classify(err)
-}
-
-func scanUsable(row scanner) (i Invitation, company string, err error) {
-	i, err = scanInvitation(scanFunc(func(into ...any) error { return row.Scan(append(into, &company)...) }))
-	return i, company, err
 }
 
 // scanFunc is a scanner made of a function.
@@ -299,7 +306,7 @@ func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, er
 		if _, err := t.account(ctx, account); err != nil { // locked first, as by those who revoke invitations
 			return err
 		}
-		i, _, err := scanUsable(t.QueryRowContext(ctx, usableInvitation, digest[:], micros(t.Now())))
+		i, _, err := db.usableInvitation(ctx, t, digest, micros(t.Now()))
 		if err != nil {
 			return err
 		}

@@ -15,13 +15,14 @@ import (
 )
 
 // The forms of sealed credentials and signing secrets: bound to their row only, as versions before 0015_sealing_keys
-// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed. Somebody can
-// remove the record of the sealed evidence from the database, but not change the form without also removing the records
-// of the keys.
+// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed, and formAccess is formEvidence in one where
+// the rows that decide who may act are. Somebody can remove the record of the sealed evidence from the database, but not change the form without
+// also removing the records of the keys.
 const (
 	formRow      = 1
 	formBound    = 2
 	formEvidence = 3
+	formAccess   = 4
 )
 
 // keyRecord is the database's record of a key.
@@ -247,7 +248,7 @@ func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint3
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.Now()))
+	_, err = t.insertSealed(ctx, sealedKeys.row(int64(id)), `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.Now()))
 	return err
 }
 
@@ -437,8 +438,13 @@ func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error)
 			return inUse
 		}
 		now := micros(t.Now())
-		if _, err := t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)
-			on conflict (id) do update set retired_at = coalesce(sealing_keys.retired_at, excluded.retired_at)`, int64(id), []byte{}, now); err != nil {
+		row := sealedKeys.row(int64(id))
+		if records.has(id) {
+			_, err = t.changeSealed(ctx, row, `update sealing_keys set retired_at = $2 where id = $1`, int64(id), now)
+		} else {
+			_, err = t.insertSealed(ctx, row, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)`, int64(id), []byte{}, now)
+		}
+		if err != nil {
 			return err
 		}
 		return t.audit(keyAct("key.retire", id))

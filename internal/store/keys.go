@@ -20,7 +20,9 @@ type sealer struct {
 	// bound is set when every credential and signing secret of the database is bound to its destination: from then on
 	// one that is not bound does not open. It is never reset.
 	bound atomic.Bool
-	// changed counts the secrets that did not open, because their rows were changed.
+	// access is set when the rows that decide who may act are sealed: from then on one without a right seal does not act. It is never reset.
+	access atomic.Bool
+	// changed counts the secrets that did not open and the rows that did not act, because they were changed.
 	changed atomic.Int64
 
 	mu      sync.RWMutex
@@ -40,6 +42,9 @@ func (s *sealer) use(keys *secret.Keyring, records keyRecords) error {
 	s.keys, s.records = fitting, records
 	if form >= formBound {
 		s.bound.Store(true)
+	}
+	if form >= formAccess {
+		s.access.Store(true)
 	}
 	return nil
 }
@@ -132,8 +137,8 @@ func (s *sealer) readAgain() error {
 // secret was sealed: somebody has changed it by other means than this program.
 var ErrChangedRow = errors.New("the row was changed outside of quittance")
 
-// ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail that does not open,
-// because its row was changed; see [ErrChangedRow].
+// ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail that does not open, because its
+// row was changed (see [ErrChangedRow]), or a row that decides who may act without the right seal.
 func (db *DB) ChangedRows() int64 { return db.keys.changed.Load() }
 
 // openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] if it was sealed for another binding or

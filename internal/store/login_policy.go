@@ -71,10 +71,10 @@ func (t *tx) setLoginPolicy(ctx context.Context, account Account, policy LoginPo
 	if policy == account.LoginPolicy {
 		return nil
 	}
-	if _, err := t.Exec(ctx, `update accounts set login_policy = $2 where id = $1`, account.ID, policy); err != nil {
+	if _, err := t.changeSealed(ctx, sealedAccounts.row(account.ID), `update accounts set login_policy = $2 where id = $1`, account.ID, policy); err != nil {
 		return err
 	}
-	const byPassword = `update tokens set revoked_at = $2 where account_id = $1 and coalesce(means, '') <> $3 and digest <> $4 and revoked_at is null`
+	const byPassword = `update tokens set revoked_at = $2, seal = null where account_id = $1 and coalesce(means, '') <> $3 and digest <> $4 and revoked_at is null`
 	args := []any{account.ID, micros(t.Now()), LoginBySingleSignOn, kept}
 	var err error
 	switch policy {

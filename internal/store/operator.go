@@ -27,7 +27,8 @@ type Operator struct {
 	// TOTPStep is the last time step whose code was used.
 	TOTPStep int64
 
-	totp []byte
+	totp   []byte
+	record *sealedRecord
 }
 
 // Enrolment is the link with which an operator enrols.
@@ -58,14 +59,22 @@ func operatorAct(name string, o Operator) Act {
 	return Act{Name: name, SubjectType: "operator", Subject: o.ID.String(), Details: map[string]string{"email": o.Email}}
 }
 
-const operatorColumns = `o.id, o.email, o.password_hash, o.totp, o.totp_step, o.enrolment_expires_at, o.created_at, o.enrolled_at, o.disabled_at,
-	(select count(*) from operator_recovery_codes r where r.operator_id = o.id and r.used_at is null)`
+//nolint:gochecknoglobals // a constant text
+var operatorColumns = `o.id, o.email, o.password_hash, o.totp, o.totp_step, o.enrolment_expires_at, o.created_at, o.enrolled_at, o.disabled_at,
+	(select count(*) from operator_recovery_codes r where r.operator_id = o.id and r.used_at is null), ` + sealedOperators.columns("o")
+
+// findOperator reads an operator; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
+func (db *DB) findOperator(ctx context.Context, q querier, rest string, args ...any) (Operator, error) {
+	o, err := scanOperator(q.QueryRowContext(ctx, `select `+operatorColumns+` from operators o `+rest, args...))
+	return o, db.acting(ctx, err, o.record)
+}
 
 func scanOperator(row scanner) (o Operator, err error) {
 	var hash sql.Null[string]
 	var created int64
 	var link, enrolled, disabled sql.Null[int64]
-	err = row.Scan(&o.ID, &o.Email, &hash, &o.totp, &o.TOTPStep, &link, &created, &enrolled, &disabled, &o.RecoveryCodes)
+	o.record = sealedOperators.record()
+	err = row.Scan(append([]any{&o.ID, &o.Email, &hash, &o.totp, &o.TOTPStep, &link, &created, &enrolled, &disabled, &o.RecoveryCodes}, o.record.into()...)...)
 	o.PasswordHash, o.CreatedAt = hash.V, instant(created)
 	o.LinkExpiresAt, o.EnrolledAt, o.DisabledAt = instantOrNil(link), instantOrNil(enrolled), instantOrNil(disabled)
 	return o, err
@@ -80,7 +89,7 @@ func (db *DB) AddOperator(ctx context.Context, email string, link Enrolment) (Op
 		if err != nil {
 			return err
 		}
-		inserted, err := t.Exec(ctx, `insert into operators (id, email, enrolment, enrolment_expires_at, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
+		inserted, err := t.insertSealed(ctx, sealedOperators.row(id), `insert into operators (id, email, enrolment, enrolment_expires_at, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
 			id, email, link.Digest[:], micros(link.ExpiresAt), micros(t.Now()))
 		if err != nil {
 			return err
@@ -98,7 +107,7 @@ func (db *DB) AddOperator(ctx context.Context, email string, link Enrolment) (Op
 // enables a disabled operator. It returns [ErrNotFound] if there is no operator with the address.
 func (db *DB) ResetOperator(ctx context.Context, email string, link Enrolment) (Operator, error) {
 	return db.changeOperator(ctx, "reset operator", email, func(ctx context.Context, t *tx, o Operator) error {
-		if _, err := t.Exec(ctx, `update operators set password_hash = null, totp = null, totp_step = 0, enrolled_at = null, disabled_at = null, enrolment = $2, enrolment_expires_at = $3
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set password_hash = null, totp = null, totp_step = 0, enrolled_at = null, disabled_at = null, enrolment = $2, enrolment_expires_at = $3
 			where id = $1`, o.ID, link.Digest[:], micros(link.ExpiresAt)); err != nil {
 			return err
 		}
@@ -116,7 +125,7 @@ func (db *DB) DisableOperator(ctx context.Context, email string) (Operator, erro
 		if o.DisabledAt != nil {
 			return nil
 		}
-		if _, err := t.Exec(ctx, `update operators set disabled_at = $2, enrolment = null, enrolment_expires_at = null where id = $1`, o.ID, micros(t.Now())); err != nil {
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set disabled_at = $2, enrolment = null, enrolment_expires_at = null where id = $1`, o.ID, micros(t.Now())); err != nil {
 			return err
 		}
 		return t.audit(operatorAct("operator.disable", o))
@@ -127,7 +136,7 @@ func (db *DB) DisableOperator(ctx context.Context, email string) (Operator, erro
 func (db *DB) changeOperator(ctx context.Context, name, email string, change func(ctx context.Context, t *tx, o Operator) error) (Operator, error) {
 	var changed Operator
 	err := db.write(ctx, name, func(ctx context.Context, t *tx) error {
-		o, err := scanOperator(t.QueryRowContext(ctx, `select `+operatorColumns+` from operators o where o.email = $1`+db.dialect.ForUpdate(), email))
+		o, err := db.findOperator(ctx, t, `where o.email = $1`+db.dialect.ForUpdate(), email)
 		if err != nil {
 			return err
 		}
@@ -144,7 +153,7 @@ func (db *DB) changeOperator(ctx context.Context, name, email string, change fun
 }
 
 func (t *tx) operator(ctx context.Context, id ID) (Operator, error) {
-	return scanOperator(t.QueryRowContext(ctx, `select `+operatorColumns+` from operators o where o.id = $1`, id))
+	return t.db.findOperator(ctx, t, `where o.id = $1`, id)
 }
 
 // Operators returns all operators, oldest first. There are few.
@@ -155,7 +164,7 @@ func (db *DB) Operators(ctx context.Context) ([]Operator, error) {
 
 // OperatorByEmail returns the operator with exactly the given e-mail address.
 func (db *DB) OperatorByEmail(ctx context.Context, email string) (Operator, error) {
-	o, err := scanOperator(db.reader.QueryRowContext(ctx, `select `+operatorColumns+` from operators o where o.email = $1`, email))
+	o, err := db.findOperator(ctx, db.reader, `where o.email = $1`, email)
 	return o, db.classify(err)
 }
 
@@ -167,13 +176,13 @@ func (db *DB) OperatorTOTP(o Operator) (secret.Text, error) {
 	return db.keys.OpenText(o.totp, operatorTOTPBinding(o.ID))
 }
 
-// usableEnrolment selects the operator with a link that can be used at a time.
-const usableEnrolment = `select ` + operatorColumns + ` from operators o where o.enrolment = $1 and o.enrolment_expires_at > $2`
+// usableEnrolment is the condition of the operator with a link that can be used at a time.
+const usableEnrolment = `where o.enrolment = $1 and o.enrolment_expires_at > $2`
 
 // EnrollingOperator returns the operator with the digest of the secret of a link. It returns [ErrNotFound] if the link does not exist, was
 // used, replaced or removed, or has expired; callers do not learn which.
 func (db *DB) EnrollingOperator(ctx context.Context, digest [32]byte) (Operator, error) {
-	o, err := scanOperator(db.reader.QueryRowContext(ctx, usableEnrolment, digest[:], micros(db.Now())))
+	o, err := db.findOperator(ctx, db.reader, usableEnrolment, digest[:], micros(db.Now()))
 	return o, db.classify(err)
 }
 
@@ -181,7 +190,7 @@ func (db *DB) EnrollingOperator(ctx context.Context, digest [32]byte) (Operator,
 func (db *DB) EnrolOperator(ctx context.Context, digest [32]byte, with OperatorFactors) (Operator, error) {
 	var enrolled Operator
 	err := db.write(ctx, "enrol operator", func(ctx context.Context, t *tx) error {
-		o, err := scanOperator(t.QueryRowContext(ctx, usableEnrolment+db.dialect.ForUpdate(), digest[:], micros(t.Now())))
+		o, err := db.findOperator(ctx, t, usableEnrolment+db.dialect.ForUpdate(), digest[:], micros(t.Now()))
 		if err != nil {
 			return err
 		}
@@ -189,12 +198,12 @@ func (db *DB) EnrolOperator(ctx context.Context, digest [32]byte, with OperatorF
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update operators set password_hash = $2, totp = $3, totp_step = $4, enrolled_at = $5, enrolment = null, enrolment_expires_at = null where id = $1`,
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set password_hash = $2, totp = $3, totp_step = $4, enrolled_at = $5, enrolment = null, enrolment_expires_at = null where id = $1`,
 			o.ID, with.PasswordHash, sealed, with.Step, micros(t.Now())); err != nil {
 			return err
 		}
 		for _, code := range with.Recovery {
-			if _, err := t.Exec(ctx, `insert into operator_recovery_codes (operator_id, digest) values ($1, $2)`, o.ID, code[:]); err != nil {
+			if _, err := t.insertSealed(ctx, sealedOperatorCodes.row(o.ID, code[:]), `insert into operator_recovery_codes (operator_id, digest) values ($1, $2)`, o.ID, code[:]); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -39,16 +41,15 @@ func (s OperatorSession) Actor(source, requestID string) Actor {
 // replica.
 func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor OperatorProof, digest [32]byte, expires time.Time) error {
 	return db.write(ctx, "begin operator session", func(ctx context.Context, t *tx) error {
-		var step int64
-		if err := t.QueryRowContext(ctx, `select totp_step from operators where id = $1 and password_hash = $2 and disabled_at is null`+db.dialect.ForUpdate(), o.ID, o.PasswordHash).
-			Scan(&step); err != nil {
+		present, err := db.findOperator(ctx, t, `where o.id = $1 and o.password_hash = $2 and o.disabled_at is null`+db.dialect.ForUpdate(), o.ID, o.PasswordHash)
+		if err != nil {
 			return err
 		}
-		if err := t.useProof(ctx, o.ID, step, factor); err != nil {
+		if err := t.useProof(ctx, o.ID, present.TOTPStep, factor); err != nil {
 			return err
 		}
 		now := micros(t.Now())
-		if _, err := t.Exec(ctx, `insert into operator_sessions (digest, operator_id, created_at, used_at, expires_at) values ($1, $2, $3, $3, $4)`,
+		if _, err := t.insertSealed(ctx, sealedOperatorSessions.row(digest[:]), `insert into operator_sessions (digest, operator_id, created_at, used_at, expires_at) values ($1, $2, $3, $3, $4)`,
 			digest[:], o.ID, now, micros(expires)); err != nil {
 			return err
 		}
@@ -76,7 +77,13 @@ func (t *tx) useProof(ctx context.Context, operator ID, last int64, factor Opera
 		_, err := t.Exec(ctx, `update operators set totp_step = $2 where id = $1`, operator, factor.Step)
 		return err
 	}
-	used, err := t.Exec(ctx, `update operator_recovery_codes set used_at = $3 where operator_id = $1 and digest = $2 and used_at is null`, operator, factor.Recovery[:], micros(t.Now()))
+	if err := t.checkSealed(ctx, sealedOperatorCodes.row(operator, factor.Recovery[:])); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrCodeUsed
+		}
+		return err
+	}
+	used, err := t.Exec(ctx, `update operator_recovery_codes set used_at = $3, seal = null where operator_id = $1 and digest = $2 and used_at is null`, operator, factor.Recovery[:], micros(t.Now()))
 	if err == nil && used == 0 {
 		return ErrCodeUsed
 	}
@@ -89,10 +96,12 @@ func (db *DB) AuthenticateOperator(ctx context.Context, digest [32]byte) (Operat
 	now := db.Now()
 	s := OperatorSession{Digest: digest}
 	var expires, used int64
-	err := db.reader.QueryRowContext(ctx, `select o.id, o.email, s.expires_at, s.used_at from operator_sessions s join operators o on o.id = s.operator_id
+	session, operator := sealedOperatorSessions.record(), sealedOperators.record()
+	err := db.reader.QueryRowContext(ctx, `select o.id, o.email, s.expires_at, s.used_at, `+sealedOperatorSessions.columns("s")+`, `+sealedOperators.columns("o")+`
+		from operator_sessions s join operators o on o.id = s.operator_id
 		where s.digest = $1 and s.expires_at > $2 and s.used_at > $3 and o.disabled_at is null`, digest[:], micros(now), micros(now.Add(-OperatorIdle))).
-		Scan(&s.Operator, &s.Email, &expires, &used)
-	if err != nil {
+		Scan(append(append([]any{&s.Operator, &s.Email, &expires, &used}, session.into()...), operator.into()...)...)
+	if err := db.acting(ctx, err, session, operator); err != nil {
 		return OperatorSession{}, db.classify(err)
 	}
 	s.ExpiresAt, s.usedAt = instant(expires), instant(used)
@@ -116,6 +125,8 @@ func (db *DB) EndOperatorSession(ctx context.Context, s OperatorSession) error {
 		if err != nil {
 			return err
 		}
-		return t.audit(operatorAct("operator.log-out", o))
+		act := operatorAct("operator.log-out", o)
+		act.Details["session"] = recordID(s.Digest[:]).String()
+		return t.audit(act)
 	})
 }

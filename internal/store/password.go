@@ -24,16 +24,16 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as in a suspension and a reset
 			return err
 		}
-		live, err := t.Exec(ctx, `update tokens set password_change_required = 0
+		live, err := t.changeSealed(ctx, sealedTokens.row(session.Digest[:]), `update tokens set password_change_required = 0
 			where digest = $1 and account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4`,
 			session.Digest[:], session.Account.ID, session.User, now)
-		if err != nil {
+		if err := ignoreMissing(err); err != nil {
 			return err
 		}
 		if live == 0 {
 			return ErrSessionEnded
 		}
-		changed, err := t.Exec(ctx, `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
+		changed, err := t.changeSealed(ctx, sealedUsers.row(session.Account.ID, session.User), `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
 			where account_id = $1 and id = $2 and password_hash = $3`, session.Account.ID, session.User, compared, hash, now)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
-		changed, err := t.Exec(ctx, `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
+		changed, err := t.changeSealed(ctx, sealedUsers.row(account, user), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
 			where account_id = $1 and id = $2`, account, user, hash, now)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, no
 	if _, err := t.Exec(ctx, `delete from pending_logins where account_id = $1 and user_id = $2`, account, user); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `update tokens set revoked_at = $3
+	_, err := t.Exec(ctx, `update tokens set revoked_at = $3, seal = null
 		where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
 	return err
 }
@@ -109,7 +109,7 @@ func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, no
 // [ErrPasswordChanged] if the user now has another hash.
 func (db *DB) Rehash(ctx context.Context, user User, hash string) error {
 	return db.write(ctx, "rehash password", func(ctx context.Context, t *tx) error {
-		changed, err := t.Exec(ctx, `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
+		changed, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
 			user.Account, user.ID, user.PasswordHash, hash)
 		if err == nil && changed == 0 {
 			return ErrPasswordChanged

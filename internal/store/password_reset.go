@@ -100,9 +100,11 @@ func (t *tx) sendReset(ctx context.Context, actor Actor, request ResetRequest, a
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, `insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)
-		on conflict (account_id, user_id) do update set digest = excluded.digest, password_changed_at = excluded.password_changed_at,
-			created_at = excluded.created_at, expires_at = excluded.expires_at`,
+	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, user.Account, user.ID); err != nil {
+		return err
+	}
+	if _, err := t.insertSealed(ctx, sealedResets.row(user.Account, user.ID),
+		`insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)`,
 		user.Account, user.ID, add.Digest[:], changed, micros(now), micros(expires)); err != nil {
 		return err
 	}
@@ -124,30 +126,32 @@ func (t *tx) resettable(ctx context.Context, email string) (user User, changed i
 	if err != nil {
 		return User{}, 0, err
 	}
-	user, err = scanUser(scanFunc(func(into ...any) error {
-		return t.QueryRowContext(ctx, `select `+userColumns+`, password_changed_at from users where account_id = $1 and email = $2 and disabled_at is null`, account, email).
-			Scan(append(into, &changed)...)
-	}))
-	return user, changed, err
+	record := sealedUsers.record()
+	user, err = scanUserAnd(t.QueryRowContext(ctx, `select `+userColumns+`, password_changed_at, `+sealedUsers.columns("users")+
+		` from users where account_id = $1 and email = $2 and disabled_at is null`, account, email), append([]any{&changed}, record.into()...)...)
+	return user, changed, t.db.acting(ctx, err, record)
 }
 
 // usableReset returns the user of the link with a digest who can use it at a time, in microseconds: the link has not expired, the password has not
 // changed since it was made, and the user can log in with a password. It returns [sql.ErrNoRows] if there is none.
-func usableReset(ctx context.Context, q querier, digest [32]byte, now int64) (User, error) {
+func (db *DB) usableReset(ctx context.Context, q querier, digest [32]byte, now int64) (User, error) {
 	var account, user ID
 	var changed int64
-	if err := q.QueryRowContext(ctx, `select r.account_id, r.user_id, r.password_changed_at from password_resets r join accounts a on a.id = r.account_id
-		where r.digest = $1 and r.expires_at > $2 and a.status = 'active' and a.login_policy <> 'single_sign_on'`, digest[:], now).Scan(&account, &user, &changed); err != nil {
+	link, company := sealedResets.record(), sealedAccounts.record()
+	err := q.QueryRowContext(ctx, `select r.account_id, r.user_id, r.password_changed_at, `+sealedResets.columns("r")+`, `+sealedAccounts.columns("a")+`
+		from password_resets r join accounts a on a.id = r.account_id
+		where r.digest = $1 and r.expires_at > $2 and a.status = 'active' and a.login_policy <> 'single_sign_on'`, digest[:], now).
+		Scan(append(append([]any{&account, &user, &changed}, link.into()...), company.into()...)...)
+	if err := db.acting(ctx, err, link, company); err != nil {
 		return User{}, err
 	}
-	return scanUser(q.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2 and password_changed_at = $3 and disabled_at is null`,
-		account, user, changed))
+	return db.actingUser(ctx, q, `where account_id = $1 and id = $2 and password_changed_at = $3 and disabled_at is null`, account, user, changed)
 }
 
 // UsablePasswordReset returns the user of the link with the digest of a secret. It returns [ErrNotFound] if the link was used or replaced, has
 // ended or expired, or if its user cannot log in with a password; callers do not learn which.
 func (db *DB) UsablePasswordReset(ctx context.Context, digest [32]byte) (User, error) {
-	user, err := usableReset(ctx, db.reader, digest, micros(db.Now()))
+	user, err := db.usableReset(ctx, db.reader, digest, micros(db.Now()))
 	return user, db.classify(err)
 }
 
@@ -165,10 +169,10 @@ func (db *DB) CompletePasswordReset(ctx context.Context, digest [32]byte, hash s
 		}
 		now := micros(t.Now())
 		var err error
-		if user, err = usableReset(ctx, t, digest, now); err != nil {
+		if user, err = db.usableReset(ctx, t, digest, now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
+		if _, err := t.changeSealed(ctx, sealedUsers.row(account, user.ID), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
 			where account_id = $1 and id = $2`, account, user.ID, hash, now); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -22,11 +23,14 @@ func (db *DB) BeginLogin(ctx context.Context, login PendingLogin, expires time.T
 		if _, err := t.account(ctx, login.User.Account); err != nil {
 			return err
 		}
+		if err := t.checkSealed(ctx, sealedUsers.row(login.User.Account, login.User.ID)); err != nil {
+			return err
+		}
 		var issuer, subject any
 		if login.SignOn != nil {
 			issuer, subject = login.SignOn.Issuer, login.SignOn.Subject
 		}
-		n, err := t.Exec(ctx, `insert into pending_logins (digest, account_id, user_id, means, expires_at, issuer, subject)
+		n, err := t.insertSealed(ctx, sealedPending.row(login.Digest[:]), `insert into pending_logins (digest, account_id, user_id, means, expires_at, issuer, subject)
 			select $1, account_id, id, $4, $5, $7, $8 from users where account_id = $2 and id = $3 and password_hash = $6 and disabled_at is null`,
 			login.Digest[:], login.User.Account, login.User.ID, login.Means, micros(expires), login.User.PasswordHash, issuer, subject)
 		if err == nil && n == 0 {
@@ -41,12 +45,13 @@ func (db *DB) PendingLogin(ctx context.Context, digest [32]byte) (PendingLogin, 
 	var account, user ID
 	login := PendingLogin{Digest: digest}
 	var issuer, subject sql.Null[string]
-	err := db.reader.QueryRowContext(ctx, `select account_id, user_id, means, issuer, subject from pending_logins where digest = $1 and expires_at > $2`, digest[:], micros(db.Now())).
-		Scan(&account, &user, &login.Means, &issuer, &subject)
-	if err != nil {
+	record := sealedPending.record()
+	err := db.reader.QueryRowContext(ctx, `select account_id, user_id, means, issuer, subject, `+sealedPending.columns("pending_logins")+` from pending_logins where digest = $1 and expires_at > $2`,
+		digest[:], micros(db.Now())).Scan(append([]any{&account, &user, &login.Means, &issuer, &subject}, record.into()...)...)
+	if err := db.acting(ctx, err, record); err != nil {
 		return PendingLogin{}, db.classify(err)
 	}
-	login.User, err = scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2 and disabled_at is null`, account, user))
+	login.User, err = db.actingUser(ctx, db.reader, `where account_id = $1 and id = $2 and disabled_at is null`, account, user)
 	if issuer.Valid && subject.Valid {
 		login.SignOn = &SignOn{Issuer: issuer.V, Subject: subject.V, Email: login.User.Email}
 	}
@@ -56,6 +61,12 @@ func (db *DB) PendingLogin(ctx context.Context, digest [32]byte) (PendingLogin, 
 // completeLogin removes the pending login of a user. It returns [ErrSessionEnded] if there is none: it was completed before, or has ended
 // with the sessions of the user.
 func (t *tx) completeLogin(ctx context.Context, user User, digest [32]byte) error {
+	if err := t.checkSealed(ctx, sealedPending.row(digest[:])); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrSessionEnded
+		}
+		return err
+	}
 	n, err := t.Exec(ctx, `delete from pending_logins where digest = $1 and account_id = $2 and user_id = $3 and expires_at > $4`,
 		digest[:], user.Account, user.ID, micros(t.Now()))
 	if err == nil && n == 0 {

@@ -187,7 +187,7 @@ func (db *DB) KeysInUse(ctx context.Context) (map[uint32][]string, error) {
 			}
 		}
 	}
-	return used, nil
+	return used, db.accessKeysInUse(ctx, used)
 }
 
 // Reseal seals under the primary key every value that is sealed under another key, and returns the number of these values. It can be
@@ -210,6 +210,9 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 		total += resealed
 		errs = append(errs, err)
 	}
+	resealed, err := db.resealAccess(ctx, keys)
+	total += resealed
+	errs = append(errs, err)
 	act := keyAct("key.reseal", keys.PrimaryID())
 	act.Details = map[string]string{"resealed": strconv.Itoa(total)}
 	return total, errors.Join(append(errs, db.RecordAudit(ctx, act))...)

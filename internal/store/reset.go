@@ -93,13 +93,11 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 			return err
 		}
 		now := micros(t.Now())
-		for _, statement := range []string{
-			`update tenants set frozen_at = $2 where id = $1`,
-			`update tokens set revoked_at = $2 where tenant_id = $1 and revoked_at is null`,
-		} {
-			if _, err := t.Exec(ctx, statement, old.id, now); err != nil {
-				return err
-			}
+		if _, err := t.changeSealed(ctx, sealedTenants.row(old.id), `update tenants set frozen_at = $2 where id = $1`, old.id, now); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where tenant_id = $1 and revoked_at is null`, old.id, now); err != nil {
+			return err
 		}
 		if _, err := t.Exec(ctx, `update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
 			return err

@@ -47,7 +47,7 @@ func (db *DB) markRestored(ctx context.Context, details map[string]string) (open
 		if _, err := t.Exec(ctx, `update tenants set restored_at = $1`, now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
+		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1, seal = null where revoked_at is null`, now); err != nil {
 			return err
 		}
 		for _, outdated := range [...]string{`delete from password_resets`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`,

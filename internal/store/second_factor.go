@@ -118,7 +118,13 @@ func (t *tx) useFactor(ctx context.Context, account, user ID, proof *FactorProof
 			account, user, proof.Step, micros(proof.EnrolledAt))
 	default:
 		name = "recovery code"
-		used, err = t.Exec(ctx, `update recovery_codes set used_at = $4 where account_id = $1 and user_id = $2 and digest = $3 and used_at is null`,
+		if err := t.checkSealed(ctx, sealedCodes.row(account, user, proof.Recovery[:])); err != nil {
+			if errors.Is(err, sql.ErrNoRows) {
+				err = ErrSecondFactor
+			}
+			return name, err
+		}
+		used, err = t.Exec(ctx, `update recovery_codes set used_at = $4, seal = null where account_id = $1 and user_id = $2 and digest = $3 and used_at is null`,
 			account, user, proof.Recovery[:], micros(t.Now()))
 	}
 	if err == nil && used == 0 {
@@ -255,7 +261,7 @@ func (t *tx) replaceRecoveryCodes(ctx context.Context, user User, digests [][32]
 		return err
 	}
 	for _, digest := range digests {
-		if _, err := t.Exec(ctx, `insert into recovery_codes (account_id, user_id, digest) values ($1, $2, $3)`, user.Account, user.ID, digest[:]); err != nil {
+		if _, err := t.insertSealed(ctx, sealedCodes.row(user.Account, user.ID, digest[:]), `insert into recovery_codes (account_id, user_id, digest) values ($1, $2, $3)`, user.Account, user.ID, digest[:]); err != nil {
 			return err
 		}
 	}

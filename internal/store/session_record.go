@@ -182,7 +182,7 @@ func (t *Tenant) EndSession(ctx context.Context, by Session, id ID) (SessionReco
 			return nil
 		}
 		record.EndedAt = &now
-		if _, err := tx.Exec(ctx, `update tokens set revoked_at = $2 where digest = $1`, record.digest, micros(now)); err != nil {
+		if _, err := tx.Exec(ctx, `update tokens set revoked_at = $2, seal = null where digest = $1`, record.digest, micros(now)); err != nil {
 			return err
 		}
 		user, err := tx.readUser(ctx, t.account, record.User)
@@ -230,7 +230,7 @@ func (t *Tenant) EndOtherSessions(ctx context.Context, by Session) (int, error) 
 			return err
 		}
 		now := micros(tx.Now())
-		if ended, err = tx.Exec(ctx, `update tokens set revoked_at = $3
+		if ended, err = tx.Exec(ctx, `update tokens set revoked_at = $3, seal = null
 			where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4 and expires_at > $3`, t.account, by.User, now, by.Digest[:]); err != nil || ended == 0 {
 			return err
 		}

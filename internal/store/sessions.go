@@ -8,13 +8,14 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"quittance/internal/access"
+	base "quittance/internal/db"
 )
 
 // Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or revoked, its
 // user disabled, its account suspended or its tenant frozen; callers do not learn which. It reads the role with every call, so that a
 // changed one takes effect at once, on every replica.
 func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
-	session, err := db.sessions.Find(ctx, digest)
+	session, err := db.actingSession(ctx, db.sessions, digest)
 	if err != nil {
 		return Session{}, err
 	}
@@ -32,8 +33,25 @@ func (s Session) withProfile() (Session, error) {
 	return s, nil
 }
 
-// sessionColumns are what a session has of its account a and its active connection c; see [DB.scanSession].
-const sessionColumns = `a.company, a.status, a.login_policy, a.profile, a.created_at, c.kind, c.format, c.options, c.credit_notes_at`
+// sessionColumns are what a session has of its account a and its active connection c, and what the seals of a and the tenant n cover; see
+// [DB.scanSession].
+//
+//nolint:gochecknoglobals // a constant text
+var sessionColumns = `a.company, a.status, a.login_policy, a.profile, a.created_at, c.kind, c.format, c.options, c.credit_notes_at, ` +
+	sealedAccounts.columns("a") + `, ` + sealedTenants.columns("n")
+
+// actingSession finds a session. It returns [ErrNotFound] if one of the rows that it was made from does not act.
+func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Session], digest [32]byte) (Session, error) {
+	session, err := in.Find(ctx, digest)
+	if err == nil && !db.acts(ctx, session.records...) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	session.records = nil
+	return session, nil
+}
 
 // scanSession reads a digest, a tenant, an account, sessionColumns, and the columns that more receives.
 func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
@@ -42,7 +60,10 @@ func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
 	var created int64
 	var kind, format, options sql.Null[string]
 	var confirmed sql.Null[int64]
-	err := row.Scan(append([]any{&digest, &s.Tenant.id, &s.Tenant.account, &s.Account.Company, &s.Account.Status, &s.Account.LoginPolicy, &s.profile, &created, &kind, &format, &options, &confirmed}, more...)...)
+	account, tenant := sealedAccounts.record(), sealedTenants.record()
+	s.records = []*sealedRecord{account, tenant}
+	columns := append(account.into(), tenant.into()...)
+	err := row.Scan(append(append([]any{&digest, &s.Tenant.id, &s.Tenant.account, &s.Account.Company, &s.Account.Status, &s.Account.LoginPolicy, &s.profile, &created, &kind, &format, &options, &confirmed}, columns...), more...)...)
 	if err != nil {
 		return Session{}, err
 	}
@@ -74,13 +95,16 @@ func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byt
 		var email string
 		var role access.Role
 		var means LoginMeans
-		s, err := db.scanSession(row, &user, &change, &email, &role, &means, &used, &factorRequired)
+		token, person := sealedTokens.record(), sealedUsers.record()
+		s, err := db.scanSession(row, append(append([]any{&user, &change, &email, &role, &means, &used, &factorRequired}, token.into()...), person.into()...)...)
+		s.records = append(s.records, token, person)
 		s.User, s.PasswordChangeRequired, s.Email, s.Role, s.Permissions = user, change != 0, email, role, role.Permissions()
 		s.Means, s.lastUsedAt, s.FactorRequired = means, instant(used), factorRequired
 		return s, err
 	}, `select t.digest, t.tenant_id, t.account_id, `+sessionColumns+`, t.user_id, t.password_change_required, u.email, u.role, coalesce(t.means, ''), coalesce(t.last_used_at, t.created_at),
 			a.login_policy = 'second_factor' and coalesce(t.means, '') <> 'single_sign_on' and not exists (
-				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and `+isEnrolled+`)
+				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and `+isEnrolled+`),
+			`+sealedTokens.columns("t")+`, `+sealedUsers.columns("u")+`
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id

@@ -27,7 +27,7 @@ func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (U
 	var user User
 	var account Account
 	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
-		found, err := scanUser(t.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, on.Email))
+		found, err := db.actingUser(ctx, t, `where email = $1`, on.Email)
 		if err != nil {
 			return err
 		}
@@ -72,11 +72,13 @@ func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (U
 // somebody else.
 func (t *tx) checkSubject(ctx context.Context, user User, on SignOn) (linked bool, err error) {
 	var issuer, subject string
-	err = t.QueryRowContext(ctx, `select issuer, subject from sign_on_subjects where account_id = $1 and user_id = $2`, user.Account, user.ID).Scan(&issuer, &subject)
+	record := sealedSubjects.record()
+	err = t.QueryRowContext(ctx, `select issuer, subject, `+sealedSubjects.columns("sign_on_subjects")+` from sign_on_subjects where account_id = $1 and user_id = $2`, user.Account, user.ID).
+		Scan(append([]any{&issuer, &subject}, record.into()...)...)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
-	case err == nil && (issuer != on.Issuer || subject != on.Subject):
+	case err == nil && (!t.db.acts(ctx, record) || issuer != on.Issuer || subject != on.Subject): // a link that does not act is nobody's
 		err = ErrOtherSubject
 	}
 	return true, err
@@ -84,7 +86,7 @@ func (t *tx) checkSubject(ctx context.Context, user User, on SignOn) (linked boo
 
 // linkSubject links a user of a locked account to a person. A person who is linked to another user already violates a unique index.
 func (t *tx) linkSubject(ctx context.Context, user User, on SignOn) error {
-	if _, err := t.Exec(ctx, `insert into sign_on_subjects (account_id, user_id, issuer, subject, linked_at) values ($1, $2, $3, $4, $5)`,
+	if _, err := t.insertSealed(ctx, sealedSubjects.row(user.Account, user.ID), `insert into sign_on_subjects (account_id, user_id, issuer, subject, linked_at) values ($1, $2, $3, $4, $5)`,
 		user.Account, user.ID, on.Issuer, on.Subject, micros(t.Now())); err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (t *tx) unlink(ctx context.Context, user User) error {
 	if err != nil || removed == 0 {
 		return err
 	}
-	if _, err := t.Exec(ctx, `update tokens set revoked_at = $3 where account_id = $1 and user_id = $2 and means = $4 and revoked_at is null`,
+	if _, err := t.Exec(ctx, `update tokens set revoked_at = $3, seal = null where account_id = $1 and user_id = $2 and means = $4 and revoked_at is null`,
 		user.Account, user.ID, micros(t.Now()), LoginBySingleSignOn); err != nil {
 		return err
 	}

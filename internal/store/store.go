@@ -48,6 +48,9 @@
 //
 // Operators: operator.go and operator_session.go.
 //
+// Who may act: access_seal.go seals the rows that decide it, access_set.go the set of companies, access_begin.go the rows of an older database; and
+// access_verify.go and access_log.go verify them.
+//
 // Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files verify*.go and
 // replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a database, and seal_evidence.go
 // seals older databases. audit.go is the audit log of administrators.
@@ -157,15 +160,23 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if err := db.prepare(ctx, options); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	if options.Schema != KeepSchema {
+		if err := db.sealAccess(ctx, false); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
 	return db, nil
 }
 
 // The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets; see
 // [DB.BindSecrets]. Every server keeps at least one session open, on which it listens.
 const (
-	applicationName      = "quittance-2"
+	applicationName      = "quittance-3"
 	olderApplicationName = "quittance"
 )
+
+// olderApplicationNames are those of the versions that do not seal who may act; see [DB.SealAccess].
+func olderApplicationNames() []string { return []string{olderApplicationName, "quittance-2"} }
 
 // draftGroups is the number of groups in which drafts are committed at the same time. A company whose counter is locked for
 // long delays only the drafts of its own group.

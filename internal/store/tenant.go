@@ -101,8 +101,10 @@ func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
 
 func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant, error) {
 	tenant := &Tenant{db: db, account: account}
-	err := q.QueryRowContext(ctx, `select id from tenants where account_id = $1 and frozen_at is null`, account).Scan(&tenant.id)
-	if err != nil {
+	record := sealedTenants.record()
+	err := q.QueryRowContext(ctx, `select id, `+sealedTenants.columns("tenants")+` from tenants where account_id = $1 and frozen_at is null`, account).
+		Scan(append([]any{&tenant.id}, record.into()...)...)
+	if err := db.acting(ctx, err, record); err != nil {
 		return nil, db.classify(err)
 	}
 	return tenant, nil

@@ -92,6 +92,7 @@ package store
 //
 //   - [DB.CheckKeys], [DB.RefreshKeys], [DB.RecordKey], [DB.AddedKey], [DB.KeyRecorded], [DB.KeysInUse], [DB.RetireKey]
 //   - [DB.Reseal], [DB.BindSecrets]
+//   - [DB.SealAccess], [DB.AcceptAccess], [DB.AccessSealed], [DB.AccessFaults] (access_begin.go): the rows that decide who may act, of all accounts
 //   - [DB.ChangedRows] counts rows without saying whose
 //
 // Evidence of the whole database (seal_evidence.go, verify.go, anchor.go, evidence_record.go): it is verified, sealed and

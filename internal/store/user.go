@@ -23,7 +23,7 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update accounts set company = $2 where id = $1`, id, company); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set company = $2 where id = $1`, id, company); err != nil {
 			return err
 		}
 		return t.audit(accountAct("account.rename", id, map[string]string{"before": before.Company, "after": company}))
@@ -146,7 +146,7 @@ func (t *tx) setActive(ctx context.Context, user User, active, force bool) error
 			return err
 		}
 	}
-	if _, err := t.Exec(ctx, `update users set disabled_at = $3 where account_id = $1 and id = $2`, user.Account, user.ID, disabled); err != nil {
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set disabled_at = $3 where account_id = $1 and id = $2`, user.Account, user.ID, disabled); err != nil {
 		return err
 	}
 	return t.audit(act)
@@ -165,7 +165,7 @@ func (t *tx) setRole(ctx context.Context, user User, role access.Role) error {
 			return err
 		}
 	}
-	if _, err := t.Exec(ctx, `update users set role = $3 where account_id = $1 and id = $2`, user.Account, user.ID, role); err != nil {
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set role = $3 where account_id = $1 and id = $2`, user.Account, user.ID, role); err != nil {
 		return err
 	}
 	act := roleAct("user.role", user.Account, user.ID, user.Email, role)
@@ -182,7 +182,7 @@ func (t *tx) lockUser(ctx context.Context, account, user ID) (User, error) {
 }
 
 func (t *tx) readUser(ctx context.Context, account, user ID) (User, error) {
-	return scanUser(t.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`, account, user))
+	return t.db.actingUser(ctx, t, `where account_id = $1 and id = $2`, account, user)
 }
 
 // checkManager returns [ErrForbidden] unless a user of a locked account may manage its users now.

@@ -35,11 +35,15 @@ const (
 	KindTenant = "tenant"
 	// KindDatabase is for what belongs to no company; Of is zero.
 	KindDatabase = "database"
+	// KindAccess is for rows that decide who may act; Field has the table and the row.
+	KindAccess = "access"
 )
 
 func (f EvidenceError) Error() string {
 	where := "evidence of " + f.Kind
 	switch {
+	case f.Kind == KindAccess:
+		where = "who may act"
 	case f.Kind == kindAudit && f.Of.IsZero():
 		where = "audit log of the installation"
 	case f.Kind == kindAudit:
@@ -112,6 +116,9 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 	}
 	if err := db.verifyAudit(ctx, &out); err != nil {
 		return out, err
+	}
+	if err := db.verifyAccess(ctx, q, &out); err != nil {
+		return out, db.classify(err)
 	}
 	return out, db.classify(db.verifyStrays(ctx, q, &out))
 }
@@ -338,7 +345,7 @@ func (v *verification) begin(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case form == sealNone && readable && count == 0:
+	case form == sealNone && readable && count == 0 && !v.t.db.keys.access.Load(): // a database whose access is sealed seals 0, too
 		v.counted = true
 	case form != sealWhole || found.history&sealAltered != 0 || !readable || found.count != count:
 		v.fault(KindTenant, v.t.id, "events", "the number of its events is not what was sealed")

@@ -384,8 +384,8 @@ func TestSealsFollowTheKeys(t *testing.T) {
 		again := *f.Store
 		again.Options.Keys = rotated
 		fresh := again.Again(t)
-		if resealed, err := fresh.Reseal(t.Context()); resealed != 6 || err == nil || !strings.Contains(err.Error(), bad.String()) {
-			t.Errorf("%d resealed, want the connection, two seals of evidence, one of the audit log (the other one was replaced), the number of events and the record; %v", resealed, err)
+		if resealed, err := fresh.Reseal(t.Context()); resealed != 11 || err == nil || !strings.Contains(err.Error(), bad.String()) {
+			t.Errorf("%d resealed, want the connection, two seals of evidence, one of the audit log (the other one was replaced), the number of events, the record, the seals of account, tenant, user and key, and the set of companies; %v", resealed, err)
 		}
 		f.exec(t, `update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), bad, intact)
 		if resealed, err := fresh.Reseal(t.Context()); resealed != 1 || err != nil {

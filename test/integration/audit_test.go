@@ -30,7 +30,7 @@ var unaudited = map[string]string{
 	"key generate": "there is no database yet",
 	"backup list":  "reads", "backup verify": "reads",
 	"recount":       "records itself if it corrects something",
-	"evidence seal": "fails if the evidence is sealed, as in every new database; otherwise it records itself",
+	"evidence seal": "fails if the evidence is sealed, as in every new database; otherwise, and with --access, it records itself",
 }
 
 // administrator is a database with its key file, and an administrator who runs commands on it.
