@@ -409,12 +409,12 @@ func TestForgedFactorsDoNotAct(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		code := [32]byte{9}
-		f.enroll(t, f, f.startSession(ctx, t, f.user, 41, ""), [32]byte{8})
-		o := f.enrolled(t, 1)
 		on := store.SignOn{Issuer: "https://login.example", Subject: "person", Email: f.user.Email}
 		token := store.NewToken{Digest: distinct(70), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn}
 		_, _, err := f.CreateSignOnToken(ctx, on, token)
 		kit.Must(t, err)
+		f.enroll(t, f, f.startSession(ctx, t, f.user, 41, ""), [32]byte{8})
+		o := f.enrolled(t, 1)
 		f.exec(t, `insert into pending_logins (digest, account_id, user_id, means, expires_at) select $1, account_id, id, 'password', $2 from users`, code[:], f.Clock.Now().Add(time.Hour).UnixMicro())
 		wantErr(t, second(f.PendingLogin(ctx, code)), store.ErrNotFound)
 		f.exec(t, `insert into recovery_codes (account_id, user_id, digest) select account_id, id, $1 from users`, code[:])

@@ -183,7 +183,7 @@ func (t *tx) revokeAPIKeysOf(ctx context.Context, user User) (int, error) {
 		return 0, err
 	}
 	for _, k := range keys {
-		if _, err := t.Exec(ctx, `update api_keys set revoked_at = $3 where account_id = $1 and id = $2 and revoked_at is null`, user.Account, k.ID, now); err != nil {
+		if _, err := t.Exec(ctx, `update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2 and revoked_at is null`, user.Account, k.ID, now); err != nil {
 			return 0, err
 		}
 		act := apiKeyAct("api_key.revoke", &k)

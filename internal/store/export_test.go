@@ -183,8 +183,13 @@ func (db *DB) RecordKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	check, err := checkValue(keys, keys.PrimaryID(), formBound)
+	if err != nil {
+		return err
+	}
 	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
-		return t.insertKeyRecord(ctx, keys, keys.PrimaryID(), formBound)
+		_, err := t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(keys.PrimaryID()), check, micros(t.Now()))
+		return err
 	})
 }
 
