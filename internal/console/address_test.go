@@ -178,6 +178,9 @@ func TestAddressPages(t *testing.T) {
 	if got := ann.get("/account").body; !strings.Contains(got, "Not proved") {
 		t.Error("the account page does not say that the address is unproved")
 	}
+	if !strings.Contains(ann.get("/").body, `id="unproved"`) {
+		t.Error("the overview does not say that the address is unproved")
+	}
 	if got := ann.post("/account/address/proof"); got.header.Get("Location") != "/account?notice=good.proof_sent" {
 		t.Errorf("a link is asked for: %d, to %s", got.status, got.header.Get("Location"))
 	}
@@ -190,6 +193,9 @@ func TestAddressPages(t *testing.T) {
 	}
 	if got := ann.post("/prove", "code", code); got.header.Get("Location") != "/account?notice=good.address_proved" {
 		t.Errorf("the link: %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if strings.Contains(ann.get("/").body, `id="unproved"`) {
+		t.Error("the overview says that a proved address is unproved")
 	}
 	if got := ann.post("/account/address", "email", "ann@new.example", "current", "wrong"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("another address with a wrong password: %d", got.status)
