@@ -97,11 +97,12 @@ func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
 
 // trustedSource returns the counter that records that the user has logged in from this source.
 func (a *attempt) trustedSource() store.LimitUse {
-	return store.LimitUse{Key: a.trustedKey(a.email), Window: trustDuration}
+	return store.LimitUse{Key: a.sourceKey("trusted", a.email), Window: trustDuration}
 }
 
-func (a *attempt) trustedKey(email string) [32]byte {
-	parts := []string{"trusted", a.from.String(), email}
+// sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others.
+func (a *attempt) sourceKey(kind, email string) [32]byte {
+	parts := []string{kind, a.from.String(), email}
 	if a.trust != "" {
 		parts = append(parts, a.trust)
 	}
