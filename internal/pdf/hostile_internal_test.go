@@ -9,12 +9,12 @@ import (
 )
 
 // TestHostileTextsAreCut: texts whose direction changes with every letter are the dearest to shape. A document full of them has a
-// file, for which at most a tenth of what shaping all of them would take is allocated.
+// file, for which at most a quarter of what shaping all of them would take is allocated.
 func TestHostileTextsAreCut(t *testing.T) {
-	const most = 2500 << 20 // bytes; all of them would take 20 GiB
+	const most = 1200 << 20 // bytes; all of them would take 5 GiB
 	d := Invoice(&api.Draft{}, &api.Profile{})
 	hostile := strings.Repeat("aب", 900)
-	for range 980 {
+	for range 250 {
 		d.Lines = append(d.Lines, api.ParsedLine{Name: &hostile, Description: &hostile, Allowances: []api.ParsedAllowance{}})
 	}
 	var before, after runtime.MemStats
