@@ -72,9 +72,6 @@ type Login struct {
 // Credentials is what a user logs in with.
 type Credentials struct {
 	Email, Password string
-	// Account is the account to log in to; the zero ID for that of the user with the address. It is needed only if several users have the
-	// address and none has proved it: without it, the one who was added first is meant.
-	Account store.ID
 	// Means is how the user has got the password: typed in, which is the default, or from a login link.
 	Means store.LoginMeans
 	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only passkeys has only
@@ -103,12 +100,7 @@ func (s *Service) StartSession(ctx context.Context, from string, given Credentia
 }
 
 func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
-	email := NormalizeEmail(given.Email)
-	known, err := s.DB.UserToLogIn(ctx, email, given.Account)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return Login{}, Limit{}, err
-	}
-	a, err := s.begin(ctx, from, email, trustOf(known))
+	a, err := s.begin(ctx, from, NormalizeEmail(given.Email))
 	if err != nil {
 		return Login{}, limitOf(err), err
 	}
@@ -153,7 +145,7 @@ const maxComparisons = 2
 // [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the password could not be compared.
 func (a *attempt) authenticate(ctx context.Context, given Credentials, add store.NewToken) (store.User, store.Account, error) {
 	for range maxComparisons {
-		user, err := a.DB.UserToLogIn(ctx, a.email, given.Account)
+		user, err := a.DB.UserByEmail(ctx, a.email)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return store.User{}, store.Account{}, err
 		}

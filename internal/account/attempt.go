@@ -27,8 +27,6 @@ type attempt struct {
 	*Service
 	from  source.Source
 	email string
-	// trust is that of trustOf for the user, which tells trusted sources apart.
-	trust string
 	// limit is the state of the limit for the source and the e-mail address.
 	limit Limit
 	spent []store.LimitUsage
@@ -40,9 +38,9 @@ type attempt struct {
 }
 
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
-// [*LimitedError]. trust is that of trustOf.
-func (s *Service) begin(ctx context.Context, from, email, trust string) (*attempt, error) {
-	a := &attempt{Service: s, from: source.Parse(from), email: email, trust: trust}
+// [*LimitedError].
+func (s *Service) begin(ctx context.Context, from, email string) (*attempt, error) {
+	a := &attempt{Service: s, from: source.Parse(from), email: email}
 	if s.LoginRate == 0 {
 		a.turn = Turn{Holder: "source " + a.from.Wide().String()}
 		return a, nil
@@ -97,25 +95,7 @@ func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
 
 // trustedSource returns the counter that records that the user has logged in from this source.
 func (a *attempt) trustedSource() store.LimitUse {
-	return store.LimitUse{Key: a.sourceKey("trusted", a.email), Window: trustDuration}
-}
-
-// sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others.
-func (a *attempt) sourceKey(kind, email string) [32]byte {
-	parts := []string{kind, a.from.String(), email}
-	if a.trust != "" {
-		parts = append(parts, a.trust)
-	}
-	return limitKey(parts...)
-}
-
-// trustOf returns what tells the trusted sources of a user from those of others with the same address: "" for a user who has proved it, and for
-// nobody. Several users may have an unproved address, and a login of one makes no source trusted for another.
-func trustOf(user store.User) string {
-	if user.ProvedAt != nil || user.ID.IsZero() {
-		return ""
-	}
-	return user.ID.String()
+	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trustDuration}
 }
 
 // resetSource returns the counter that records that the user has chosen a new password from this source with the link from an e-mail. That makes

@@ -98,12 +98,8 @@ func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session
 	if err != nil {
 		return Invitation{}, err
 	}
-	mailed, err := secret.NewInvitation(s.Random) // only the mail has it: whoever uses it has the mailbox
-	if err != nil {
-		return Invitation{}, err
-	}
-	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: mailed,
-		MailDigest: secret.InvitationDigest(mailed), ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
+	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: code,
+		ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
 	return Invitation{Invitation: made, secret: code}, err
 }
 
@@ -121,9 +117,9 @@ func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.
 	return found, company, errors.Join(err, a.cancel(ctx))
 }
 
-// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password. The mailed link proves
-// the address. The error is [*LimitedError], [ErrInvitation], [ErrName], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy]. An e-mail address
-// that a user of another company has proved is [ErrInvitation] too.
+// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password. The error is
+// [*LimitedError], [ErrInvitation], [ErrName], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy]. An e-mail address that belongs to a user
+// of another company is [ErrInvitation] too.
 func (s *Service) Join(ctx context.Context, from, code, name, password string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -150,11 +146,7 @@ func (s *Service) Join(ctx context.Context, from, code, name, password string) (
 	if err != nil {
 		return store.User{}, errors.Join(err, a.cancel(ctx))
 	}
-	proof, err := s.newProof()
-	if err != nil {
-		return store.User{}, errors.Join(err, a.cancel(ctx))
-	}
-	user, err := s.DB.Join(ctx, digest, store.NewUser{Name: name, PasswordHash: hash}, proof)
+	user, err := s.DB.Join(ctx, digest, store.NewUser{Name: name, PasswordHash: hash})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists) {
 		return store.User{}, ErrInvitation
 	}

@@ -133,7 +133,7 @@ const operatorLimits = " operator "
 // caller does not learn whether the address, the password or the code was wrong.
 func (s *Service) StartOperatorSession(ctx context.Context, from, email, password, code string) (secret.Text, time.Time, error) {
 	email = NormalizeEmail(email)
-	a, err := s.begin(ctx, from, operatorLimits+email, "")
+	a, err := s.begin(ctx, from, operatorLimits+email)
 	if err != nil {
 		return secret.Text{}, time.Time{}, err
 	}

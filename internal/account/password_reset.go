@@ -67,31 +67,30 @@ func (s *Service) SendPasswordReset(ctx context.Context, user store.User) error 
 	return s.DB.SendPasswordReset(ctx, user, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)})
 }
 
-// FindPasswordReset returns the user of the link with a secret, and the companies to choose from if nobody has proved the address. The error is
-// [*LimitedError] or [ErrReset]; an unknown secret counts towards the login limits of its source.
-func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (store.User, []store.AddressCompany, error) {
+// FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown secret counts towards the
+// login limits of its source.
+func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.User{}, nil, err
+		return store.User{}, err
 	}
-	user, companies, err := s.DB.UsablePasswordReset(ctx, secret.ResetDigest(secret.New(code)))
+	user, err := s.DB.UsablePasswordReset(ctx, secret.ResetDigest(secret.New(code)))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.User{}, nil, ErrReset
+		return store.User{}, ErrReset
 	}
-	return user, companies, errors.Join(err, a.cancel(ctx))
+	return user, errors.Join(err, a.cancel(ctx))
 }
 
 // CompletePasswordReset uses up the link with a secret: its user gets the chosen password and has to log in with it, with a second factor if the
-// user has one. All sessions and tokens of the user end. Whoever uses the link has proved the address: of is the company in which an address that
-// nobody had proved is used, or the zero ID for that of the link. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
+// user has one. All sessions and tokens of the user end. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
 // [ErrSamePassword] or [ErrBusy]; after the last four the link still works. [ErrSamePassword] counts towards the limits like an unknown secret, so
 // that a link does not help to guess the present password.
-func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen string, of store.ID) error {
+func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen string) error {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return err
 	}
-	a.email, err = a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen, of)
+	a.email, err = a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return ErrReset
@@ -107,16 +106,17 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 }
 
 // completeReset checks the chosen password, stores it, and returns the address of the user.
-func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string, of store.ID) (email string, err error) {
-	user, _, err := a.DB.UsablePasswordReset(ctx, digest) // before any work for the password
+func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (email string, err error) {
+	user, err := a.DB.UsablePasswordReset(ctx, digest) // before any work for the password
 	if err == nil {
 		err = checkNewPassword(chosen)
 	}
-	if err == nil && user.ProvedAt != nil { // otherwise the present password may be that of somebody else
-		var same bool
-		if same, err = a.Hasher.Matches(ctx, a.turn, user.PasswordHash, chosen); err == nil && same {
-			err = ErrSamePassword
-		}
+	if err != nil {
+		return "", err
+	}
+	same, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, chosen)
+	if err == nil && same {
+		err = ErrSamePassword
 	}
 	if err != nil {
 		return "", err
@@ -125,6 +125,6 @@ func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen str
 	if err != nil {
 		return "", err
 	}
-	user, err = a.DB.CompletePasswordReset(ctx, digest, hash, of)
+	user, err = a.DB.CompletePasswordReset(ctx, digest, hash)
 	return user.Email, err
 }

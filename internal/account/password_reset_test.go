@@ -69,7 +69,7 @@ func TestPasswordReset(t *testing.T) {
 			t.Errorf("%s of %d bytes has the secret, or nothing", file, len(stored))
 		}
 	}
-	user, _, err := s.FindPasswordReset(ctx, home, code)
+	user, err := s.FindPasswordReset(ctx, home, code)
 	kit.Must(t, err)
 	if user.Email != email {
 		t.Errorf("found %s", user.Email)
@@ -87,13 +87,13 @@ func TestPasswordReset(t *testing.T) {
 		"common password":   {code, "aaaaaaaaaaaaaaaa", ErrCommonPassword},
 		"the same password": {code, password, ErrSamePassword},
 	} {
-		if err := s.CompletePasswordReset(ctx, home, refused.code, refused.password, store.ID{}); err == nil || err.Error() != refused.want.Error() {
+		if err := s.CompletePasswordReset(ctx, home, refused.code, refused.password); err == nil || err.Error() != refused.want.Error() {
 			t.Errorf("%s: %v, want %v", name, err, refused.want)
 		}
 	}
-	kit.Must(t, s.CompletePasswordReset(ctx, home, code, chosen, store.ID{}))
-	wantErr(t, s.CompletePasswordReset(ctx, home, code, chosen+"!", store.ID{}), ErrReset)
-	_, _, err = s.FindPasswordReset(ctx, home, code)
+	kit.Must(t, s.CompletePasswordReset(ctx, home, code, chosen))
+	wantErr(t, s.CompletePasswordReset(ctx, home, code, chosen+"!"), ErrReset)
+	_, err = s.FindPasswordReset(ctx, home, code)
 	wantErr(t, err, ErrReset)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: password})
 	wantErr(t, err, ErrInvalidCredentials)
@@ -165,22 +165,22 @@ func TestResetLimits(t *testing.T) {
 	hashes := counted(s.Hasher)
 	for n := range s.LoginRate {
 		if n%2 == 0 {
-			_, _, err := s.FindPasswordReset(ctx, home, "qr_wrong")
+			_, err := s.FindPasswordReset(ctx, home, "qr_wrong")
 			wantErr(t, err, ErrReset)
 		} else {
-			wantErr(t, s.CompletePasswordReset(ctx, home, "qr_wrong", chosen, store.ID{}), ErrReset)
+			wantErr(t, s.CompletePasswordReset(ctx, home, "qr_wrong", chosen), ErrReset)
 		}
 	}
-	if _, _, err := s.FindPasswordReset(ctx, home, last); !limited(err) {
+	if _, err := s.FindPasswordReset(ctx, home, last); !limited(err) {
 		t.Errorf("%v after too many wrong secrets", err)
 	}
-	if err := s.CompletePasswordReset(ctx, home, last, chosen, store.ID{}); !limited(err) {
+	if err := s.CompletePasswordReset(ctx, home, last, chosen); !limited(err) {
 		t.Errorf("%v after too many wrong secrets", err)
 	}
 	if hashes.Load() != 0 {
 		t.Errorf("%d passwords were hashed", hashes.Load())
 	}
-	kit.Must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen, store.ID{})) // the last link, from another source
+	kit.Must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen)) // the last link, from another source
 	db.Clock.Advance(time.Hour)
 	kit.Must(t, s.RequestPasswordReset(ctx, home, email, "en"))
 	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != store.MailPasswordChanged || mails[1].Kind != store.MailPasswordReset {
@@ -198,9 +198,9 @@ func TestResetGuesses(t *testing.T) {
 	kit.Must(t, db.RecordMailer(ctx, true))
 	code := resetCode(t, s)
 	for range s.LoginRate {
-		wantErr(t, s.CompletePasswordReset(ctx, home, code, password, store.ID{}), ErrSamePassword)
+		wantErr(t, s.CompletePasswordReset(ctx, home, code, password), ErrSamePassword)
 	}
-	if err := s.CompletePasswordReset(ctx, home, code, password, store.ID{}); !limited(err) {
+	if err := s.CompletePasswordReset(ctx, home, code, password); !limited(err) {
 		t.Errorf("%v after too many guesses", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestResetAfterFailures(t *testing.T) {
 	if _, _, err := s.Login(ctx, home, Credentials{Email: email, Password: password}); !limited(err) {
 		t.Fatalf("login after the failures: %v", err)
 	}
-	kit.Must(t, s.CompletePasswordReset(ctx, home, resetCode(t, s), chosen, store.ID{}))
+	kit.Must(t, s.CompletePasswordReset(ctx, home, resetCode(t, s), chosen))
 	_, _, err := s.Login(ctx, home, Credentials{Email: email, Password: chosen})
 	kit.Must(t, err)
 }
@@ -232,7 +232,7 @@ func TestResetsAtOnce(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			password := fmt.Sprintf("%s %d", chosen, n)
-			if err := s.CompletePasswordReset(context.WithoutCancel(ctx), home, code, password, store.ID{}); err == nil {
+			if err := s.CompletePasswordReset(context.WithoutCancel(ctx), home, code, password); err == nil {
 				if winner.Swap(&password) != nil {
 					t.Error("two uses succeeded")
 				}

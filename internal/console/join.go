@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"net/http"
-	"net/url"
 
 	"quittance/internal/access"
 	"quittance/internal/account"
@@ -89,12 +88,12 @@ func (req *request) join() error {
 	if err != nil {
 		return err
 	}
-	err = req.start(account.Credentials{Email: user.Email, Password: password, Account: user.Account})
+	err = req.start(account.Credentials{Email: user.Email, Password: password})
 	if errors.Is(err, store.ErrSignOnRequired) {
 		return req.redirect(withFlash("/login", "good.joined_sso"))
 	}
 	if err != nil { // the user can log in later
-		return req.redirect(withFlash("/login", "good.joined") + "&" + url.Values{"company": {user.Account.String()}}.Encode())
+		return req.redirect(withFlash("/login", "good.joined"))
 	}
 	return req.redirect(withFlash("/invoices", "good.joined"))
 }

@@ -71,8 +71,6 @@ var otherRoutes = map[string]string{
 	"/forgot":                             "TestForgottenPasswordInBrowser",
 	"/forgot/sent":                        "TestForgottenPasswordInBrowser",
 	"/reset":                              "TestForgottenPasswordInBrowser",
-	"/prove":                              "TestAddressPages",
-	"/login/company":                      "TestSignOnAvoidsSquatter",
 	"/import":                             "TestImportInTheBrowser",
 	"/import/{upload}":                    "TestImportInTheBrowser",
 	"/import/{upload}/faults.csv":         "a download",

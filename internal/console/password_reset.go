@@ -1,13 +1,11 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 
 	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/store"
 )
 
 // The pages of a person who has forgotten the password. They exist only if the installation sends e-mails.
@@ -101,9 +99,6 @@ func (req *request) requestReset() error {
 type resetPage struct {
 	// Code is the secret of a usable link, and Email the address of its user; empty before that.
 	Code, Email string
-	// Companies are those to choose from; empty if the user has proved the address before. Company is the chosen one.
-	Companies []store.AddressCompany
-	Company   string
 	// Unusable says that the secret is not that of a usable link.
 	Unusable bool
 	// Fault is the key of an error message below "account.password.", or "".
@@ -128,20 +123,19 @@ func (req *request) openReset() error { return req.respondOpenReset(http.StatusO
 // respondOpenReset responds with the form for the password, or with an error if the link cannot be used.
 func (req *request) respondOpenReset(status int, fault string) error {
 	code := req.form.Get("code")
-	user, companies, err := req.Accounts.FindPasswordReset(req.r.Context(), req.source, code)
+	user, err := req.Accounts.FindPasswordReset(req.r.Context(), req.source, code)
 	if errors.Is(err, account.ErrReset) {
 		return req.respondReset(http.StatusUnprocessableEntity, resetPage{Unusable: true})
 	}
 	if err != nil {
 		return err
 	}
-	return req.respondReset(status, resetPage{Code: code, Email: user.Email, Fault: fault, Companies: companies, Company: cmp.Or(req.form.Get("company"), user.Account.String())})
+	return req.respondReset(status, resetPage{Code: code, Email: user.Email, Fault: fault})
 }
 
 // completeReset sets the password. The user then logs in with it, and with the second factor if there is one.
 func (req *request) completeReset() error {
-	of, _ := store.ParseID(req.form.Get("company")) // without one, that of the link
-	err := req.Accounts.CompletePasswordReset(req.r.Context(), req.source, req.form.Get("code"), req.form.Get("password"), of)
+	err := req.Accounts.CompletePasswordReset(req.r.Context(), req.source, req.form.Get("code"), req.form.Get("password"))
 	if errors.Is(err, account.ErrReset) {
 		return req.respondReset(http.StatusUnprocessableEntity, resetPage{Unusable: true})
 	}

@@ -34,7 +34,6 @@ func routes() []route {
 		secondFactorRoutes(),
 		passkeyRoutes(),
 		joinRoutes(),
-		addressRoutes(),
 		passwordResetRoutes(),
 		invoiceRoutes(),
 		draftRoutes(),

@@ -68,10 +68,6 @@ func (req *request) endSignOn() error {
 		req.holdPending(started, http.SameSiteLaxMode) // the next page is still part of the navigation from the provider
 		return req.redirectToCode(req.ownPage(answer.Next()))
 	}
-	if errors.Is(err, store.ErrChooseCompany) && !started.Pending.IsZero() {
-		http.SetCookie(req.w, req.choiceCookie(started.Pending.Reveal(), started.Expires))
-		return req.redirect(companyPath)
-	}
 	if err != nil {
 		return req.refuseSignOn(err)
 	}

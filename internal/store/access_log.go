@@ -17,7 +17,7 @@ import (
 
 // accessActs are the acts that decide who may act.
 const accessActs = `'account.create', 'account.suspend', 'account.reactivate', 'account.login-policy', 'sandbox.reset',
-	'user.add', 'user.join', 'user.role', 'user.disable', 'user.enable', 'user.change-password', 'user.reset-password', 'user.complete-password-reset', 'user.give-way',
+	'user.add', 'user.join', 'user.role', 'user.disable', 'user.enable', 'user.change-password', 'user.reset-password', 'user.complete-password-reset',
 	'user.enroll-second-factor', 'user.add-passkey', 'user.remove-passkey', 'user.disable-second-factor', 'user.reset-second-factor', 'session.begin', 'session.end', 'session.revoke', 'session.revoke-others',
 	'api_key.create', 'api_key.revoke', 'operator.add', 'operator.enrol', 'operator.log-in', 'operator.log-out', 'operator.disable', 'operator.reset',
 	'key.retire'`
@@ -246,7 +246,7 @@ func (l *accessLog) credentials(e *AuditEntry, subject *actedSubject, at int64) 
 	switch e.Act {
 	case "account.suspend":
 		l.each(at, func(*actedSession) bool { return true }, (*actedSession).end)
-	case "user.reset-password", "user.complete-password-reset", "user.give-way":
+	case "user.reset-password", "user.complete-password-reset":
 		subject.setAt = at
 		fallthrough
 	case "user.disable", "user.reset-second-factor", "operator.disable":

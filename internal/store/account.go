@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -55,8 +54,6 @@ type User struct {
 	DisabledAt *time.Time
 	// Linked reports that the user is linked to a person at the OpenID provider.
 	Linked bool
-	// ProvedAt is when the user has proved to have the e-mail address; nil for an address that nobody has proved.
-	ProvedAt *time.Time
 }
 
 // NewUser holds the values of a new user. Email is compared exactly, so the caller normalizes it.
@@ -68,12 +65,10 @@ type NewUser struct {
 	PasswordHash string
 	// PasswordChangeRequired makes the user change the password at the first login to the console.
 	PasswordChangeRequired bool
-	// Proved says that the person has proved to have the address.
-	Proved bool
 }
 
-// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if somebody has proved
-// to have the e-mail address.
+// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if a user has the e-mail
+// address already.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
@@ -95,20 +90,15 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		}
 		return t.audit(accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
 	})
-	return account, db.addressError(err)
+	return account, db.existsError(err, "users_email_key")
 }
 
-// existsError returns [ErrExists] if err is a violation of one of the named unique indexes, and otherwise err.
-func (db *DB) existsError(err error, indexes ...string) error {
-	if err != nil && slices.Contains(indexes, db.database.ViolatedConstraint(err)) {
+// existsError returns [ErrExists] if err is a violation of the named unique index, and otherwise err.
+func (db *DB) existsError(err error, index string) error {
+	if err != nil && db.database.ViolatedConstraint(err) == index {
 		return ErrExists
 	}
 	return err
-}
-
-// addressError returns [ErrExists] if err says that another user of the company has an e-mail address, or that somebody has proved it.
-func (db *DB) addressError(err error) error {
-	return db.existsError(err, "users_email_key", "users_account_id_email_key")
 }
 
 func (t *tx) insertTenant(ctx context.Context, account ID) error {
@@ -130,14 +120,8 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	if err := t.checkUnclaimed(ctx, user.Email); err != nil {
-		return ID{}, err
-	}
 	_, err = t.insertSealed(ctx, sealedUsers.row(account, id), `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, account, id, user.Email, user.Name, user.Role, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
-	if err == nil && user.Proved {
-		err = t.prove(ctx, User{Account: account, ID: id, Email: user.Email})
-	}
 	return id, err
 }
 
@@ -156,7 +140,7 @@ func roleAct(name string, account, user ID, email string, role access.Role) Act 
 	return act
 }
 
-// AddUser adds a user to an account. It returns [ErrExists] if a user of the account has the e-mail address, or somebody has proved it.
+// AddUser adds a user to an account. It returns [ErrExists] if a user has the e-mail address already.
 func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
 	var id ID
 	err := db.write(ctx, "add user", func(ctx context.Context, t *tx) error {
@@ -169,7 +153,7 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 		}
 		return t.audit(roleAct("user.add", account, id, user.Email, user.Role))
 	})
-	return id, db.addressError(err)
+	return id, db.existsError(err, "users_email_key")
 }
 
 const accountColumns = `id, company, status, login_policy, profile, created_at, suspended_at`
@@ -287,7 +271,7 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 	})
 }
 
-const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at, proved_at,
+const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at,
 	exists (select 1 from sign_on_subjects s where s.account_id = users.account_id and s.user_id = users.id)`
 
 // actingUser reads a user; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
@@ -303,34 +287,15 @@ func scanUser(row scanner) (User, error) { return scanUserAnd(row) }
 func scanUserAnd(row scanner, more ...any) (User, error) {
 	var user User
 	var created, required int64
-	var disabled, proved sql.Null[int64]
-	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &proved, &user.Linked}, more...)...)
-	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt, user.ProvedAt = required != 0, instant(created), instantOrNil(disabled), instantOrNil(proved)
+	var disabled sql.Null[int64]
+	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &user.Linked}, more...)...)
+	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt = required != 0, instant(created), instantOrNil(disabled)
 	return user, err
 }
 
-// UserByEmail returns the user who logs in with exactly the given e-mail address: the one who has proved it, or else the one who was added
-// first.
+// UserByEmail returns the user with exactly the given e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
-	return db.UserToLogIn(ctx, email, ID{})
-}
-
-// UserToLogIn is [DB.UserByEmail] for a login to an account, which is the zero ID for any. It returns one user, however many have the address, so
-// that a login compares one password.
-func (db *DB) UserToLogIn(ctx context.Context, email string, account ID) (User, error) {
-	var of []byte
-	if !account.IsZero() {
-		of = account[:]
-	}
-	user, err := db.actingUser(ctx, db.reader, `where email = $1 and (cast($2 as bytea) is null or account_id = $2)
-		and (proved_at is not null or not exists (select 1 from users p where p.email = $1 and p.proved_at is not null))
-		order by proved_at is null, created_at, id limit 1`, email, of)
-	return user, db.classify(err)
-}
-
-// UserOf returns the user of an account with exactly the given e-mail address.
-func (db *DB) UserOf(ctx context.Context, account ID, email string) (User, error) {
-	user, err := db.actingUser(ctx, db.reader, `where account_id = $1 and email = $2`, account, email)
+	user, err := db.actingUser(ctx, db.reader, `where email = $1`, email)
 	return user, db.classify(err)
 }
 

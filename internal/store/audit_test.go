@@ -19,7 +19,7 @@ import (
 func (f *fixture) administrate(t *testing.T) []string {
 	t.Helper()
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
-	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash", Proved: true})
+	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
 	kit.Must(t, err)

@@ -46,7 +46,7 @@ func (f *fixture) resetLink(t *testing.T, n byte) {
 // wantLink checks whether the link with the digest of n can be used.
 func (f *fixture) wantLink(t *testing.T, n byte, usable bool) {
 	t.Helper()
-	user, _, err := f.UsablePasswordReset(t.Context(), digest(n))
+	user, err := f.UsablePasswordReset(t.Context(), digest(n))
 	if !usable {
 		wantErr(t, err, store.ErrNotFound)
 		return
@@ -78,7 +78,7 @@ func TestPasswordReset(t *testing.T) {
 		f.Clock.Advance(store.PasswordResetTTL - time.Microsecond)
 		f.wantLink(t, 60, true)
 		token = f.token(t, 13, time.Hour)
-		user, err := f.CompletePasswordReset(ctx, digest(60), "$new", store.ID{})
+		user, err := f.CompletePasswordReset(ctx, digest(60), "$new")
 		kit.Must(t, err)
 		f.wantHash(t, "$new")
 		wantEqual(t, "user", user, f.user)
@@ -88,7 +88,7 @@ func TestPasswordReset(t *testing.T) {
 		f.wantLive(t, token, false)
 		f.wantLive(t, digest(30), true)
 		wantErr(t, second(f.PendingLogin(ctx, digest(12))), store.ErrNotFound)
-		wantErr(t, second(f.CompletePasswordReset(ctx, digest(60), "$again", store.ID{})), store.ErrNotFound)
+		wantErr(t, second(f.CompletePasswordReset(ctx, digest(60), "$again")), store.ErrNotFound)
 		f.wantLink(t, 60, false)
 		f.wantHash(t, "$new")
 
@@ -151,7 +151,7 @@ func TestPasswordResetEnds(t *testing.T) {
 				f.resetLink(t, 60)
 				kit.Must(t, end(t.Context(), t, f))
 				f.wantLink(t, 60, false)
-				wantErr(t, second(f.CompletePasswordReset(t.Context(), digest(60), "$mine", store.ID{})), store.ErrNotFound)
+				wantErr(t, second(f.CompletePasswordReset(t.Context(), digest(60), "$mine")), store.ErrNotFound)
 				if name == "newer" {
 					f.wantLink(t, 61, true)
 				}
@@ -255,7 +255,7 @@ func TestSendPasswordReset(t *testing.T) {
 		if acts := f.audited(t, "user.request-password-reset"); len(acts) != 1 || acts[0].Kind != store.ActorAdministrator || acts[0].Subject != f.user.ID.String() {
 			t.Errorf("audited: %+v", acts)
 		}
-		kit.Must(t, second(f.CompletePasswordReset(ctx, digest(60), "$new", store.ID{})))
+		kit.Must(t, second(f.CompletePasswordReset(ctx, digest(60), "$new")))
 		kit.Must(t, f.DisableUser(ctx, f.account.ID, f.user.ID, true))
 		wantErr(t, f.SendPasswordReset(ctx, f.user, newReset(61)), store.ErrNotFound)
 		f.wantLink(t, 61, false)
@@ -271,7 +271,7 @@ func TestPasswordResetsAtOnce(t *testing.T) {
 		f.resetLink(t, 60)
 		var used atomic.Int32
 		race(8, func(i int) {
-			if _, err := f.CompletePasswordReset(ctx, digest(60), fmt.Sprint("$", i), store.ID{}); err == nil {
+			if _, err := f.CompletePasswordReset(ctx, digest(60), fmt.Sprint("$", i)); err == nil {
 				used.Add(1)
 			} else {
 				wantErr(t, err, store.ErrNotFound)
@@ -291,7 +291,7 @@ func TestPasswordResetsAtOnce(t *testing.T) {
 			race(2, func(i int) {
 				switch {
 				case i == 0:
-					_, reset = f.CompletePasswordReset(ctx, digest(61+round), "$link", store.ID{})
+					_, reset = f.CompletePasswordReset(ctx, digest(61+round), "$link")
 				case round%2 == 0:
 					changed = f.ChangePassword(ctx, session, f.user.PasswordHash, "$change")
 				default:

@@ -69,7 +69,6 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	base "quittance/internal/db"
@@ -143,7 +142,6 @@ type DB struct {
 	sessions, keySessions *base.Lookups[[32]byte, Session]
 	keyUses               uses[ID, apiKeyUse]
 	sessionUses           uses[[32]byte, int64] // microseconds by digest
-	limitedMails          atomic.Int64
 	// migration is set by Open.
 	migration Migration
 	// restoring is [Options.restoring].

@@ -68,8 +68,6 @@ func (db *DB) SetRole(ctx context.Context, account, user ID, role access.Role) e
 
 // UserChange is what a user of the company may change in another one, or in himself.
 type UserChange struct {
-	// Email is [User.Email]. [Tenant.ChangeAddress] changes it.
-	Email  string
 	Role   access.Role
 	Active bool
 	// Linked is [User.Linked]. A change can only end the link.
@@ -91,7 +89,7 @@ func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change fun
 		if err := tx.checkManager(ctx, t.account, by.User); err != nil {
 			return err
 		}
-		present := UserChange{Email: locked.Email, Role: locked.Role, Active: locked.DisabledAt == nil, Linked: locked.Linked}
+		present := UserChange{Role: locked.Role, Active: locked.DisabledAt == nil, Linked: locked.Linked}
 		wanted, err := change(present)
 		if err != nil {
 			return err
@@ -205,8 +203,7 @@ func (t *tx) checkOtherOwner(ctx context.Context, user User) error {
 		return nil
 	}
 	var others int64
-	if err := t.QueryRowContext(ctx, `select count(*) from users where account_id = $1 and id <> $2 and role = $3 and disabled_at is null
-		and not (password_hash = '' and proved_at is null)`, // who has given way cannot log in
+	if err := t.QueryRowContext(ctx, `select count(*) from users where account_id = $1 and id <> $2 and role = $3 and disabled_at is null`,
 		user.Account, user.ID, access.Owner).Scan(&others); err != nil {
 		return err
 	}
