@@ -44,7 +44,11 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyKeeper{service: s, server: server}, s.db.RegisterServer(ctx, server)
+	if err := s.db.RegisterServer(ctx, server); err != nil {
+		return nil, err
+	}
+	// What is written before anybody can call the server is sealed as it is. A database whose record of that was removed is not served.
+	return &keyKeeper{service: s, server: server}, s.db.SealAccess(ctx)
 }
 
 // run reloads keys and renews the registration until ctx ends.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,10 @@ func (db *DB) sealAccess(ctx context.Context, alone bool) error {
 	if _, err := db.keys.current(); db.keys.access.Load() || errors.Is(err, errNoKeys) {
 		return nil
 	}
-	if sealed, err := db.remembersEvidence(ctx); err != nil || !sealed {
+	if gone, err := db.accessRecordGone(ctx); err != nil || gone { // before any row gets a seal
+		return cmp.Or(err, errAccessRecord)
+	}
+	if sealed, err := db.remembersEvidence(ctx); err != nil || !sealed || db.keys.access.Load() {
 		return err
 	}
 	for _, application := range olderApplicationNames() {
@@ -58,9 +62,6 @@ func (db *DB) sealAccess(ctx context.Context, alone bool) error {
 			return nil
 		}
 	}
-	if err := db.refuseSealing(ctx, db.reader); err != nil { // before any row gets a seal
-		return err
-	}
 	ctx = base.WithoutQueryDeadline(ctx) // it reads whole tables
 	sealed := map[string]int64{}
 	for _, table := range sealedTables {
@@ -74,6 +75,22 @@ func (db *DB) sealAccess(ctx context.Context, alone bool) error {
 		return err
 	}
 	return db.CheckKeys(ctx)
+}
+
+// accessRecordGone reports whether somebody has removed the record that the rows which decide who may act are sealed. It takes the record of
+// another process into use, which has sealed them meanwhile.
+func (db *DB) accessRecordGone(ctx context.Context) (bool, error) {
+	if db.keys.access.Load() {
+		return false, nil
+	}
+	switch err := db.refuseSealing(ctx, db.reader); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, errAccessRecord):
+		return false, err
+	}
+	err := db.CheckKeys(ctx)
+	return err == nil && !db.keys.access.Load(), err
 }
 
 // refuseSealing returns an error if the rows of a database were sealed before, although the records of its keys do not say so any more.

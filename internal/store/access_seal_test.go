@@ -431,3 +431,36 @@ func TestForgedFactorsDoNotAct(t *testing.T) {
 		f.wantFaults(t, "pending_logins", "who may act, recovery_codes", "operator_recovery_codes", "sign_on_subjects")
 	})
 }
+
+// TestRemovedRecordsAreRefused checks that nobody turns the seals off by making the database look older: without the records of the keys it does not
+// open, and without the note in them that who may act is sealed no server opens it, and a verification names it.
+func TestRemovedRecordsAreRefused(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		var set []byte
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select value from sealed_sets`).Scan(&set))
+		kit.Must(t, store.ForgetSealed(ctx, f.DB))
+		f.exec(t, `insert into sealed_sets (name, value) values ('tenants', $1)`, set)
+		if db, err := store.Open(ctx, f.Address, f.Options); err == nil {
+			t.Error("a server opens a database that looks as if nobody had sealed who may act")
+			kit.Must(t, db.Close())
+		}
+		command := f.Options
+		command.Schema = store.KeepSchema
+		db, err := store.Open(ctx, f.Address, command)
+		kit.Must(t, err)
+		faults, err := db.AccessFaults(ctx)
+		kit.Must(t, errors.Join(err, db.Close()))
+		if len(faults) != 1 || !strings.Contains(faults[0].Field, "sealing_keys") {
+			t.Errorf("the faults are %v", faults)
+		}
+		f.exec(t, `delete from sealing_keys`)
+		f.exec(t, `delete from settings where key = 'sealing_keys'`)
+		for _, options := range []store.Options{f.Options, command} {
+			if db, err := store.Open(ctx, f.Address, options); err == nil {
+				t.Errorf("a database without the records of its keys opens with %v", options.Schema)
+				kit.Must(t, db.Close())
+			}
+		}
+	})
+}

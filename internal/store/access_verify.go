@@ -25,6 +25,12 @@ func (db *DB) AccessFaults(ctx context.Context) ([]EvidenceError, error) {
 
 // verifyAccess verifies the seals of the rows that decide who may act, the set of companies, and that both are what the audit log says.
 func (db *DB) verifyAccess(ctx context.Context, q querier, out *Verified) error {
+	if gone, err := db.accessRecordGone(ctx); err != nil || gone {
+		if gone {
+			out.accessFault("sealing_keys", "all", "the record that who may act is sealed was removed")
+		}
+		return err
+	}
 	if !db.AccessSealed() {
 		return nil
 	}

@@ -172,6 +172,9 @@ func ForgetSealed(ctx context.Context, db *DB) error {
 				return err
 			}
 		}
+		if _, err := t.Exec(ctx, `delete from sealed_sets`); err != nil {
+			return err
+		}
 		_, err = t.Exec(ctx, `delete from sealed_settings where id = $1`, settingEvidence())
 		return err
 	})

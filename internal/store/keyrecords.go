@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -229,6 +230,9 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 		case first == 0:
 			return errNoRecords
 		}
+		if known, err := t.knewKeys(ctx); err != nil || known {
+			return cmp.Or(err, errNoRecords)
+		}
 		if form == formRow {
 			if err := t.refuseBound(ctx, keys); err != nil {
 				return err
@@ -241,6 +245,14 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 		}
 		return nil
 	})
+}
+
+// knewKeys reports whether a database has what only versions write that record the keys first: its keys were recorded once.
+func (t *tx) knewKeys(ctx context.Context) (bool, error) {
+	var found int64
+	err := t.QueryRowContext(ctx, `select (select count(*) from sealed_settings) + (select count(*) from sealed_sets) + (select count(*) from (select 1 as one from audit_heads limit 1) a)`).
+		Scan(&found)
+	return found > 0, err
 }
 
 func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint32, form byte) error {

@@ -27,6 +27,7 @@ func TestEvidenceOfBefore(t *testing.T) {
 		a.do(t, `update connections set kind = 'simulator'`) // the story's responses are read with its vocabulary
 		kit.Must(t, store.Downgrade(t.Context(), f.tenant, a.conn))
 		again := f.Again(t) // opening a database with evidence makes no record
+		f.DB = again
 		if faults := f.faultsOf(t); len(faults) < 8 || faults[0].Kind != store.KindDatabase {
 			t.Errorf("before sealing: %v", faults)
 		}
