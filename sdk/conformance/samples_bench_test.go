@@ -172,6 +172,20 @@ func totp(t *testing.T, secret string) string {
 	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[at:at+4])&0x7fffffff)%1000000)
 }
 
+// beginTOTP makes the secret of an authenticator app for the session of a token, and returns it.
+func (b *sampleBench) beginTOTP(t *testing.T, token string) string {
+	t.Helper()
+	request := must(http.NewRequestWithContext(t.Context(), http.MethodPost, b.BaseURL+"/api/v1/client/auth/totp", http.NoBody))(t)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response := must(http.DefaultClient.Do(request))(t)
+	defer response.Body.Close()
+	var body api.Data[api.TOTPEnrollment]
+	if err := json.NewDecoder(response.Body).Decode(&body); err != nil || body.Data.Secret == "" {
+		t.Fatalf("status %d: %v", response.StatusCode, err)
+	}
+	return body.Data.Secret
+}
+
 // prepare makes what the sample of an operation needs, and returns its variables. Users of their own keep the others logged in.
 func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string {
 	t.Helper()
@@ -188,13 +202,14 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 		return b.token(t, vars)
 	case "confirmTOTP", "replaceRecoveryCodes", "disableTOTP":
 		vars := b.token(t, b.user(t, "owner"))
+		if operation == "confirmTOTP" {
+			vars["code"] = totp(t, b.beginTOTP(t, vars["quittance_token"])) // for the shell: the other languages have a session of their own
+			return vars
+		}
 		own := b.as(t, vars)
 		enrollment := must(own.BeginTOTP(ctx))(t)
-		vars["code"] = totp(t, enrollment.Secret)
-		if operation != "confirmTOTP" {
-			codes := must(own.ConfirmTOTP(ctx, vars["code"], ""))(t).RecoveryCodes
-			vars["code"], vars["login_code"] = codes[0], codes[1]
-		}
+		codes := must(own.ConfirmTOTP(ctx, totp(t, enrollment.Secret), ""))(t).RecoveryCodes
+		vars["code"], vars["login_code"] = codes[0], codes[1]
 		return vars
 	case "revokeAPIKey":
 		key := must(b.client.CreateAPIKey(ctx, api.APIKeyRequest{Name: new("old"), Scopes: []string{"read"}}))(t)
@@ -293,9 +308,9 @@ func (b *sampleBench) command(t *testing.T, o sampled, program samples.Program) 
 		if err := os.Symlink(filepath.Join(b.modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 			t.Fatal(err)
 		}
-		command = exec.CommandContext(t.Context(), "node", write("sample.mjs", javascriptSample(program)))
+		command = exec.CommandContext(t.Context(), "node", write("sample.mjs", javascriptSample(o.ID, program)))
 	case "python":
-		command = exec.CommandContext(t.Context(), "python3", "-B", write("sample.py", pythonSample(program)))
+		command = exec.CommandContext(t.Context(), "python3", "-B", write("sample.py", pythonSample(o.ID, program)))
 	default:
 		t.Fatalf("nothing runs %s", program.Language)
 	}
@@ -307,19 +322,52 @@ func (b *sampleBench) command(t *testing.T, o sampled, program samples.Program) 
 	return command
 }
 
-func javascriptSample(program samples.Program) string {
+// These show the code of an authenticator app that the program's own session begins (RFC 6238).
+const (
+	javascriptTOTP = `import { createHmac } from "node:crypto";
+const bits = [...(await quittance.secondFactor.beginTotp()).secret].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c).toString(2).padStart(5, "0")).join("");
+const key = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
+const step = Buffer.alloc(8);
+step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30000)));
+const mac = createHmac("sha1", key).update(step).digest();
+code = String((mac.readUInt32BE(mac[19] & 15) & 0x7fffffff) % 1000000).padStart(6, "0");
+`
+	pythonTOTP = `import base64, hashlib, hmac, struct, time
+secret = base64.b32decode(client.second_factor.begin_totp()["secret"])
+mac = hmac.new(secret, struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
+code = "%06d" % ((struct.unpack_from(">I", mac, mac[19] & 15)[0] & 0x7fffffff) % 1000000)
+`
+	goTOTP = `
+func totp(secret string) string {
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		panic(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	_ = binary.Write(mac, binary.BigEndian, time.Now().Unix()/30)
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff)%1000000)
+}
+`
+)
+
+func javascriptSample(operation string, program samples.Program) string {
 	var text strings.Builder
 	text.WriteString(`import { Quittance } from "quittance";
 const { QUITTANCE_URL: baseUrl, QUITTANCE_API_KEY: apiKey, LOGIN_CODE, FILE: file } = process.env;
 `)
 	for _, name := range names() {
-		fmt.Fprintf(&text, "const %s = process.env.%s;\n", samples.CamelCase(name, "Id"), strings.ToUpper(name))
+		fmt.Fprintf(&text, "let %s = process.env.%s;\n", samples.CamelCase(name, "Id"), strings.ToUpper(name))
 	}
-	fmt.Fprintf(&text, "const quittance = new Quittance(apiKey ? { baseUrl, apiKey } : { baseUrl, email, password, otp: () => LOGIN_CODE });\nawait quittance.account.get();\n{\n%s\n}\n", program.Source)
+	text.WriteString("const quittance = new Quittance(apiKey ? { baseUrl, apiKey } : { baseUrl, email, password, otp: () => LOGIN_CODE });\nawait quittance.account.get();\n")
+	if operation == "confirmTOTP" { // the session that asks for the secret confirms it
+		text.WriteString(javascriptTOTP)
+	}
+	fmt.Fprintf(&text, "{\n%s\n}\n", program.Source)
 	return text.String()
 }
 
-func pythonSample(program samples.Program) string {
+func pythonSample(operation string, program samples.Program) string {
 	var text strings.Builder
 	text.WriteString(`import os
 from quittance import Client
@@ -328,7 +376,11 @@ base_url, api_key, file = os.environ["QUITTANCE_URL"], os.environ.get("QUITTANCE
 	for _, name := range names() {
 		fmt.Fprintf(&text, "%s = os.environ.get(%q, \"\")\n", name, strings.ToUpper(name))
 	}
-	fmt.Fprintf(&text, "client = Client(base_url, api_key=api_key) if api_key else Client(base_url, email=email, password=password, otp=lambda: os.environ[\"LOGIN_CODE\"])\nclient.account.get()\n%s\n", program.Source)
+	fmt.Fprintf(&text, "client = Client(base_url, api_key=api_key) if api_key else Client(base_url, email=email, password=password, otp=lambda: os.environ[\"LOGIN_CODE\"])\nclient.account.get()\n")
+	if operation == "confirmTOTP" {
+		text.WriteString(pythonTOTP)
+	}
+	text.WriteString(program.Source + "\n")
 	return text.String()
 }
 
@@ -340,7 +392,7 @@ func buildSamples(t *testing.T, operations []sampled) string {
 		fmt.Fprintf(&parameters, ", %s string", samples.CamelCase(name, "ID"))
 		fmt.Fprintf(&arguments, ", os.Getenv(%q)", strings.ToUpper(name))
 	}
-	text.WriteString("package main\n\nimport (\n\"context\"\n\"fmt\"\n\"io\"\n\"os\"\n\n\"quittance/client\"\n\"quittance/client/api\"\n)\n")
+	text.WriteString("package main\n\nimport (\n\"context\"\n\"crypto/hmac\"\n\"crypto/sha1\"\n\"encoding/base32\"\n\"encoding/binary\"\n\"fmt\"\n\"io\"\n\"os\"\n\"time\"\n\n\"quittance/client\"\n\"quittance/client/api\"\n)\n")
 	for _, o := range operations {
 		at := slices.IndexFunc(o.Samples, func(p samples.Program) bool { return p.Language == "go" })
 		if at < 0 {
@@ -361,6 +413,12 @@ func main() {
 	if err == nil {
 		_, err = quittance.Account(ctx)
 	}
+	if err == nil && os.Args[1] == "confirmTOTP" {
+		enrollment, begun := quittance.BeginTOTP(ctx)
+		if err = begun; err == nil {
+			err = os.Setenv("CODE", totp(enrollment.Secret))
+		}
+	}
 	if err == nil {
 		err = table[os.Args[1]](ctx, quittance, baseURL, []byte(os.Getenv("FILE"))%s)
 	}
@@ -373,6 +431,7 @@ func main() {
 var table = map[string]func(ctx context.Context, quittance *client.Client, baseURL string, file []byte%s) error{
 %s}
 `, arguments.String(), parameters.String(), table.String())
+	text.WriteString(goTOTP)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "samples")
 	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
