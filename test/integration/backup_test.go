@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -173,47 +172,55 @@ func (f *fleet) store(t *testing.T, args ...string) (record map[string]any) {
 	return record
 }
 
-// TestKilledRestore kills a restore while it loads: no server and no command uses the database, and a second restore completes it. The
-// part that it hangs at is a pipe that nobody writes to.
+// TestKilledRestore kills a restore while it loads, when it waits for a part: no server and no command uses the database, and a second restore
+// completes it.
 func TestKilledRestore(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
+			bucket := s3test.Start(t)
+			place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", bucket.Endpoint, "--s3-ca", bucket.CA, "--json"}
 			f := &fleet{program: product, dir: t.TempDir(), database: newDatabase(t, engine)}
 			at := []string{"--database", f.database, "--key-file", "key.json"}
 			f.command(t, "", "key", "generate", "--out", "key.json")
 			f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
 			f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example"}, at...)...)
-			made := f.store(t, append([]string{"backup", "--to", "file://" + f.dir + "/backups", "--json"}, at...)...)
+			f.store(t, slices.Concat([]string{"backup", "--to"}, place, at)...)
 
-			part := filepath.Join(f.dir, "backups", fmt.Sprint(made["backup"]), "part-000001")
-			if err := errors.Join(os.Rename(part, part+".kept"), syscall.Mkfifo(part, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			reached := make(chan struct{}, 100)
+			bucket.Misbehave(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+				if !strings.HasSuffix(r.URL.Path, "/part-000001") {
+					forward.ServeHTTP(w, r)
+					return
+				}
+				reached <- struct{}{}
+				<-r.Context().Done()
+				panic(http.ErrAbortHandler)
+			})
 			target := newDatabase(t, engine)
 			at = []string{"--database", target, "--key-file", "key.json"}
-			restore := append([]string{"restore", "--from", "backups", "--json"}, at...)
-			p, err := startCommand(f.dir, "killed", exec.Command(f.program, restore...))
+			restore := slices.Concat([]string{"restore", "--from"}, place, at)
+			command := exec.Command(f.program, restore...)
+			command.Env = s3test.Environment()
+			p, err := startCommand(f.dir, "killed", command)
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The pipe can be opened for writing when the restore reads it.
-			var pipe *os.File
-			kit.Eventually(t, func() (err error) {
-				pipe, err = os.OpenFile(part, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-				return err
+			kit.Eventually(t, func() error {
+				if len(reached) == 0 {
+					return errors.Join(errors.New("the restore has not asked for the part"), p.alive())
+				}
+				return nil
 			})
 			if err := p.kill(); err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(pipe.Close(), os.Remove(part), os.Rename(part+".kept", part)); err != nil {
-				t.Fatal(err)
-			}
+			bucket.Misbehave(nil)
 			refused := func(args ...string) string {
 				t.Helper()
 				command := exec.CommandContext(t.Context(), f.program, args...)
-				command.Dir, command.Env = f.dir, bareEnvironment(f.dir)
+				command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), s3test.Environment()...)
 				out, err := command.CombinedOutput()
 				if err == nil {
 					t.Errorf("quittance %s uses the database: %s", args[0], out)

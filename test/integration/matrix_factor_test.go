@@ -54,7 +54,7 @@ func (c *customer) enroll(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q}`, code), http.StatusOK, http.StatusUnprocessableEntity)
+		got := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q,"current_password":%q}`, code, c.password), http.StatusOK, http.StatusUnprocessableEntity)
 		if got.status == http.StatusOK {
 			return codesIn(t, got)
 		}
