@@ -48,8 +48,9 @@ func (t *Tenant) authorize(ctx context.Context, tx *tx) error {
 			return err
 		}
 		return tx.checkPermission(ctx, t.account, t.caller.user, t.caller.needs, "")
+	default: // what concerns users locks the account and checks for itself, and everybody has the other permissions
+		return nil
 	}
-	return nil // what concerns users locks the account and checks for itself, and everybody has the other permissions
 }
 
 // checkPermission returns [ErrForbidden] unless a user has a permission. lock is appended to the statement; "" if the account is locked.
