@@ -20,15 +20,7 @@ func (t *tx) sealsAccess(ctx context.Context) (bool, error) {
 	if t.db.keys.access.Load() {
 		return true, nil
 	}
-	keys, err := t.db.keys.current()
-	if err != nil {
-		return false, err
-	}
-	records, err := t.lockedKeyRecords(ctx)
-	if err != nil {
-		return false, err
-	}
-	_, form, err := records.fit(keys)
+	form, err := t.lockedForm(ctx)
 	return form >= formAccess, err
 }
 

@@ -131,21 +131,27 @@ func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
 	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.dialect.ForUpdate())
 }
 
+// lockedForm returns the newest form that the records of the keys note, and locks them until the end of the transaction.
+func (t *tx) lockedForm(ctx context.Context) (form byte, err error) {
+	keys, err := t.db.keys.current()
+	if err != nil {
+		return 0, err
+	}
+	records, err := t.lockedKeyRecords(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, form, err = records.fit(keys)
+	return form, err
+}
+
 // bindsSecrets reports whether credentials and signing secrets are sealed in the bound form. If they are not, this does
 // not change until the end of the transaction.
 func (t *tx) bindsSecrets(ctx context.Context) (bool, error) {
 	if t.db.keys.bound.Load() {
 		return true, nil
 	}
-	keys, err := t.db.keys.current()
-	if err != nil {
-		return false, err
-	}
-	records, err := t.lockedKeyRecords(ctx)
-	if err != nil {
-		return false, err
-	}
-	if _, form, err := records.fit(keys); err != nil || form < formBound {
+	if form, err := t.lockedForm(ctx); err != nil || form < formBound {
 		return false, err
 	}
 	t.db.keys.bound.Store(true)
