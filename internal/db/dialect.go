@@ -12,8 +12,6 @@ import (
 type Dialect interface {
 	// ForUpdate is appended to a select whose rows the transaction is going to change, and locks them.
 	ForUpdate() string
-	// ForShare is appended to a select whose rows must not change before the transaction ends. Others may read them so, too.
-	ForShare() string
 	// ForUpdateSkipLocked is appended to a select that claims rows, so that two workers never wait for the same row. That select
 	// is a materialized CTE: PostgreSQL may run a plain sub-select more than once and so claim more rows than its limit.
 	ForUpdateSkipLocked() string
@@ -70,7 +68,6 @@ func Parameter(n int) string { return "$" + strconv.Itoa(n) }
 type sqliteDialect struct{}
 
 func (sqliteDialect) ForUpdate() string              { return "" }
-func (sqliteDialect) ForShare() string               { return "" }
 func (sqliteDialect) ForUpdateSkipLocked() string    { return "" }
 func (sqliteDialect) InSubquery(query string) string { return "in (" + query + ")" }
 func (sqliteDialect) Hex(column string) string       { return "hex(" + column + ")" }
@@ -93,7 +90,6 @@ func (sqliteDialect) Values(types ...string) string {
 type postgresDialect struct{}
 
 func (postgresDialect) ForUpdate() string              { return " for no key update" }
-func (postgresDialect) ForShare() string               { return " for share" }
 func (postgresDialect) ForUpdateSkipLocked() string    { return " for no key update skip locked" }
 func (postgresDialect) InSubquery(query string) string { return "= any(array(" + query + "))" }
 func (postgresDialect) Hex(column string) string       { return "encode(" + column + ", 'hex')" }
