@@ -104,7 +104,7 @@ func TestReceiverHangs(t *testing.T) {
 		_, err := deliver(ctx, client, h.url+"/one", benchSecret, callback)
 		ended <- err
 	}()
-	kit.Until(t, "the callback comes", func() bool { return in.inFlight.Load() > 0 })
+	kit.Until(t, "the callback comes", func() bool { return in.maxInFlight.Load() > 0 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the callback was answered: %v", err)
