@@ -91,6 +91,31 @@ func (c *Client) ReplaceRecoveryCodes(ctx context.Context, otp string) (api.Reco
 		body: api.BothFactors{CurrentPassword: new(c.currentPassword()), OTP: &otp}})
 }
 
+// RemoveUser removes a colleague, or the caller. The last active owner cannot be removed.
+func (c *Client) RemoveUser(ctx context.Context, id string) (api.User, error) {
+	return callOne[api.User](ctx, c, request{method: http.MethodDelete, path: path(clientPath+"/users", id)})
+}
+
+// ChangeAddress changes the e-mail address of the caller; otp is a code of the second factor, if there is one. The new address is unproved until
+// the link that is mailed to it was used. Later logins of the client need the new address: make another client with it.
+func (c *Client) ChangeAddress(ctx context.Context, email, otp string) (api.User, error) {
+	body := api.AddressRequest{Email: &email, CurrentPassword: new(c.currentPassword())}
+	if otp != "" {
+		body.OTP = &otp
+	}
+	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address", withoutKey: true, body: body})
+}
+
+// RequestAddressProof asks for an e-mail with a link that proves the address of the caller.
+func (c *Client) RequestAddressProof(ctx context.Context) (api.AddressProofRequested, error) {
+	return callOne[api.AddressProofRequested](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address/proof", withoutKey: true})
+}
+
+// ProveAddress proves the address of the caller with the code of the link in that e-mail.
+func (c *Client) ProveAddress(ctx context.Context, code string) (api.User, error) {
+	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address/confirm", withoutKey: true, body: api.AddressProofRequest{Code: &code}})
+}
+
 // ResetSecondFactor removes the second factor of a colleague who cannot use it any more, and ends all sessions of the colleague.
 func (c *Client) ResetSecondFactor(ctx context.Context, user string, options ...CallOption) (api.User, error) {
 	return callOne[api.User](ctx, c, post(path(clientPath+"/users", user)+"/second-factor/reset", nil), options...)

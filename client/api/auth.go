@@ -6,7 +6,9 @@ import "time"
 type LoginRequest struct {
 	Email    *string `json:"email" required:"true" minLength:"1" maxLength:"256" doc:"E-mail address of the user." example:"owner@example.com"`
 	Password *string `json:"password" required:"true" minLength:"1" maxLength:"1024" text:"any" doc:"Password." example:"correct horse battery staple"`
-	OTP      *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the authenticator app, or a recovery code, which is the only one for a user who has only passkeys. Required if the user has a second factor; otherwise it is ignored." example:"287082"`
+	// AccountID is needed only if users of several companies have the address and the same password.
+	AccountID *string `json:"account_id,omitempty" maxLength:"36" example:"01890a5d-ac96-774b-bcce-b302099a8057" doc:"The account to log in to. It is needed only if users of several companies have the address and the same password; without it, the one who has proved the address is meant, or else the one who was added first."`
+	OTP       *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the authenticator app, or a recovery code, which is the only one for a user who has only passkeys. Required if the user has a second factor; otherwise it is ignored." example:"287082"`
 }
 
 // Login is the result of a login.
@@ -21,8 +23,9 @@ type Login struct {
 
 // LoginUser is the user who logged in.
 type LoginUser struct {
-	Name  string `json:"name" doc:"Name of the user."`
-	Email string `json:"email" doc:"E-mail address of the user."`
+	Name        string `json:"name" doc:"Name of the user."`
+	Email       string `json:"email" doc:"E-mail address of the user."`
+	EmailProved bool   `json:"email_proved" doc:"True if the user has proved to have the address, with a link that was mailed to it or by single sign-on." example:"true"`
 }
 
 // LoginAccount is the company the user belongs to.
@@ -59,6 +62,23 @@ type PasswordRequest struct {
 // PasswordChanged confirms a password change.
 type PasswordChanged struct {
 	PasswordChanged bool `json:"password_changed" doc:"Always true. All other tokens of the user are revoked."`
+}
+
+// AddressProofRequested confirms that a link was mailed.
+type AddressProofRequested struct {
+	Requested bool `json:"requested" doc:"False if the installation sends no e-mails."`
+}
+
+// AddressProofRequest is the body of the proof of an address.
+type AddressProofRequest struct {
+	Code *string `json:"code" required:"true" minLength:"1" maxLength:"256" doc:"What follows # in the link of the e-mail." example:"qv_0123456789012345678901234567890123456789012"`
+}
+
+// AddressRequest is the body of a change of the own address.
+type AddressRequest struct {
+	Email           *string `json:"email" required:"true" minLength:"1" maxLength:"256" doc:"The new e-mail address." example:"books@example.com"`
+	CurrentPassword *string `json:"current_password" required:"true" maxLength:"1024" text:"any" doc:"The current password."`
+	OTP             *string `json:"otp,omitempty" maxLength:"64" doc:"Code of the authenticator app, or a recovery code. Required if the user has a second factor." example:"287082"`
 }
 
 // LoggedOut confirms a logout.

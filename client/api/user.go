@@ -15,17 +15,20 @@ const (
 
 // User is a person who can log in to the company.
 type User struct {
-	ID        string    `json:"id" format:"uuid" doc:"Identifier."`
-	Email     string    `json:"email" doc:"E-mail address, with which the user logs in."`
-	Name      string    `json:"name" doc:"Name of the user."`
-	Role      Role      `json:"role" enum:"owner,accountant,developer,viewer" doc:"What the user may do."`
-	Active    bool      `json:"active" doc:"False for a user who is disabled and cannot log in."`
-	Linked    bool      `json:"linked" doc:"True for a user who has logged in by single sign-on. The first such login links the user to a person at the OpenID provider, and nobody else there logs in as this user."`
-	CreatedAt time.Time `json:"created_at" doc:"When the user was added."`
+	ID    string `json:"id" format:"uuid" doc:"Identifier."`
+	Email string `json:"email" doc:"E-mail address, with which the user logs in."`
+	// EmailProved reports that the user has proved to have the address.
+	EmailProved bool      `json:"email_proved" doc:"True if the user has proved to have the address, with a link that was mailed to it or by single sign-on. An unproved address gets no e-mails but those with such a link, and the user may lose the login when somebody else proves it." example:"true"`
+	Name        string    `json:"name" doc:"Name of the user."`
+	Role        Role      `json:"role" enum:"owner,accountant,developer,viewer" doc:"What the user may do."`
+	Active      bool      `json:"active" doc:"False for a user who is disabled and cannot log in."`
+	Linked      bool      `json:"linked" doc:"True for a user who has logged in by single sign-on. The first such login links the user to a person at the OpenID provider, and nobody else there logs in as this user."`
+	CreatedAt   time.Time `json:"created_at" doc:"When the user was added."`
 }
 
 // UserChange is a merge patch of a user. An absent member is unchanged.
 type UserChange struct {
+	Email  *string `json:"email,omitempty" required:"true" minLength:"1" maxLength:"256" doc:"The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users change their own with POST /api/v1/client/auth/address." example:"books@example.com"`
 	Role   *Role `json:"role,omitempty" required:"true" enum:"owner,accountant,developer,viewer" doc:"The new role. It takes effect with the user's next request."`
 	Linked *bool `json:"linked,omitempty" required:"true" doc:"false ends the link to a person at the OpenID provider, so that the next login by single sign-on makes another one. true is allowed only for a user who is linked."`
 	Active *bool `json:"active,omitempty" required:"true" doc:"false prevents the user from logging in, and revokes the tokens of the user and the invitations that the user has made; true allows the login again."`

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,9 @@ type Login struct {
 // Credentials is what a user logs in with.
 type Credentials struct {
 	Email, Password string
+	// Account is the account to log in to; the zero ID for any. It is needed only if several users have the address and the same password:
+	// without it, the one who has proved the address is meant, or else the one who was added first.
+	Account store.ID
 	// Means is how the user has got the password: typed in, which is the default, or from a login link.
 	Means store.LoginMeans
 	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only passkeys has only
@@ -100,7 +104,12 @@ func (s *Service) StartSession(ctx context.Context, from string, given Credentia
 }
 
 func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
-	a, err := s.begin(ctx, from, NormalizeEmail(given.Email))
+	email := NormalizeEmail(given.Email)
+	known, err := s.DB.UsersToLogIn(ctx, email, given.Account)
+	if err != nil {
+		return Login{}, Limit{}, err
+	}
+	a, err := s.begin(ctx, from, email, known...)
 	if err != nil {
 		return Login{}, limitOf(err), err
 	}
@@ -145,18 +154,11 @@ const maxComparisons = 2
 // [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the password could not be compared.
 func (a *attempt) authenticate(ctx context.Context, given Credentials, add store.NewToken) (store.User, store.Account, error) {
 	for range maxComparisons {
-		user, err := a.DB.UserByEmail(ctx, a.email)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return store.User{}, store.Account{}, err
-		}
-		// Without a user the hasher does the same work for a decoy, so that the time reveals nothing.
-		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, given.Password)
+		user, err := a.matchingUser(ctx, given)
 		if err != nil {
 			return store.User{}, store.Account{}, err
 		}
-		if !right || user.DisabledAt != nil { // a disabled user gets the same error in the same time
-			break
-		}
+		a.trust = trustOf(user)
 		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to others.
 		if add.Proof, err = a.proveFactor(ctx, user, Factor{Code: given.OTP}, ceremony{}); err != nil {
 			return user, store.Account{}, err
@@ -170,6 +172,39 @@ func (a *attempt) authenticate(ctx context.Context, given Credentials, add store
 		}
 	}
 	return store.User{}, store.Account{}, ErrInvalidCredentials
+}
+
+// charged returns 0 for a user for whom the source is exempt from the failure limit of the address, and otherwise 1.
+func (a *attempt) charged(user store.User) int {
+	if a.exempt[trustOf(user)] {
+		return 0
+	}
+	return 1
+}
+
+// matchingUser returns the user with the address and the password. The error is [ErrInvalidCredentials] or the reason why the password could not be
+// compared.
+func (a *attempt) matchingUser(ctx context.Context, given Credentials) (store.User, error) {
+	users, err := a.DB.UsersToLogIn(ctx, a.email, given.Account)
+	if err != nil {
+		return store.User{}, err
+	}
+	if len(users) == 0 {
+		users = []store.User{{}} // the hasher does the same work for a decoy, so that the time reveals nothing
+	}
+	slices.SortStableFunc(users, func(x, y store.User) int { return cmp.Compare(a.charged(x), a.charged(y)) })
+	for _, user := range users {
+		if a.charged(user) > 0 {
+			if err := a.chargeFailure(ctx); err != nil {
+				return store.User{}, err
+			}
+		}
+		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, given.Password)
+		if err != nil || right {
+			return user, err
+		}
+	}
+	return store.User{}, ErrInvalidCredentials
 }
 
 // rehash replaces the hash of a correct password if it has a lower cost than is configured. If the hasher is busy, a later login

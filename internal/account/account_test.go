@@ -30,7 +30,7 @@ func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
 	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10, Hasher: NewHasher(2, DefaultCost())}
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: hash})
+	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return service, s, account
 }

@@ -27,10 +27,14 @@ type attempt struct {
 	*Service
 	from  source.Source
 	email string
+	// trust is that of trustOf for the user, which tells trusted sources apart; exempt are those for which the source is exempt from the failure
+	// limit of the address.
+	trust  string
+	exempt map[string]bool
 	// limit is the state of the limit for the source and the e-mail address.
 	limit Limit
 	spent []store.LimitUsage
-	// failure is the index of the failure limit in spent; it is len(spent) for an exempt source.
+	// failure is the index of the failure limit in spent; it is len(spent) as long as only users for whom the source is exempt are considered.
 	failure int
 	turn    Turn
 	// proved says that the second factor was right.
@@ -38,27 +42,55 @@ type attempt struct {
 }
 
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
-// [*LimitedError].
-func (s *Service) begin(ctx context.Context, from, email string) (*attempt, error) {
-	a := &attempt{Service: s, from: source.Parse(from), email: email}
+// [*LimitedError]. users are those whose passwords may be compared; without any, there is nobody whom a source could be trusted for but the address.
+func (s *Service) begin(ctx context.Context, from, email string, users ...store.User) (*attempt, error) {
+	a := &attempt{Service: s, from: source.Parse(from), email: email, exempt: map[string]bool{}}
+	if len(users) == 0 {
+		users = []store.User{{}}
+	}
+	a.trust = trustOf(users[0])
 	if s.LoginRate == 0 {
 		a.turn = Turn{Holder: "source " + a.from.Wide().String()}
 		return a, nil
 	}
-	known, err := a.known(ctx)
-	if err != nil {
-		return nil, err
+	for _, user := range users {
+		known, err := a.known(ctx, trustOf(user))
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			a.exempt[trustOf(user)] = true
+		}
 	}
-	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: known}
+	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: len(a.exempt) > 0}
 	uses := a.sourceUses("login", email)
 	a.failure = len(uses)
-	if !known {
-		uses = append(uses, store.LimitUse{Key: limitKey("failures", email), Max: failureRate, Window: failureWindow})
+	if len(a.exempt) == 0 {
+		uses = append(uses, a.failureUse())
 	}
 	if err := a.charge(ctx, uses); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// failureUse is a use of the failure limit of the address.
+func (a *attempt) failureUse() store.LimitUse {
+	return store.LimitUse{Key: limitKey("failures", a.email), Max: failureRate, Window: failureWindow}
+}
+
+// chargeFailure charges the failure limit of the address, unless it is charged: users are to be compared for whom the source is not exempt. Of
+// several users with an unproved address, one who has logged in from the source must not help to guess the password of another.
+func (a *attempt) chargeFailure(ctx context.Context) error {
+	if a.LoginRate == 0 || a.failure < len(a.spent) {
+		return nil
+	}
+	spent, err := a.DB.AcquireLimits(ctx, a.failureUse())
+	if _, exceeded := errors.AsType[*store.LimitExceededError](err); exceeded {
+		return ErrInvalidCredentials // the passwords of those for whom the source is exempt were compared
+	}
+	a.spent = append(a.spent, spent...)
+	return err
 }
 
 // sourceUses returns the uses of the limits of the attempt's source. The first one is Service.LoginRate for the source and what name
@@ -95,19 +127,36 @@ func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
 
 // trustedSource returns the counter that records that the user has logged in from this source.
 func (a *attempt) trustedSource() store.LimitUse {
-	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trustDuration}
+	return store.LimitUse{Key: a.sourceKey("trusted", a.email, a.trust), Window: trustDuration}
+}
+
+// sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others; see trustOf.
+func (a *attempt) sourceKey(kind, email, trust string) [32]byte {
+	parts := []string{kind, a.from.String(), email}
+	if trust != "" {
+		parts = append(parts, trust)
+	}
+	return limitKey(parts...)
+}
+
+// trustOf returns what tells the trusted sources of a user from those of others who have the same address, or had it before: "" for nobody.
+func trustOf(user store.User) string {
+	if user.ID.IsZero() {
+		return ""
+	}
+	return user.ID.String()
 }
 
 // resetSource returns the counter that records that the user has chosen a new password from this source with the link from an e-mail. That makes
 // the next login possible whatever others have tried, and nothing else: a mailbox is no second factor.
 func (a *attempt) resetSource() store.LimitUse {
-	return store.LimitUse{Key: limitKey("reset done", a.from.String(), a.email), Window: failureWindow}
+	return store.LimitUse{Key: a.sourceKey("reset done", a.email, a.trust), Window: failureWindow}
 }
 
-// known reports whether the source is exempt from the failure limit of its e-mail address.
-func (a *attempt) known(ctx context.Context) (bool, error) {
-	for _, mark := range []store.LimitUse{a.trustedSource(), a.resetSource()} {
-		if used, _, err := a.DB.LimitUsage(ctx, mark.Key); err != nil || used > 0 {
+// known reports whether the source is exempt from the failure limit of its e-mail address for the users of trustOf.
+func (a *attempt) known(ctx context.Context, trust string) (bool, error) {
+	for _, mark := range [...][32]byte{a.sourceKey("trusted", a.email, trust), a.sourceKey("reset done", a.email, trust)} {
+		if used, _, err := a.DB.LimitUsage(ctx, mark); err != nil || used > 0 {
 			return used > 0, err
 		}
 	}

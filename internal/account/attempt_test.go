@@ -129,9 +129,9 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 func TestSources(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, _, err := s.Login(ctx, "2001:db8:1:2::1", Credentials{Email: email, Password: password})
+	login, _, err := s.Login(ctx, "2001:db8:1:2::1", Credentials{Email: email, Password: password})
 	kit.Must(t, err)
-	wantUsed(t, db, 1, "trusted", "2001:db8:1:2::/64", email)
+	wantUsed(t, db, 1, "trusted", "2001:db8:1:2::/64", email, login.User.ID.String())
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	hashes := counted(s.Hasher)
 	for n := range s.LoginRate - 1 {
@@ -224,7 +224,7 @@ func TestOneCompanysBurst(t *testing.T) {
 	session := newSession(t, s, db)
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash})
+	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	const burst = 400
 	var hashes, compared atomic.Int64

@@ -5,9 +5,14 @@ import (
 	_ "embed"
 	"errors"
 	"strings"
+	"time"
 
 	"quittance/internal/store"
 )
+
+// passwordChanges is how often a day a user may change the password. Each change is told by e-mail, and gives back what it has used of the limits
+// of logins.
+const passwordChanges = 10
 
 // common lists passwords that many people choose, of 15 characters or more, in lower case, one per line.
 //
@@ -31,7 +36,7 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, fro
 	if err != nil {
 		return Limit{}, err
 	}
-	a, err := s.begin(ctx, from, user.Email)
+	a, err := s.begin(ctx, from, user.Email, user)
 	if err != nil {
 		return limitOf(err), err
 	}
@@ -62,11 +67,7 @@ func (a *attempt) change(ctx context.Context, session store.Session, user store.
 		if Common(chosen) {
 			return ErrCommonPassword
 		}
-		hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
-		if err != nil {
-			return err
-		}
-		if err := a.DB.ChangePassword(ctx, session, user.PasswordHash, hash, a.spent...); !errors.Is(err, store.ErrPasswordChanged) {
+		if err := a.replace(ctx, session, user, chosen); !errors.Is(err, store.ErrPasswordChanged) {
 			return err
 		}
 		if user, err = a.DB.User(ctx, session); err != nil {
@@ -74,6 +75,38 @@ func (a *attempt) change(ctx context.Context, session store.Session, user store.
 		}
 	}
 	return ErrWrongPassword
+}
+
+// replace stores the new password of a user, if the user may change it once more today.
+func (a *attempt) replace(ctx context.Context, session store.Session, user store.User, chosen string) error {
+	charged, err := a.chargeDaily(ctx, "password-changes", user.ID, passwordChanges)
+	if err != nil {
+		return err
+	}
+	hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
+	if err == nil {
+		err = a.DB.ChangePassword(ctx, session, user.PasswordHash, hash, a.spent...)
+	}
+	if err != nil {
+		return errors.Join(err, a.DB.ReleaseLimits(context.WithoutCancel(ctx), charged))
+	}
+	return nil
+}
+
+// chargeDaily charges a limit of what a user may do in 24 hours. The error is a [*LimitedError].
+func (s *Service) chargeDaily(ctx context.Context, kind string, user store.ID, most int64) ([]store.LimitUsage, error) {
+	charged, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(kind, user.String()), Max: most, Window: 24 * time.Hour})
+	return charged, s.limitedError(most, err)
+}
+
+// limitedError converts a [*store.LimitExceededError] of a limit to a [*LimitedError].
+func (s *Service) limitedError(most int64, err error) error {
+	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+		limit := s.limitStatus(most, exhausted.Usage)
+		limit.Remaining = 0
+		return &LimitedError{Limit: limit}
+	}
+	return err
 }
 
 // Common reports whether a password, ignoring case, is on the list of common passwords or repeats a single character.

@@ -25,7 +25,7 @@ const (
 
 // factorSource returns the counter that records that the person has logged in from this source with the second factor.
 func (a *attempt) factorSource(email string) store.LimitUse {
-	return store.LimitUse{Key: limitKey("factor", a.from.String(), email), Window: trustDuration}
+	return store.LimitUse{Key: a.sourceKey("factor", email, a.trust), Window: trustDuration}
 }
 
 // completed returns the counters that record a completed login. What was not part of the login is not trusted: a login without a second

@@ -98,35 +98,39 @@ func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session
 	if err != nil {
 		return Invitation{}, err
 	}
-	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: code,
-		ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
+	mailed, err := secret.NewInvitation(s.Random) // only the mail has it: whoever uses it has the mailbox
+	if err != nil {
+		return Invitation{}, err
+	}
+	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: mailed,
+		MailDigest: secret.InvitationDigest(mailed), ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
 	return Invitation{Invitation: made, secret: code}, err
 }
 
-// FindInvitation returns the invitation with a secret, and the name of its company. The error is [*LimitedError] or [ErrInvitation]; an
-// unknown secret counts towards the login limits of its source.
-func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.Invitation, string, error) {
+// FindInvitation returns the invitation with a secret. The error is [*LimitedError], [ErrInvitation] or [store.ErrProvedElsewhere]; an unknown
+// secret counts towards the login limits of its source.
+func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.UsableInvitation, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.Invitation{}, "", err
+		return store.UsableInvitation{}, err
 	}
-	found, company, err := s.DB.UsableInvitation(ctx, secret.InvitationDigest(secret.New(code)))
+	found, err := s.DB.UsableInvitation(ctx, secret.InvitationDigest(secret.New(code)))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Invitation{}, "", ErrInvitation
+		return store.UsableInvitation{}, ErrInvitation
 	}
-	return found, company, errors.Join(err, a.cancel(ctx))
+	return found, errors.Join(err, a.cancel(ctx))
 }
 
-// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password. The error is
-// [*LimitedError], [ErrInvitation], [ErrName], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy]. An e-mail address that belongs to a user
-// of another company is [ErrInvitation] too.
+// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password. The mailed link proves
+// the address. The error is [*LimitedError], [ErrInvitation], [store.ErrProvedElsewhere], [ErrName], [ErrPasswordLength], [ErrCommonPassword] or
+// [ErrBusy].
 func (s *Service) Join(ctx context.Context, from, code, name, password string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return store.User{}, err
 	}
 	digest := secret.InvitationDigest(secret.New(code))
-	invitation, _, err := s.DB.UsableInvitation(ctx, digest) // before any work for the password
+	invitation, err := s.DB.UsableInvitation(ctx, digest) // before any work for the password
 	if errors.Is(err, store.ErrNotFound) {
 		return store.User{}, ErrInvitation
 	}
@@ -146,9 +150,13 @@ func (s *Service) Join(ctx context.Context, from, code, name, password string) (
 	if err != nil {
 		return store.User{}, errors.Join(err, a.cancel(ctx))
 	}
-	user, err := s.DB.Join(ctx, digest, store.NewUser{Name: name, PasswordHash: hash})
+	proof, err := s.newProof()
+	if err != nil {
+		return store.User{}, errors.Join(err, a.cancel(ctx))
+	}
+	user, err := s.DB.Join(ctx, digest, store.NewUser{Name: name, PasswordHash: hash}, proof)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists) {
-		return store.User{}, ErrInvitation
+		return store.User{}, ErrInvitation // it has ended, or the person was added meanwhile
 	}
 	return user, errors.Join(err, a.cancel(ctx))
 }

@@ -35,10 +35,10 @@ func TestJoin(t *testing.T) {
 	s, db, account := newService(t)
 	ctx := t.Context()
 	code := invited(t, s, account, "  Books@Example.COM ", access.Accountant)
-	found, company, err := s.FindInvitation(ctx, home, code)
+	found, err := s.FindInvitation(ctx, home, code)
 	kit.Must(t, err)
-	if found.Email != "books@example.com" || found.Role != access.Accountant || company != account.Company {
-		t.Errorf("found %+v of %q", found, company)
+	if found.Email != "books@example.com" || found.Role != access.Accountant || found.Company != account.Company {
+		t.Errorf("found %+v", found)
 	}
 	for name, refused := range map[string]struct {
 		code, name, password string
@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 	}
 	_, err = s.Join(ctx, home, code, "", chosen)
 	wantErr(t, err, ErrInvitation)
-	_, _, err = s.FindInvitation(ctx, home, code)
+	_, err = s.FindInvitation(ctx, home, code)
 	wantErr(t, err, ErrInvitation)
 	// The secret of an invitation is no token, and a token is no invitation.
 	if _, err := db.Authenticate(ctx, secret.Digest(secret.New(code))); err == nil {
@@ -84,20 +84,59 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinWithForeignAddress checks that the address of another company's user cannot join, with the error of an unknown secret.
+// TestJoinWithForeignAddress checks that somebody who joins with the link that was shown takes nothing from the user of another company who has the
+// address: both log in with their own password, and a company only with that of its user.
 func TestJoinWithForeignAddress(t *testing.T) {
-	s, _, _ := newService(t)
+	s, db, own := newService(t)
 	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
 	kit.Must(t, err)
-	code := invited(t, s, other, email, access.Owner)
-	_, err = s.Join(t.Context(), home, code, "Mallory", chosen)
-	wantErr(t, err, ErrInvitation)
-	if err.Error() != ErrInvitation.Error() {
-		t.Errorf("the error tells more: %v", err)
+	kit.Must(t, second(s.Join(t.Context(), home, invited(t, s, other, email, access.Owner), "Second", chosen)))
+	for _, c := range []struct {
+		password string
+		account  store.ID
+		want     store.ID
+	}{{password, store.ID{}, own.ID}, {chosen, store.ID{}, other.ID}, {chosen, other.ID, other.ID}, {password, other.ID, store.ID{}}, {chosen, own.ID, store.ID{}}} {
+		db.Clock.Advance(time.Minute)
+		login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: c.password, Account: c.account})
+		if c.want.IsZero() {
+			wantErr(t, err, ErrInvalidCredentials)
+			continue
+		}
+		kit.Must(t, err)
+		if login.User.Account != c.want {
+			t.Errorf("logged in to %v, want %v", login.User.Account, c.want)
+		}
 	}
-	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password}) // the user is as before
-	kit.Must(t, err)
 }
+
+// TestTrustIsNotShared checks that a source which one of several users with an address has logged in from is not exempt from the failure limit for
+// the others, and that the user who is trusted there still logs in once it is exceeded.
+func TestTrustIsNotShared(t *testing.T) {
+	s, db, _ := newService(t)
+	ctx := t.Context()
+	other, err := s.DB.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
+	kit.Must(t, err)
+	kit.Must(t, second(s.Join(ctx, home, invited(t, s, other, email, access.Owner), "Second", chosen)))
+	try := func(from, password string) error {
+		t.Helper()
+		db.Clock.Advance(7 * time.Second) // so that the limits of the source have room
+		_, _, err := s.Login(ctx, from, Credentials{Email: email, Password: password})
+		return err
+	}
+	kit.Must(t, try(home, chosen))
+	for range failureRate {
+		wantErr(t, try(home, "not the password"), ErrInvalidCredentials)
+	}
+	wantErr(t, try(home, password), ErrInvalidCredentials) // is not compared any more
+	kit.Must(t, try(home, chosen))
+	if err := try("203.0.113.9", password); !limited(err) {
+		t.Errorf("a source that nobody trusts: %v", err)
+	}
+	db.Clock.Advance(failureWindow)
+	kit.Must(t, try(home, password))
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // TestInvitationLimits checks that wrong secrets are limited like logins, before any password is hashed, and that a right one is not
 // charged.
@@ -107,7 +146,7 @@ func TestInvitationLimits(t *testing.T) {
 	code := invited(t, s, account, "books@example.com", access.Viewer)
 	hashes := counted(s.Hasher)
 	for range 2 * s.LoginRate {
-		_, _, err := s.FindInvitation(ctx, home, code)
+		_, err := s.FindInvitation(ctx, home, code)
 		kit.Must(t, err)
 	}
 	wantUsed(t, db, 0, "invitation", home)
@@ -116,12 +155,12 @@ func TestInvitationLimits(t *testing.T) {
 		if n%2 == 0 {
 			_, err = s.Join(ctx, home, "qi_wrong", "", chosen)
 		} else {
-			_, _, err = s.FindInvitation(ctx, home, "qi_wrong")
+			_, err = s.FindInvitation(ctx, home, "qi_wrong")
 		}
 		wantErr(t, err, ErrInvitation)
 	}
 	for _, given := range []string{code, "qi_wrong"} {
-		if _, _, err := s.FindInvitation(ctx, home, given); !limited(err) {
+		if _, err := s.FindInvitation(ctx, home, given); !limited(err) {
 			t.Errorf("%v after too many wrong secrets", err)
 		}
 		if _, err := s.Join(ctx, home, given, "", chosen); !limited(err) {
@@ -135,6 +174,6 @@ func TestInvitationLimits(t *testing.T) {
 		t.Errorf("another source: %v", err)
 	}
 	s.LoginRate = 0 // disabled
-	_, _, err := s.FindInvitation(ctx, home, "qi_wrong")
+	_, err := s.FindInvitation(ctx, home, "qi_wrong")
 	wantErr(t, err, ErrInvitation)
 }

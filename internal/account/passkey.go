@@ -341,6 +341,9 @@ func (s *Service) RenamePasskey(ctx context.Context, session store.Session, id s
 // [Service.DisableSecondFactor]; [store.ErrNotFound] says that the user has no such passkey.
 func (s *Service) RemovePasskey(ctx context.Context, session store.Session, from, password string, given Factor, id store.ID) error {
 	_, err := s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
+		if proof == nil {
+			return store.ErrNotFound
+		}
 		return session.Tenant.RemovePasskey(ctx, session, id, proof)
 	})
 	return err

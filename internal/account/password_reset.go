@@ -47,24 +47,25 @@ func (s *Service) RequestPasswordReset(ctx context.Context, from, email, languag
 // AnswerResetRequests answers the requests that wait; see [store.DB.AnswerResetRequest].
 func (s *Service) AnswerResetRequests(ctx context.Context) error {
 	for ctx.Err() == nil {
-		code, err := secret.NewReset(s.Random)
-		if err != nil {
-			return err
-		}
-		if found, err := s.DB.AnswerResetRequest(ctx, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil || !found {
+		if found, err := s.DB.AnswerResetRequest(ctx, s.newReset); err != nil || !found {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
+func (s *Service) newReset() (store.NewReset, error) {
+	code, err := secret.NewReset(s.Random)
+	return store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}, err
+}
+
 // SendPasswordReset sends a user a link, for an administrator. The error is one of [store.DB.SendPasswordReset].
 func (s *Service) SendPasswordReset(ctx context.Context, user store.User) error {
-	code, err := secret.NewReset(s.Random)
+	add, err := s.newReset()
 	if err != nil {
 		return err
 	}
-	return s.DB.SendPasswordReset(ctx, user, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)})
+	return s.DB.SendPasswordReset(ctx, user, add)
 }
 
 // FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown secret counts towards the
@@ -82,7 +83,7 @@ func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (sto
 }
 
 // CompletePasswordReset uses up the link with a secret: its user gets the chosen password and has to log in with it, with a second factor if the
-// user has one. All sessions and tokens of the user end. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
+// user has one. All sessions and tokens of the user end. Whoever uses the link has proved the address. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
 // [ErrSamePassword] or [ErrBusy]; after the last four the link still works. [ErrSamePassword] counts towards the limits like an unknown secret, so
 // that a link does not help to guess the present password.
 func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen string) error {
@@ -90,7 +91,7 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 	if err != nil {
 		return err
 	}
-	a.email, err = a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen)
+	user, err := a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return ErrReset
@@ -102,29 +103,28 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 		return nil
 	}
 	// The next login from this source is not refused because of the failures of others: who has the mailbox is the user.
+	a.email, a.trust = user.Email, trustOf(user)
 	return s.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent, a.resetSource())
 }
 
-// completeReset checks the chosen password, stores it, and returns the address of the user.
-func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (email string, err error) {
+// completeReset checks the chosen password, stores it, and returns the user.
+func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (store.User, error) {
 	user, err := a.DB.UsablePasswordReset(ctx, digest) // before any work for the password
 	if err == nil {
 		err = checkNewPassword(chosen)
 	}
-	if err != nil {
-		return "", err
+	if err == nil && user.ProvedAt != nil { // otherwise the present password may be that of somebody else
+		var same bool
+		if same, err = a.Hasher.Matches(ctx, a.turn, user.PasswordHash, chosen); err == nil && same {
+			err = ErrSamePassword
+		}
 	}
-	same, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, chosen)
-	if err == nil && same {
-		err = ErrSamePassword
-	}
 	if err != nil {
-		return "", err
+		return store.User{}, err
 	}
 	hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
 	if err != nil {
-		return "", err
+		return store.User{}, err
 	}
-	user, err = a.DB.CompletePasswordReset(ctx, digest, hash)
-	return user.Email, err
+	return a.DB.CompletePasswordReset(ctx, digest, hash)
 }

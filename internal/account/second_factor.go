@@ -64,6 +64,7 @@ func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor
 	if given.Code == "" && given.Assertion == nil {
 		return nil, ErrOTPRequired
 	}
+	a.trust = trustOf(user)
 	var proof *store.FactorProof
 	if given.Assertion != nil {
 		proof = by.verify(given, user, factor.Passkeys)
@@ -258,7 +259,7 @@ func (a *attempt) proveOwner(ctx context.Context, session store.Session, user st
 	if given.Password == "" {
 		return nil, ErrPasswordRequired
 	}
-	b, err := a.begin(ctx, from, user.Email)
+	b, err := a.begin(ctx, from, user.Email, user)
 	if err != nil {
 		return nil, err
 	}
@@ -290,6 +291,9 @@ func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digest
 // [store.ErrFactorRequired] if the company requires one, [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
 func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password string, given Factor) (Limit, error) {
 	return s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
+		if proof == nil {
+			return store.ErrNotFound
+		}
 		return session.Tenant.DisableSecondFactor(ctx, session, proof)
 	})
 }
@@ -297,6 +301,9 @@ func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session
 // ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of [Service.DisableSecondFactor].
 func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password string, given Factor) (codes []secret.Text, limit Limit, err error) {
 	limit, err = s.withBothFactors(ctx, session, from, password, given, func(user store.User, proof *store.FactorProof) error {
+		if proof == nil {
+			return store.ErrNotFound
+		}
 		made, digests, err := s.newRecoveryCodes(user.ID)
 		if err != nil {
 			return err
@@ -307,13 +314,13 @@ func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Sessio
 	return codes, limit, err
 }
 
-// withBothFactors does something that needs the password and the second factor of the user of a session, who has both.
+// withBothFactors does something that needs the password of the user of a session, and the second factor if the user has one; otherwise proof is nil.
 func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password string, given Factor, do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return Limit{}, err
 	}
-	a, err := s.begin(ctx, from, user.Email)
+	a, err := s.begin(ctx, from, user.Email, user)
 	if err != nil {
 		return limitOf(err), err
 	}
@@ -326,9 +333,6 @@ func (s *Service) withBothFactors(ctx context.Context, session store.Session, fr
 		return a.limit, ErrWrongPassword
 	}
 	proof, err := a.proveFactor(ctx, user, given, confirmation(session))
-	if err == nil && proof == nil {
-		err = store.ErrNotFound
-	}
 	if err == nil {
 		err = a.refused(ctx, user, proof, do(user, proof))
 	}

@@ -19,6 +19,7 @@ var ErrNoUser = errors.New("no user has this e-mail address")
 // in, which succeeds or fails once, on whichever replica; userAgent is the User-Agent of the request. The limits of logins that depend on the source alone apply. The error is that of
 // identify, [*LimitedError], [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended]. If the login
 // would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be completed by [Service.CompleteSession].
+// If nobody has proved the address, it is [store.ErrChooseCompany], with a login to be completed by [Service.CompleteChoice].
 func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [32]byte, identify func(context.Context) (sso.Identity, error)) (Login, error) {
 	a, err := s.beginSignOn(ctx, from, attempt)
 	if err != nil {
@@ -32,24 +33,78 @@ func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [3
 	if !ok {
 		return Login{}, ErrNoUser
 	}
+	on := store.SignOn{Issuer: identity.Issuer, Subject: identity.Subject, Email: email}
+	login, err := s.signOnSession(userAgent, func(token store.NewToken) (store.User, store.Account, error) {
+		return s.DB.CreateSignOnToken(ctx, on, token)
+	})
+	switch {
+	case errors.Is(err, store.ErrChooseCompany):
+		login, err = s.beginChoice(ctx, on)
+		return login, errors.Join(store.ErrChooseCompany, err, a.cancel(ctx))
+	case errors.Is(err, store.ErrSecondFactor):
+		login, err = a.beginLogin(ctx, login.User, store.LoginBySingleSignOn, &on)
+		return login, errors.Join(ErrOTPRequired, err, a.cancel(ctx))
+	case errors.Is(err, store.ErrNotFound):
+		return Login{}, ErrNoUser
+	case err != nil:
+		return Login{}, err
+	}
+	return login, a.cancel(ctx)
+}
+
+// signOnSession creates a session with a function that stores its token.
+func (s *Service) signOnSession(userAgent string, create func(store.NewToken) (store.User, store.Account, error)) (Login, error) {
 	token, err := secret.NewSession(s.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	on := store.SignOn{Issuer: identity.Issuer, Subject: identity.Subject, Email: email}
-	user, account, err := s.DB.CreateSignOnToken(ctx, on, store.NewToken{
-		Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole, Means: store.LoginBySingleSignOn, UserAgent: userAgent})
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return Login{}, ErrNoUser
-	case errors.Is(err, store.ErrSecondFactor):
-		pending, err := a.beginLogin(ctx, user, store.LoginBySingleSignOn, &on)
-		return pending, errors.Join(ErrOTPRequired, err, a.cancel(ctx))
-	case err != nil:
+	user, account, err := create(store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
+		Means: store.LoginBySingleSignOn, UserAgent: userAgent})
+	return Login{Token: token, Expires: expires, User: user, Account: account}, err
+}
+
+// beginChoice stores that a person has to choose the company, and returns the secret that binds the choice to a browser.
+func (s *Service) beginChoice(ctx context.Context, on store.SignOn) (Login, error) {
+	pending, err := secret.NewChoice(s.Random)
+	if err != nil {
 		return Login{}, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, a.cancel(ctx)
+	expires := s.Now().Add(store.SignOnChoiceTTL).UTC().Truncate(time.Microsecond)
+	return Login{Pending: pending, Expires: expires}, s.DB.StoreSignOnChoice(ctx, secret.ChoiceDigest(pending), on)
+}
+
+// FindChoice returns the address of the person of a choice, and the companies to choose from. The error is [*LimitedError] or [ErrNoPendingLogin].
+func (s *Service) FindChoice(ctx context.Context, from string, pending secret.Text) (email string, companies []store.AddressCompany, err error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return "", nil, err
+	}
+	email, companies, err = s.DB.SignOnChoice(ctx, secret.ChoiceDigest(pending))
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil, ErrNoPendingLogin
+	}
+	return email, companies, errors.Join(err, a.cancel(ctx))
+}
+
+// CompleteChoice starts the session of a person who has chosen a company. The user there who has the address has proved it now, and what anybody
+// has logged in with as this user until now ends. The error is [*LimitedError], [ErrNoPendingLogin], [store.ErrOtherSubject] or
+// [store.ErrSuspended].
+func (s *Service) CompleteChoice(ctx context.Context, from, userAgent string, pending secret.Text, of store.ID) (Login, error) {
+	a, err := s.beginInvitation(ctx, from)
+	if err != nil {
+		return Login{}, err
+	}
+	login, err := s.signOnSession(userAgent, func(token store.NewToken) (store.User, store.Account, error) {
+		return s.DB.CompleteSignOnChoice(ctx, secret.ChoiceDigest(pending), of, token)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return Login{}, ErrNoPendingLogin
+	}
+	if err != nil {
+		return Login{}, errors.Join(err, a.cancel(ctx))
+	}
+	return login, a.cancel(ctx)
 }
 
 // beginSignOn charges the limits of logins that depend on the source alone, and uses the attempt up.

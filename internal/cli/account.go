@@ -30,7 +30,7 @@ type accountCmd struct {
 	Rename      accountRenameCmd      `cmd:"" help:"Change the company name."`
 	Profile     accountProfileCmd     `cmd:"" help:"Replace the company profile of an account."`
 	Key         accountKeyCmd         `cmd:"" help:"Create, list and revoke the API keys of an account."`
-	User        accountUserCmd        `cmd:"" help:"Add, invite, disable and enable users, change their roles, and reset passwords."`
+	User        accountUserCmd        `cmd:"" help:"Add, invite, disable, enable and remove users, change their roles and addresses, and reset passwords."`
 }
 
 // Help is shown by --help.
@@ -121,7 +121,7 @@ func checkText(flag, text string) error {
 
 func emailTaken(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return errors.New("--email: a user with this address already exists")
+		return errors.New("--email: the account has a user with this address")
 	}
 	return unknownAccount(err)
 }
@@ -349,6 +349,8 @@ type accountUserCmd struct {
 	Disable           userDisableCmd     `cmd:"" help:"Block a user from logging in and revoke all of the user's tokens."`
 	Enable            userEnableCmd      `cmd:"" help:"Allow a disabled user to log in again."`
 	Unlink            userUnlinkCmd      `cmd:"" help:"Unlink a user from a person at the OpenID provider, so that the next login by single sign-on links the user again."`
+	ChangeAddress     userAddressCmd     `cmd:"" help:"Give a user another e-mail address, which the user has to prove."`
+	Remove            userRemoveCmd      `cmd:"" help:"Remove a user: the address is free, and only the audit log knows the user."`
 	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who cannot use it any more, and revoke all of the user's tokens."`
 	ResetPassword     userResetCmd       `cmd:"" help:"Give a user a new password and revoke all of the user's tokens. The password is shown once; the user must change it in the console."`
 }
@@ -452,8 +454,8 @@ func (o one) changeUser(env environment, email string, do func(ctx context.Conte
 
 // userOf returns the user of an account who has an e-mail address.
 func userOf(env environment, db *store.DB, id store.ID, email string) (store.User, error) {
-	user, err := db.UserByEmail(env.ctx, account.NormalizeEmail(email))
-	if errors.Is(err, store.ErrNotFound) || err == nil && user.Account != id {
+	user, err := db.UserOf(env.ctx, id, account.NormalizeEmail(email))
+	if errors.Is(err, store.ErrNotFound) {
 		return store.User{}, errors.New("the account has no user with this e-mail address")
 	}
 	return user, err

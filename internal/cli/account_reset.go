@@ -15,8 +15,10 @@ func (c userResetCmd) send(env environment, db *store.DB, user store.User) error
 	switch err := accounts.SendPasswordReset(env.ctx, user); {
 	case errors.Is(err, store.ErrNoMail):
 		return fmt.Errorf("--send: %w; start its servers with --smtp-url", err)
+	case errors.Is(err, store.ErrMailLimited):
+		return fmt.Errorf("--send: %w", err)
 	case errors.Is(err, store.ErrNotFound):
-		return errors.New("--send: the user cannot log in with a password: the user is disabled, the account suspended, or single sign-on required")
+		return errors.New("--send: the user cannot log in with a password: the user is disabled, the account suspended, single sign-on required, or another user has proved the address")
 	case err != nil:
 		return err
 	}

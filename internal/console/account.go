@@ -29,6 +29,10 @@ type accountPage struct {
 	Quotas    []quotaRow
 	// Fault is the key of an error message below "account.password.", or "".
 	Fault string
+	// AddressFault is the key of an error message below "account.address.fault.", or "".
+	AddressFault string
+	// SendsMail says that the installation sends e-mails.
+	SendsMail bool
 	// Mail is the form about e-mails; nil if the installation sends none.
 	Mail *mailForm
 }
@@ -92,6 +96,11 @@ func (c catalogue) quotaRows(quotas map[string]api.Quota) (rows []quotaRow, err 
 }
 
 func (req *request) respondAccount(status int, fault string) error {
+	return req.showAccount(status, fault, "")
+}
+
+// showAccount responds with the account page; fault is about the password, and addressFault about the new address.
+func (req *request) showAccount(status int, fault, addressFault string) error {
 	ctx := req.r.Context()
 	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
@@ -113,7 +122,7 @@ func (req *request) respondAccount(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()), Quotas: rows, Fault: fault,
+	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()), Quotas: rows, Fault: fault, AddressFault: addressFault,
 		Submitted: counts[view.TabAll].Invoices > counts[view.TabDrafts].Invoices}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
@@ -123,6 +132,7 @@ func (req *request) respondAccount(status int, fault string) error {
 	if p.Mail, err = req.mailForm(); err != nil {
 		return err
 	}
+	p.SendsMail = p.Mail != nil
 	title, err := req.pages.messages.text("account.title")
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(password)
 	kit.Must(t, err)
-	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
+	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return made
 }

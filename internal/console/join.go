@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"quittance/internal/access"
 	"quittance/internal/account"
@@ -22,9 +23,9 @@ func joinRoutes() []route {
 // joinPage is the view model of the page of an invitation: first the form for its secret, then that for the password.
 type joinPage struct {
 	// Code is the secret of a usable invitation, and Invitation the invitation itself; empty before that.
-	Code, InvitingCompany string
-	Invitation            *store.Invitation
-	Name                  string
+	Code       string
+	Invitation *store.UsableInvitation
+	Name       string
 	// Fault is the key of an error message below "join.", or "".
 	Fault string
 }
@@ -40,7 +41,7 @@ func (p joinPage) PasswordFault() string {
 func (req *request) respondJoin(status int, p joinPage) error {
 	title, err := req.pages.messages.text("join.title")
 	if p.Invitation != nil {
-		title, err = req.pages.messages.text("join.company", p.InvitingCompany)
+		title, err = req.pages.messages.text("join.company", p.Invitation.Company)
 	}
 	if err != nil {
 		return err
@@ -58,42 +59,52 @@ func (req *request) openInvitation() error { return req.respondInvitation(http.S
 // respondInvitation responds with the form for the password, or with an error if the invitation cannot be used.
 func (req *request) respondInvitation(status int, fault string) error {
 	p := joinPage{Code: req.form.Get("code"), Name: req.form.Get("name"), Fault: fault}
-	found, company, err := req.Accounts.FindInvitation(req.r.Context(), req.source, p.Code)
-	if errors.Is(err, account.ErrInvitation) {
-		return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: "unusable"})
+	found, err := req.Accounts.FindInvitation(req.r.Context(), req.source, p.Code)
+	if refused := joinRefusal(err); refused != "" {
+		return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: refused})
 	}
-	p.Invitation, p.InvitingCompany = &found, company
 	if err != nil {
 		return err
 	}
+	p.Invitation = &found
 	return req.respondJoin(status, p)
+}
+
+// joinRefusal returns the key of the error message below "join.fault." for an invitation that cannot be used, or "".
+func joinRefusal(err error) string {
+	switch {
+	case errors.Is(err, account.ErrInvitation):
+		return "unusable"
+	case errors.Is(err, store.ErrProvedElsewhere):
+		return "elsewhere"
+	}
+	return ""
 }
 
 // join makes the invited person a user and logs in.
 func (req *request) join() error {
 	password := req.form.Get("password")
 	user, err := req.Accounts.Join(req.r.Context(), req.source, req.form.Get("code"), req.form.Get("name"), password)
+	if refused := joinRefusal(err); refused != "" {
+		return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: refused})
+	}
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrInvitation, "unusable"}, {account.ErrName, "name"}, {account.ErrPasswordLength, "length"}, {account.ErrCommonPassword, "common"}} {
-		switch {
-		case !errors.Is(err, fault.err):
-		case fault.key == "unusable":
-			return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: fault.key})
-		default:
+	}{{account.ErrName, "name"}, {account.ErrPasswordLength, "length"}, {account.ErrCommonPassword, "common"}} {
+		if errors.Is(err, fault.err) {
 			return req.respondInvitation(http.StatusUnprocessableEntity, fault.key)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	err = req.start(account.Credentials{Email: user.Email, Password: password})
+	err = req.start(account.Credentials{Email: user.Email, Password: password, Account: user.Account})
 	if errors.Is(err, store.ErrSignOnRequired) {
 		return req.redirect(withFlash("/login", "good.joined_sso"))
 	}
 	if err != nil { // the user can log in later
-		return req.redirect(withFlash("/login", "good.joined"))
+		return req.redirect(withFlash("/login", "good.joined") + "&" + url.Values{"company": {user.Account.String()}}.Encode())
 	}
 	return req.redirect(withFlash("/invoices", "good.joined"))
 }

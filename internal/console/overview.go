@@ -30,6 +30,8 @@ type overviewPage struct {
 	Part live
 	// MayWrite reports that the user may create invoices.
 	MayWrite bool
+	// Unproved reports that the user gets no notices, because nobody has proved the address.
+	Unproved bool
 }
 
 // overviewPart is the live part of the first page.
@@ -100,7 +102,20 @@ func (req *request) showOverview() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview", Body: overviewPage{part, p.MayWrite}})
+	unproved, err := req.unproved(ctx)
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview", Body: overviewPage{part, p.MayWrite, unproved}})
+}
+
+// unproved reports that the user would get notices by e-mail if somebody had proved the address.
+func (req *request) unproved(ctx context.Context) (bool, error) {
+	if sends, err := req.DB.SendsMail(ctx); err != nil || !sends {
+		return false, err
+	}
+	user, err := req.session.Tenant.User(ctx, req.session.User)
+	return user.ProvedAt == nil, err
 }
 
 // tiles returns the tiles, in their order.

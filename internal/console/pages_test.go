@@ -71,6 +71,8 @@ var otherRoutes = map[string]string{
 	"/forgot":                             "TestForgottenPasswordInBrowser",
 	"/forgot/sent":                        "TestForgottenPasswordInBrowser",
 	"/reset":                              "TestForgottenPasswordInBrowser",
+	"/prove":                              "TestAddressPages",
+	"/login/company":                      "TestSignOnAvoidsSquatter",
 	"/import":                             "TestImportInTheBrowser",
 	"/import/{upload}":                    "TestImportInTheBrowser",
 	"/import/{upload}/faults.csv":         "a download",

@@ -142,7 +142,7 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 	if err != nil {
 		return err
 	}
-	err = req.start(account.Credentials{Email: user.Email, Password: chosen})
+	err = req.start(account.Credentials{Email: user.Email, Password: chosen, Account: user.Account})
 	if errors.Is(err, account.ErrOTPRequired) {
 		return req.redirect(to) // this session goes on: a new one would need another code
 	}

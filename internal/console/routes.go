@@ -34,6 +34,7 @@ func routes() []route {
 		secondFactorRoutes(),
 		passkeyRoutes(),
 		joinRoutes(),
+		addressRoutes(),
 		passwordResetRoutes(),
 		invoiceRoutes(),
 		draftRoutes(),

@@ -85,6 +85,8 @@ func (req *request) redirectToLogin() error {
 // loginPage is the view model of the login page.
 type loginPage struct {
 	Email, Next string
+	// Company is the account to log in to, or "": of several users with an unproved address, the one of this account is meant.
+	Company string
 	// Fault is the key of an error message below "login.", or "".
 	Fault string
 	// SignOn is the address at which a login by single sign-on begins, or "" if there is none. SignOnDown says that the provider does not
@@ -134,7 +136,7 @@ func (req *request) showLogin() error {
 	if req.session.Tenant != nil {
 		return req.redirect(req.next())
 	}
-	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath()})
+	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath(), Company: req.r.URL.Query().Get("company")})
 }
 
 // followLink logs in with a link that works once. The redirect removes it from the address.
@@ -173,14 +175,16 @@ func (req *request) respondLogin(status int, p loginPage) error {
 
 func (req *request) login() error {
 	email := req.form.Get("email")
-	err := req.start(account.Credentials{Email: email, Password: req.form.Get("password")})
+	company := req.form.Get("company")
+	of, _ := store.ParseID(company) // without one, as any other text
+	err := req.start(account.Credentials{Email: email, Password: req.form.Get("password"), Account: of})
 	if err == nil {
 		return req.redirect(req.next())
 	}
 	if errors.Is(err, account.ErrOTPRequired) {
 		return req.redirectToCode(req.next())
 	}
-	p := loginPage{Email: email, Next: req.requestedPath()}
+	p := loginPage{Email: email, Next: req.requestedPath(), Company: company}
 	if len(p.Email) > maxEmail {
 		p.Email = ""
 	}

@@ -68,6 +68,10 @@ func (req *request) endSignOn() error {
 		req.holdPending(started, http.SameSiteLaxMode) // the next page is still part of the navigation from the provider
 		return req.redirectToCode(req.ownPage(answer.Next()))
 	}
+	if errors.Is(err, store.ErrChooseCompany) && !started.Pending.IsZero() {
+		http.SetCookie(req.w, req.choiceCookie(started.Pending.Reveal(), started.Expires))
+		return req.redirect(companyPath)
+	}
 	if err != nil {
 		return req.refuseSignOn(err)
 	}
@@ -99,6 +103,7 @@ func (req *request) refuseSignOn(err error) error {
 	}{
 		{sso.ErrUnavailable, "bad.sso_unavailable"}, {sso.ErrDenied, "bad.sso_denied"}, {sso.ErrInvalid, "bad.sso_invalid"}, {sso.ErrUnverified, "bad.sso_unverified"},
 		{sso.ErrState, "bad.sso_state"}, {account.ErrNoUser, "bad.sso_no_user"}, {store.ErrOtherSubject, "bad.sso_other"}, {store.ErrSuspended, "bad.sso_suspended"},
+		{store.ErrSecondFactor, "bad.sso_factor"},
 	} {
 		if errors.Is(err, known.err) {
 			return req.redirect(withFlash("/login", known.key))

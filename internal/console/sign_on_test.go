@@ -160,8 +160,12 @@ func TestSignOnRequired(t *testing.T) {
 	if got := joining.post("/join/password", "code", invitation[3], "name", "New", "password", "a new long password"); got.header.Get("Location") != "/login?notice=good.joined_sso" {
 		t.Errorf("an invited person is led to %s", got.header.Get("Location"))
 	}
-	if got := joining.signOn(provider, "new", ""); got.header.Get("Location") != "/" {
+	if got := joining.signOn(provider, "new", ""); got.header.Get("Location") != "/login/company" { // nobody has proved the address
 		t.Errorf("the invited person is led to %s", got.header.Get("Location"))
+	}
+	offered := regexp.MustCompile(`name="company" value="([^"]+)"`).FindStringSubmatch(joining.get("/login/company").body)
+	if got := joining.post("/login/company", "company", offered[1]); got.header.Get("Location") != "/" {
+		t.Errorf("the choice of the company leads to %s", got.header.Get("Location"))
 	}
 	if got := joining.post("/users/login-policy", "policy", "any"); got.status != http.StatusForbidden {
 		t.Errorf("a viewer allows passwords: %d", got.status)

@@ -63,7 +63,7 @@ func (b *lockedBuffer) String() string {
 func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 	t.Helper()
 	o := &office{Store: storetest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
-	account, err := o.CreateAccount(t.Context(), company, store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$"})
+	account, err := o.CreateAccount(t.Context(), company, store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$", Proved: true})
 	kit.Must(t, err)
 	o.tenant, err = o.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)

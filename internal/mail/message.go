@@ -100,6 +100,7 @@ func (m *Mailer) write(mail store.Mail) (written, error) {
 func (m *Mailer) link(mail store.Mail) template.URL {
 	path := map[store.MailKind]string{store.MailInvitation: account.JoinPath, store.MailPasswordReset: account.ResetPath, store.MailPasswordChanged: "/account",
 		store.MailWrongCodes: "/account", store.MailFactorAdded: "/second-factor",
+		store.MailAddressProof: account.ProvePath, store.MailAddressChanged: "/login",
 		store.NoticeRejection: "/invoices?tab=attention", store.NoticeDeactivated: "/webhooks", store.NoticeFailing: "/webhooks"}[mail.Kind]
 	address := m.PublicURL + path
 	if !mail.Secret.IsZero() {

@@ -21,6 +21,12 @@ const InvitationPrefix = "qi_"
 // ResetPrefix begins the secret of a link with which a user chooses a new password.
 const ResetPrefix = "qr_"
 
+// ProofPrefix begins the secret of a link with which a user proves to have an e-mail address.
+const ProofPrefix = "qv_"
+
+// ChoicePrefix begins the secret that binds the choice of a company to a browser.
+const ChoicePrefix = "qc_"
+
 // LoginPrefix begins the secret that binds a pending login to a browser.
 const LoginPrefix = "ql_"
 
@@ -47,6 +53,13 @@ func NewInvitation(random io.Reader) (Text, error) { return newToken(InvitationP
 
 // NewReset returns the secret of a new link for a password: [ResetPrefix] and as much random as a token has. It fails only if random does.
 func NewReset(random io.Reader) (Text, error) { return newToken(ResetPrefix, random) }
+
+// NewProof returns the secret of a new link that proves an address: [ProofPrefix] and as much random as a token has. It fails only if random
+// does.
+func NewProof(random io.Reader) (Text, error) { return newToken(ProofPrefix, random) }
+
+// NewChoice returns the secret of a new choice of a company: [ChoicePrefix] and as much random as a token has. It fails only if random does.
+func NewChoice(random io.Reader) (Text, error) { return newToken(ChoicePrefix, random) }
 
 // NewLogin returns the secret of a pending login: [LoginPrefix] and as much random as a token has. It fails only if random does.
 func NewLogin(random io.Reader) (Text, error) { return newToken(LoginPrefix, random) }
@@ -91,6 +104,16 @@ func InvitationDigest(t Text) [sha256.Size]byte {
 // ResetDigest is the [Digest] of the secret of a link for a new password, kept apart from the others by its label.
 func ResetDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/password reset/v1\x00" + t.Reveal()))
+}
+
+// ProofDigest is the [Digest] of the secret of a link that proves an address, kept apart from the others by its label.
+func ProofDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/address proof/v1\x00" + t.Reveal()))
+}
+
+// ChoiceDigest is the [Digest] of the secret of the choice of a company, kept apart from the others by its label.
+func ChoiceDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/sign-on choice/v1\x00" + t.Reveal()))
 }
 
 // LoginDigest is the [Digest] of the secret of a pending login, kept apart from the others by its label: it is no session.

@@ -24,7 +24,7 @@ func (c *company) colleague(t testing.TB, role access.Role) *company {
 	t.Helper()
 	other := *c
 	other.email = fmt.Sprintf("%s-%d@example.com", role, c.names.Add(1))
-	if _, err := c.db.AddUser(t.Context(), c.id, store.NewUser{Email: other.email, Name: string(role), Role: role, PasswordHash: c.hash}); err != nil {
+	if _, err := c.db.AddUser(t.Context(), c.id, store.NewUser{Email: other.email, Name: string(role), Role: role, PasswordHash: c.hash, Proved: true}); err != nil {
 		t.Fatal(err)
 	}
 	var err error

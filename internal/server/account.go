@@ -16,6 +16,15 @@ import (
 func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[api.Login], error) {
 	var out api.Data[api.Login]
 	given := account.Credentials{Email: *body.Email, Password: *body.Password, UserAgent: c.request.UserAgent()}
+	if body.AccountID != nil {
+		id, err := store.ParseID(*body.AccountID)
+		if err != nil {
+			faults := api.Faults{}
+			faults.Add("account_id", "uuid", "must be the identifier of an account")
+			return 0, out, faultsError(api.CodeValidationFailed, faults)
+		}
+		given.Account = id
+	}
 	if body.OTP != nil {
 		given.OTP = *body.OTP
 	}
@@ -27,7 +36,7 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 	c.admission.credentials.add(secret.Digest(login.Token), login.Account.ID)
 	c.session.Account.ID, c.session.User = login.Account.ID, login.User.ID // for the log line of this request
 	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
-		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email},
+		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email, EmailProved: login.User.ProvedAt != nil},
 		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},
 		PasswordChangeRequired: login.User.PasswordChangeRequired}
 	return http.StatusOK, out, nil

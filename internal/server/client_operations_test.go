@@ -23,6 +23,17 @@ var accountOperations = []operation{
 	}},
 	{route: "POST /api/v1/client/auth/password", alone: true, rows: passwordRows,
 		body: func(*testing.T, *company) string { return passwords(password, newPassword) }},
+	{route: "POST /api/v1/client/auth/address", alone: true, rows: addressRows,
+		body: func(_ *testing.T, c *company) string { return newAddress(c.newEmail(), password) }},
+	{route: "POST /api/v1/client/auth/address/proof", alone: true, rows: []row{
+		{name: "an unproved address", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.unprove(t) }, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", `{"requested":true}`) }},
+	}},
+	{route: "POST /api/v1/client/auth/address/confirm", alone: true, body: func(t *testing.T, c *company) string { return `{"code":"` + c.unprove(t) + `"}` }, rows: []row{
+		{name: "the code of the mail", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "true") }},
+		{name: "an unknown code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"code":"qv_wrong"}`), check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"code": {"unusable"}})
+		}},
+	}},
 	{route: "GET /api/v1/client/account", rows: []row{
 		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/id", fmt.Sprintf("%q", c.id))

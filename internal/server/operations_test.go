@@ -114,7 +114,7 @@ func credentials(email, password string) string {
 
 var loginRows = []row{
 	{name: "the right password", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
-		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q}`, c.email))
+		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q,"email_proved":true}`, c.email))
 		wantRaw(t, a, "/data/account/status", `"active"`)
 		token := a.textAt(t, "/data/token")
 		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")

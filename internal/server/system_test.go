@@ -174,7 +174,7 @@ func (s *system) company(t testing.TB) *company {
 	t.Helper()
 	n := s.names.Add(1)
 	c := &company{system: s, email: fmt.Sprintf("owner-%d@example.com", n)}
-	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n), store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash})
+	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n), store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash, Proved: true})
 	if err != nil {
 		t.Fatal(err)
 	}

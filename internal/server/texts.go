@@ -4,7 +4,7 @@ import "quittance/client/api"
 
 // The paragraphs of the API document.
 const (
-	loginText = "Returns a bearer token. Unknown e-mail addresses and wrong passwords get the same response. Logins are limited; " +
+	loginText = "Returns a bearer token. Unknown e-mail addresses and wrong passwords get the same response. If users of several companies have the address, the password tells which one logs in; `account_id` chooses if they have the same. Logins are limited; " +
 		"a login beyond a limit gets 429 with `Retry-After`. Tokens cannot be refreshed: log in again when a call returns 401. " +
 		"If the company requires a second factor, a user without one gets 403 `second_factor_required` with the right password: set it up in the console, or use an API key. " +
 		"A user with a second factor also sends `otp`: with the right password and without an unused code the response is 401 `otp_required`. Ten wrong codes in an hour block further ones. Passkeys are for the console: a user who has no authenticator app sends a recovery code. " +
@@ -28,12 +28,19 @@ const (
 	listAPIKeysText  = "Newest first, the revoked and expired ones included. The last 1000 keys are kept. The default of `per_page` is 100."
 	revokeAPIKeyText = "Revokes a key at once, on every replica, and for good. Repeating the call changes nothing."
 	usersText        = "Oldest first, the disabled ones included. The people who were invited and have not joined yet are in the list of invitations."
-	changeUserText   = "A JSON merge patch (RFC 7396) of `role` and `active`. A new role takes effect with the user's next request. Disabling a user revokes the user's tokens, and the " +
+	changeUserText   = "A JSON merge patch (RFC 7396) of `role`, `active`, `linked` and `email`. A new address is unproved until the user has used the link that is mailed to it, and an old one that was proved is told. A new role takes effect with the user's next request. Disabling a user revokes the user's tokens, and the " +
 		"invitations that the user has made. At least one active owner stays: a change of the last one is refused with the rule `last_owner`."
-	inviteText = "Makes a link that works once and for 72 hours. The person who opens it chooses a password and becomes a user of the company with the given address and role. " +
+	removeUserText = "Removes a user: sessions, tokens, second factor and open invitations end, and the address is free. API keys that the user has made go on working. " +
+		"Owners remove colleagues, and everybody can leave; other callers get 403. At least one active owner stays: removing the last one is refused with the rule `last_owner`. The audit log keeps the user's acts."
+	changeAddressText = "Changes the address with which the caller logs in. Password and, if the user has one, second factor are needed. The new address is unproved until the user has used the link that is mailed to it. " +
+		"The old address is told, if it was proved. The link to a person at the OpenID provider ends. An address may be changed five times in 24 hours."
+	requestProofText = "Mails the caller a link that proves the address, which replaces an earlier one and works for 24 hours. Nothing happens if the address is proved. " +
+		"At most five such e-mails go to an address in 24 hours: further calls get 429. `requested` is false if the installation sends no e-mails."
+	proveAddressText = "Proves the address with the code of the link that was mailed to the caller; only the user who has asked for it can use it. Whoever has joined with the address in another company cannot log in any more."
+	inviteText       = "Makes a link that works once and for 72 hours. The person who opens it chooses a password and becomes a user of the company with the given address and role. " +
 		"Only this response has the link: send it to the person yourself, and to nobody else. Another invitation for the same address replaces the earlier one. " +
-		"An invitation ends when the user who made it is disabled or is no longer an owner, and does not work while the account is suspended. An address of another company's user can be invited, but cannot join: " +
-		"it logs in to one company. A company has at most 500 users and invitations."
+		"An invitation ends when the user who made it is disabled or is no longer an owner, and does not work while the account is suspended. If the installation sends e-mails, " +
+		"the person gets another link by e-mail, which proves the address and does not work for an address that another company's user has proved; whoever joins with the link of this response has an unproved address. A company has at most 500 users and invitations."
 	invitationsText      = "Newest first, without the links. An invitation that was used, revoked or replaced is not in the list. One that has expired stays in it for a week at least."
 	revokeInvitationText = "The link stops working at once. Returns the invitation."
 	createText           = "Stores an invoice draft. Nothing is sent anywhere: `submitted` is false and the four states are null. A draft may be " +

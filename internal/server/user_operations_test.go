@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/kit"
 )
 
 const (
@@ -34,6 +36,16 @@ var userOperations = []operation{
 		badPage("page=0"),
 	}},
 	{route: "PATCH /api/v1/client/users/{user_id}", ids: aUser, body: func(*testing.T, *company) string { return `{"role":"viewer"}` }, rows: changeUserRows},
+	{route: "DELETE /api/v1/client/users/{user_id}", ids: aUser, alone: true, rows: []row{
+		{name: "removed", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
+			c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound, api.CodeNotFound)
+		}},
+		{name: "the last owner", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+			prepare: func(_ *testing.T, c *company, r *request) { r.path = users + "/" + c.user.ID.String() },
+			check: func(t *testing.T, _ *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"last_owner"}})
+			}},
+	}},
 	{route: "POST /api/v1/client/users/invitations", body: anInvitationBody, rows: inviteRows},
 	{route: "GET /api/v1/client/users/invitations", rows: []row{
 		{name: "newest first, without links", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anInvitation(t, c); anInvitation(t, c) },
@@ -104,7 +116,73 @@ func sends(body string) func(t *testing.T, c *company, r *request) {
 	return func(_ *testing.T, _ *company, r *request) { r.body = body }
 }
 
+// unprove gives the owner another address, and returns the code that proves it.
+func (c *company) unprove(t *testing.T) string {
+	t.Helper()
+	kit.Must(t, c.db.RecordMailer(t.Context(), true))
+	code, err := secret.NewProof(rand.Reader)
+	kit.Must(t, err)
+	_, err = c.db.ChangeAddress(t.Context(), c.id, c.user.ID, store.AddressChange{Email: c.newEmail(), Proof: store.NewProof{Secret: code, Digest: secret.ProofDigest(code)}})
+	kit.Must(t, err)
+	return code.Reveal()
+}
+
+// newAddress returns the body of a change of the own address.
+func newAddress(email, password string) string {
+	return fmt.Sprintf(`{"email":%q,"current_password":%q}`, email, password)
+}
+
+var addressRows = []row{
+	{name: "the new address logs in", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
+		wantRaw(t, a, "/data/email_proved", "false")
+		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login", body: credentials(a.textAt(t, "/data/email"), password)}).want(t, http.StatusOK, "")
+		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login", body: credentials(c.email, password)}).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+	}},
+	{name: "another password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, c *company, r *request) { r.body = newAddress(c.newEmail(), "another pass phrase") },
+		check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
+		}},
+	{name: "the address of another company's user", status: http.StatusOK, // as any other, so that nobody learns who uses the service
+		prepare: func(t *testing.T, c *company, r *request) { r.body = newAddress(c.system.company(t).email, password) },
+		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "false") }},
+	{name: "the address of a colleague", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(t *testing.T, c *company, r *request) {
+			r.body = newAddress(c.colleague(t, access.Viewer).email, password)
+		},
+		check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"exists"}})
+		}},
+	{name: "no address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(newAddress("books", password)),
+		check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"email"}})
+		}},
+}
+
 var changeUserRows = []row{
+	{name: "another address", status: http.StatusOK, prepare: func(_ *testing.T, c *company, r *request) { r.body = `{"email":"` + c.newEmail() + `"}` },
+		check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "false") }},
+	{name: "a role, and the address of a colleague", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(t *testing.T, c *company, r *request) {
+			r.body = `{"role":"developer","email":"` + c.colleague(t, access.Viewer).email + `"}`
+		},
+		check: func(t *testing.T, c *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"exists"}})
+			present, err := c.db.Users(t.Context(), c.id)
+			kit.Must(t, err)
+			for _, user := range present {
+				if user.Role == access.Developer {
+					t.Errorf("the refused call has changed the role of %s", user.Email)
+				}
+			}
+		}},
+	{name: "the own address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, c *company, r *request) {
+			r.path, r.body = users+"/"+c.user.ID.String(), `{"email":"`+c.newEmail()+`"}`
+		},
+		check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"own_address"}})
+		}},
 	{name: "another role", status: http.StatusOK, prepare: sends(`{"role":"developer"}`), check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/role", `"developer"`)
 		wantRaw(t, a, "/data/active", "true")
@@ -130,9 +208,9 @@ var changeUserRows = []row{
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"enum"}})
 		}},
-	{name: "null and an unknown member", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"role":null,"active":"yes","email":"x@example.com"}`),
+	{name: "null and an unknown member", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"role":null,"active":"yes","mail":"x@example.com"}`),
 		check: func(t *testing.T, _ *company, a response) {
-			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"required"}, "active": {"type"}, "email": {"unknown_field"}})
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"required"}, "active": {"type"}, "mail": {"unknown_field"}})
 		}},
 	{name: "the last owner loses the role", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, c *company, r *request) { r.path = users + "/" + c.user.ID.String() },

@@ -40,10 +40,10 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 	}
 	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.User], error) {
 		var before, after store.UserChange
-		changed, err := t.ChangeUser(ctx, c.session, id, func(now store.UserChange) (store.UserChange, error) {
+		changed, err := c.Accounts.ChangeUser(ctx, t, c.session, id, func(now store.UserChange) (store.UserChange, error) {
 			before = now
 			role := api.Role(now.Role)
-			target, err := json.Marshal(api.UserChange{Role: &role, Active: &now.Active, Linked: &now.Linked, RevokeAPIKeys: new(false)})
+			target, err := json.Marshal(api.UserChange{Email: &now.Email, Role: &role, Active: &now.Active, Linked: &now.Linked, RevokeAPIKeys: new(false)})
 			if err != nil {
 				return now, fmt.Errorf("user: %w", err)
 			}
@@ -55,7 +55,7 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 				err = faultsError(api.CodeValidationFailed, faults)
 			}
 			if err == nil {
-				after = store.UserChange{Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
+				after = store.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
 			}
 			return after, err
 		})
@@ -63,7 +63,7 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 			err = lastOwner(before.Active && !after.Active)
 		}
 		out.Data = view.User(changed)
-		return http.StatusOK, out, err
+		return http.StatusOK, out, addressError(err)
 	})
 }
 
@@ -75,6 +75,73 @@ func lastOwner(disables bool) error {
 	}
 	faults.Add(field, "last_owner", "must not change: this is the last active owner")
 	return faultsError(api.CodeValidationFailed, faults)
+}
+
+// addressError converts the errors of a change of an address into faults of their fields.
+func addressError(err error) error {
+	faults := api.Faults{}
+	switch {
+	case errors.Is(err, account.ErrOwnAddress):
+		faults.Add("email", "own_address", "is your own address, which changeAddress changes, with your password")
+	case errors.Is(err, store.ErrExists):
+		faults.Add("email", "exists", "is that of another user of the company")
+	case errors.Is(err, account.ErrEmail):
+		faults.Add("email", "email", "must be an e-mail address")
+	default:
+		return err
+	}
+	return faultsError(api.CodeValidationFailed, faults)
+}
+
+func (c *call) removeUser(ctx context.Context) (int, api.Data[api.User], error) {
+	id, err := c.id("user_id")
+	if err != nil {
+		return 0, api.Data[api.User]{}, err
+	}
+	removed, err := c.session.Tenant.RemoveUser(ctx, c.session, id)
+	if errors.Is(err, store.ErrLastOwner) {
+		faults := api.Faults{}
+		faults.Add("role", "last_owner", "is that of the last active owner, who cannot be removed")
+		err = faultsError(api.CodeValidationFailed, faults)
+	}
+	return http.StatusOK, api.Data[api.User]{Data: view.User(removed)}, err
+}
+
+func (c *call) changeAddress(ctx context.Context, body api.AddressRequest) (int, api.Data[api.User], error) {
+	given := account.Factor{}
+	if body.OTP != nil {
+		given.Code = *body.OTP
+	}
+	changed, limit, err := c.Accounts.ChangeOwnAddress(ctx, c.session, c.source(c.request), *body.Email, *body.CurrentPassword, given)
+	c.setLimitHeaders(limit)
+	if err != nil {
+		return 0, api.Data[api.User]{}, secondFactorError(addressError(err))
+	}
+	return http.StatusOK, api.Data[api.User]{Data: view.User(changed)}, nil
+}
+
+func (c *call) requestAddressProof(ctx context.Context) (int, api.Data[api.AddressProofRequested], error) {
+	err := c.Accounts.RequestAddressProof(ctx, c.session)
+	requested := err == nil
+	if errors.Is(err, store.ErrNoMail) {
+		err = nil
+	}
+	return http.StatusOK, api.Data[api.AddressProofRequested]{Data: api.AddressProofRequested{Requested: requested}}, err
+}
+
+func (c *call) proveAddress(ctx context.Context, body api.AddressProofRequest) (int, api.Data[api.User], error) {
+	proved, err := c.Accounts.ProveAddress(ctx, c.session, c.source(c.request), *body.Code)
+	faults := api.Faults{}
+	switch {
+	case errors.Is(err, account.ErrProof):
+		faults.Add("code", "unusable", "is not that of the last link that was mailed to you, or the link has expired")
+	case errors.Is(err, store.ErrProvedElsewhere):
+		faults.Add("code", "proved_elsewhere", "proves an address that a user of another company has proved: leave that company, or change the address there, and use the link again")
+	}
+	if len(faults) > 0 {
+		err = faultsError(api.CodeValidationFailed, faults)
+	}
+	return http.StatusOK, api.Data[api.User]{Data: view.User(proved)}, err
 }
 
 func (c *call) inviteUser(ctx context.Context, body api.InvitationRequest) (int, api.Data[api.NewInvitation], error) {

@@ -43,7 +43,8 @@ func (s *Service) tellOwners(ctx context.Context) error {
 func newMailCounter() *prometheus.CounterVec {
 	mails := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_mail_attempts_total",
 		Help: "Attempts to send an e-mail, by kind of e-mail and by what followed: sent, pending (another attempt follows) or failed."}, []string{"kind", "state"})
-	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset, store.MailPasswordChanged) {
+	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset, store.MailPasswordChanged,
+		store.MailAddressProof, store.MailAddressChanged) {
 		for _, state := range []store.MailState{store.MailSent, store.MailPending, store.MailFailed} {
 			mails.WithLabelValues(string(kind), string(state))
 		}

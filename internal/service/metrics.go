@@ -148,7 +148,9 @@ func (m *metrics) observeProcess(c Config, db *store.DB, ready func(context.Cont
 	info.Set(1)
 	changed := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "quittance_changed_rows_total",
 		Help: "Times that a secret did not open, or a row that decides who may act did not, because it was changed outside of the service."}, func() float64 { return float64(db.ChangedRows()) })
-	m.registry.MustRegister(info, changed, newPoolCollector(db), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
+	limited := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "quittance_mails_limited_total",
+		Help: "E-mails that were not sent because their recipients had got too many of their kind."}, func() float64 { return float64(db.LimitedMails()) })
+	m.registry.MustRegister(info, changed, limited, newPoolCollector(db), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
 		Help: "1 if /readyz answers 200, otherwise 0."}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 		defer cancel()

@@ -17,7 +17,7 @@ import (
 
 // accessActs are the acts that decide who may act.
 const accessActs = `'account.create', 'account.suspend', 'account.reactivate', 'account.login-policy', 'sandbox.reset',
-	'user.add', 'user.join', 'user.role', 'user.disable', 'user.enable', 'user.change-password', 'user.reset-password', 'user.complete-password-reset',
+	'user.add', 'user.join', 'user.role', 'user.disable', 'user.enable', 'user.remove', 'user.change-password', 'user.reset-password', 'user.complete-password-reset', 'user.give-way',
 	'user.enroll-second-factor', 'user.add-passkey', 'user.remove-passkey', 'user.disable-second-factor', 'user.reset-second-factor', 'session.begin', 'session.end', 'session.revoke', 'session.revoke-others',
 	'api_key.create', 'api_key.revoke', 'operator.add', 'operator.enrol', 'operator.log-in', 'operator.log-out', 'operator.disable', 'operator.reset',
 	'key.retire'`
@@ -226,7 +226,7 @@ func (l *accessLog) apply(e *AuditEntry, at int64, details map[string]string) {
 		subject.log.role = details["after"]
 	case act == "add", act == "join", act == "role":
 		subject.log.role = details["role"]
-	case act == "disable", act == "revoke", act == "suspend", act == "retire":
+	case act == "disable", act == "remove", act == "revoke", act == "suspend", act == "retire":
 		subject.log.ended = true
 	case act == "enable", act == "reactivate":
 		subject.log.ended = false
@@ -246,10 +246,10 @@ func (l *accessLog) credentials(e *AuditEntry, subject *actedSubject, at int64) 
 	switch e.Act {
 	case "account.suspend":
 		l.each(at, func(*actedSession) bool { return true }, (*actedSession).end)
-	case "user.reset-password", "user.complete-password-reset":
+	case "user.reset-password", "user.complete-password-reset", "user.give-way":
 		subject.setAt = at
 		fallthrough
-	case "user.disable", "user.reset-second-factor", "operator.disable":
+	case "user.disable", "user.remove", "user.reset-second-factor", "operator.disable":
 		l.each(at, ofSubject, (*actedSession).end)
 	case "operator.reset":
 		subject.log, subject.setAt = accessState{}, 0

@@ -34,15 +34,18 @@ var (
 	sealedAccounts = &sealedTable{name: "accounts", keys: []string{"id"}, decides: []string{"company", "status", "login_policy", "created_at", "suspended_at"}}
 	sealedTenants  = &sealedTable{name: "tenants", keys: []string{"id"}, decides: []string{"account_id", "created_at", "frozen_at"}}
 	sealedUsers    = &sealedTable{name: "users", keys: []string{"account_id", "id"},
-		decides: []string{"email", "role", "password_hash", "password_change_required", "created_at", "password_changed_at", "disabled_at"}}
+		decides: []string{"email", "role", "password_hash", "password_change_required", "created_at", "password_changed_at", "disabled_at", "proved_at"}}
 	sealedTokens = &sealedTable{name: "tokens", keys: []string{"digest"}, live: "revoked_at is null",
 		decides: []string{"account_id", "tenant_id", "user_id", "password_change_required", "created_at", "expires_at", "client", "means"}}
 	sealedAPIKeys = &sealedTable{name: "api_keys", keys: []string{"account_id", "id"}, live: "revoked_at is null",
 		decides: []string{"digest", "scopes", "networks", "created_by", "created_at", "expires_at"}}
 	sealedInvitations = &sealedTable{name: "invitations", keys: []string{"account_id", "id"},
-		decides: []string{"email", "role", "digest", "invited_by", "created_at", "expires_at"}}
+		decides: []string{"email", "role", "digest", "mail_digest", "mail_id", "invited_by", "created_at", "expires_at"}}
 	sealedResets = &sealedTable{name: "password_resets", keys: []string{"account_id", "user_id"},
 		decides: []string{"digest", "password_changed_at", "created_at", "expires_at"}}
+	sealedProofs = &sealedTable{name: "address_proofs", keys: []string{"account_id", "user_id"},
+		decides: []string{"digest", "created_at", "expires_at"}}
+	sealedChoices  = &sealedTable{name: "sign_on_choices", keys: []string{"digest"}, decides: []string{"issuer", "subject", "email", "expires_at"}}
 	sealedPending  = &sealedTable{name: "pending_logins", keys: []string{"digest"}, decides: []string{"account_id", "user_id", "means", "expires_at", "issuer", "subject"}}
 	sealedSubjects = &sealedTable{name: "sign_on_subjects", keys: []string{"account_id", "user_id"}, decides: []string{"issuer", "subject", "linked_at"}}
 	sealedCodes    = &sealedTable{name: "recovery_codes", keys: []string{"account_id", "user_id", "digest"}, live: "used_at is null"}
@@ -55,7 +58,7 @@ var (
 	sealedKeys = &sealedTable{name: "sealing_keys", keys: []string{"id"}, decides: []string{"recorded_at", "retired_at"}}
 
 	sealedTables = []*sealedTable{
-		sealedAccounts, sealedTenants, sealedUsers, sealedTokens, sealedAPIKeys, sealedInvitations, sealedResets, sealedPending, sealedSubjects, sealedCodes,
+		sealedAccounts, sealedTenants, sealedUsers, sealedTokens, sealedAPIKeys, sealedInvitations, sealedResets, sealedProofs, sealedChoices, sealedPending, sealedSubjects, sealedCodes,
 		sealedOperators, sealedOperatorSessions, sealedOperatorCodes, sealedKeys,
 	}
 )

@@ -96,6 +96,7 @@ func TestOldRowsAreNamed(t *testing.T) {
 		}{
 			{"users", func() error { return f.SetRole(ctx, account, colleague, access.Viewer) }, `the audit log says "viewer"`},
 			{"users", func() error { return f.DisableUser(ctx, account, colleague, false) }, "it was disabled"},
+			{"users", func() error { return f.RemoveUser(ctx, account, colleague) }, "it was disabled"},
 			{"users", func() error { return f.ResetPassword(ctx, account, colleague, "$new") }, "the password was changed later"},
 			{"api_keys", func() error { return second(f.tenant.RevokeAPIKey(ctx, key.ID)) }, "it was disabled, revoked"},
 			{"tokens", func() error { return f.RevokeToken(ctx, distinct(1)) }, "the session was ended"},

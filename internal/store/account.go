@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -54,6 +55,8 @@ type User struct {
 	DisabledAt *time.Time
 	// Linked reports that the user is linked to a person at the OpenID provider.
 	Linked bool
+	// ProvedAt is when the user has proved to have the e-mail address; nil for an address that nobody has proved.
+	ProvedAt *time.Time
 }
 
 // NewUser holds the values of a new user. Email is compared exactly, so the caller normalizes it.
@@ -65,10 +68,12 @@ type NewUser struct {
 	PasswordHash string
 	// PasswordChangeRequired makes the user change the password at the first login to the console.
 	PasswordChangeRequired bool
+	// Proved says that the person has proved to have the address.
+	Proved bool
 }
 
-// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if a user has the e-mail
-// address already.
+// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if somebody has proved
+// to have the e-mail address.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
@@ -90,15 +95,24 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		}
 		return t.audit(accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
 	})
-	return account, db.existsError(err, "users_email_key")
+	return account, db.addressError(err)
 }
 
-// existsError returns [ErrExists] if err is a violation of the named unique index, and otherwise err.
-func (db *DB) existsError(err error, index string) error {
-	if err != nil && db.database.ViolatedConstraint(err) == index {
+// existsError returns [ErrExists] if err is a violation of one of the named unique indexes, and otherwise err.
+func (db *DB) existsError(err error, indexes ...string) error {
+	if err != nil && slices.Contains(indexes, db.database.ViolatedConstraint(err)) {
 		return ErrExists
 	}
 	return err
+}
+
+// addressError returns [ErrExists] if err says that another user of the company has an e-mail address, and [ErrProvedElsewhere] if it says that
+// somebody else has proved it.
+func (db *DB) addressError(err error) error {
+	if errors.Is(db.existsError(err, "users_email_key"), ErrExists) {
+		return ErrProvedElsewhere
+	}
+	return db.existsError(err, "users_account_id_email_key")
 }
 
 func (t *tx) insertTenant(ctx context.Context, account ID) error {
@@ -122,6 +136,9 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	}
 	_, err = t.insertSealed(ctx, sealedUsers.row(account, id), `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, account, id, user.Email, user.Name, user.Role, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
+	if err == nil && user.Proved {
+		err = t.prove(ctx, User{Account: account, ID: id, Email: user.Email})
+	}
 	return id, err
 }
 
@@ -140,7 +157,7 @@ func roleAct(name string, account, user ID, email string, role access.Role) Act 
 	return act
 }
 
-// AddUser adds a user to an account. It returns [ErrExists] if a user has the e-mail address already.
+// AddUser adds a user to an account. It returns [ErrExists] if a user of the account has the e-mail address.
 func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
 	var id ID
 	err := db.write(ctx, "add user", func(ctx context.Context, t *tx) error {
@@ -153,7 +170,7 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 		}
 		return t.audit(roleAct("user.add", account, id, user.Email, user.Role))
 	})
-	return id, db.existsError(err, "users_email_key")
+	return id, db.addressError(err)
 }
 
 const accountColumns = `id, company, status, login_policy, profile, created_at, suspended_at`
@@ -271,34 +288,6 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 	})
 }
 
-const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at,
-	exists (select 1 from sign_on_subjects s where s.account_id = users.account_id and s.user_id = users.id)`
-
-// actingUser reads a user; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
-func (db *DB) actingUser(ctx context.Context, q querier, rest string, args ...any) (User, error) {
-	record := sealedUsers.record()
-	user, err := scanUserAnd(q.QueryRowContext(ctx, `select `+userColumns+`, `+sealedUsers.columns("users")+` from users `+rest, args...), record.into()...)
-	return user, db.acting(ctx, err, record)
-}
-
-func scanUser(row scanner) (User, error) { return scanUserAnd(row) }
-
-// scanUserAnd reads userColumns, and the columns that more receives.
-func scanUserAnd(row scanner, more ...any) (User, error) {
-	var user User
-	var created, required int64
-	var disabled sql.Null[int64]
-	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &user.Linked}, more...)...)
-	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt = required != 0, instant(created), instantOrNil(disabled)
-	return user, err
-}
-
-// UserByEmail returns the user with exactly the given e-mail address.
-func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
-	user, err := db.actingUser(ctx, db.reader, `where email = $1`, email)
-	return user, db.classify(err)
-}
-
 // ErrSuspended says that the account is suspended.
 var ErrSuspended = errors.New("account suspended")
 
@@ -317,7 +306,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account
 		if account.Status != AccountActive {
 			return ErrSuspended
 		}
-		present, err := db.actingUser(ctx, t, `where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.dialect.ForUpdate(),
+		present, err := db.actingUser(ctx, t, `where account_id = $1 and id = $2 and password_hash = $3 and password_hash <> '' and disabled_at is null`+db.dialect.ForUpdate(),
 			user.Account, user.ID, user.PasswordHash)
 		if err != nil {
 			return err

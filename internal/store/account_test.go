@@ -150,18 +150,18 @@ func must2(t *testing.T, err error) {
 	}
 }
 
-// TestUsers checks that an e-mail address belongs to one user of the whole service.
+// TestUsers checks that a proved e-mail address belongs to one user of the whole service.
 func TestUsers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		_, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: f.user.Email})
-		wantErr(t, err, store.ErrExists)
+		_, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: f.user.Email, Proved: true})
+		wantErr(t, err, store.ErrProvedElsewhere)
 		accounts, err := f.Accounts(ctx, 100)
 		kit.Must(t, err)
 		if len(accounts) != 2 {
 			t.Errorf("%d accounts after a refused one, want 2", len(accounts))
 		}
-		_, err = f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "decoy@example.com"})
+		_, err = f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: f.user.Email})
 		wantErr(t, err, store.ErrExists)
 		_, err = f.AddUser(ctx, store.ID{1}, store.NewUser{Role: access.Owner, Email: "new@example.com"})
 		wantErr(t, err, store.ErrNotFound)
@@ -177,7 +177,7 @@ func TestUsers(t *testing.T) {
 
 		var made atomic.Int32
 		race(8, func(int) {
-			if _, err := f.CreateAccount(ctx, "Race", store.NewUser{Email: "race@example.com"}); err == nil {
+			if _, err := f.CreateAccount(ctx, "Race", store.NewUser{Email: "race@example.com", Proved: true}); err == nil {
 				made.Add(1)
 			}
 		})

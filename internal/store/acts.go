@@ -11,6 +11,7 @@ var acts = [...]string{ //nolint:gochecknoglobals // a constant table
 	"user.add-passkey", "user.rename-passkey", "user.remove-passkey", "user.refuse-passkey", "user.wrong-code",
 	"user.invite", "user.join", "invitation.revoke", "user.set-notices",
 	"user.link", "user.unlink",
+	"user.request-address-proof", "user.prove-address", "user.give-way", "user.change-address", "user.remove",
 	// API keys.
 	"api_key.create", "api_key.revoke",
 	// Operators.

@@ -19,7 +19,7 @@ import (
 func (f *fixture) administrate(t *testing.T) []string {
 	t.Helper()
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
-	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash"})
+	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash", Proved: true})
 	kit.Must(t, err)
 	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
 	kit.Must(t, err)
@@ -50,7 +50,7 @@ func TestAudit(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		began := f.Clock.Advance(time.Minute)
 		want := f.administrate(t)
-		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com"}); err == nil {
+		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com", Proved: true}); err == nil {
 			t.Error("an e-mail address was used twice")
 		}
 		entries, err := f.Audit(t.Context(), store.AuditFilter{Since: began, Limit: 100})

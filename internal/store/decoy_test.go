@@ -102,7 +102,9 @@ var readTables = sync.OnceValues(func() (out []table, err error) {
 			for _, column := range columnOfText.FindAllStringSubmatch(found[2], -1) {
 				tab.columns = append(tab.columns, column[1])
 			}
-			out = append(out, tab)
+			if !slices.ContainsFunc(out, func(known table) bool { return known.name == tab.name }) { // otherwise it is built anew
+				out = append(out, tab)
+			}
 		}
 		for _, found := range addedColumn.FindAllStringSubmatch(string(text), -1) {
 			if strings.HasSuffix(found[2], "_rebuilt") {

@@ -145,7 +145,7 @@ func (f *fixture) newCompany(t *testing.T, email string) company {
 	ctx := t.Context()
 	var c company
 	var err error
-	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash"})
+	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash", Proved: true})
 	kit.Must(t, err)
 	c.user, err = f.UserByEmail(ctx, email)
 	kit.Must(t, err)

@@ -40,13 +40,14 @@ const MailLimited = "limited"
 type NewInvitation struct {
 	Email string
 	Role  access.Role
-	// Digest is the digest of the secret in the link.
+	// Digest is the digest of the secret in the link that whoever invites sees.
 	Digest    [32]byte
 	ExpiresAt time.Time
-	// Secret is the secret itself, for the mail; zero for no mail. Language is that of the mail; "" for that which the inviting user has
-	// chosen.
-	Secret   secret.Text
-	Language string
+	// Secret is that of the link in the mail, which nobody else sees; zero for no mail. MailDigest is its digest. Language is that of the mail; ""
+	// for that which the inviting user has chosen.
+	Secret     secret.Text
+	MailDigest [32]byte
+	Language   string
 }
 
 // MaxUsers is how many users and pending invitations an account may have together.
@@ -86,12 +87,16 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 			return err
 		}
 		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter, CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
+		var mailed []byte
+		if !add.Secret.IsZero() {
+			mailed = add.MailDigest[:]
+		}
 		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and email = $2`, t.account, add.Email); err != nil {
 			return err
 		}
 		if _, err := tx.insertSealed(ctx, sealedInvitations.row(t.account, id),
-			`insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt)); err != nil {
+			`insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at, mail_digest, mail_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $2)`,
+			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt), mailed); err != nil {
 			return err
 		}
 		if made.Mail, err = tx.mailInvitation(ctx, made, add); err != nil {
@@ -116,33 +121,41 @@ func (t *tx) endInvitationMails(ctx context.Context, account ID, email string) e
 	return nil
 }
 
+// mayMailStrangers reports whether a company may cause another mail to an address that nobody has proved there; see [MaxInvitationMails].
+func (t *tx) mayMailStrangers(ctx context.Context, account ID) (bool, error) {
+	// Identifiers begin with the time, so the ones of the last hour are a range of the primary key.
+	since, err := newID(t.Now().Add(-time.Hour), zeros{})
+	if err != nil {
+		return false, err
+	}
+	var recent int64
+	err = t.QueryRowContext(ctx, `select count(*) from mails where account_id = $1 and id > $2 and kind in ($3, $4) and created_at > $5`,
+		account, since, MailInvitation, MailAddressProof, micros(t.Now().Add(-time.Hour))).Scan(&recent)
+	return recent < MaxInvitationMails, err
+}
+
 // mailInvitation causes the mail of a new invitation of a locked account, if the installation sends mails and the company may cause
 // another one.
 func (t *tx) mailInvitation(ctx context.Context, made Invitation, add NewInvitation) (InvitationMail, error) {
 	if sends, err := sendsMail(ctx, t); err != nil || !sends || add.Secret.IsZero() {
 		return InvitationMail{}, err
 	}
-	// Identifiers begin with the time, so the ones since yesterday are a range of the primary key.
-	since, err := newID(t.Now().Add(-24*time.Hour), zeros{})
-	if err != nil {
-		return InvitationMail{}, err
-	}
-	var recent, same int64
-	if err := t.QueryRowContext(ctx, `select count(case when created_at > $3 then 1 end), count(case when recipient = $4 then 1 end) from mails
-		where account_id = $1 and id > $2 and kind = $5`, made.Account, since, micros(t.Now().Add(-time.Hour)), made.Email, MailInvitation).Scan(&recent, &same); err != nil {
-		return InvitationMail{}, err
-	}
-	if recent >= MaxInvitationMails || same >= MaxInvitationMailsTo {
-		return InvitationMail{State: MailFailed, Reason: MailLimited}, nil
+	if may, err := t.mayMailStrangers(ctx, made.Account); err != nil || !may {
+		return InvitationMail{State: MailFailed, Reason: MailLimited}, err
 	}
 	if add.Language == "" && made.InvitedBy != nil {
-		if add.Language, err = t.mailLanguage(ctx, made.Account, *made.InvitedBy); err != nil {
+		language, err := t.mailLanguage(ctx, made.Account, *made.InvitedBy)
+		if err != nil {
 			return InvitationMail{}, err
 		}
+		add.Language = language
 	}
-	_, err = t.enqueueMail(ctx, NewMail{Kind: MailInvitation, Account: made.Account, To: made.Email, Subject: made.ID, Language: add.Language,
+	state, err := t.enqueueMail(ctx, NewMail{Kind: MailInvitation, Account: made.Account, To: made.Email, Subject: made.ID, Language: add.Language,
 		Secret: add.Secret, ExpiresAt: made.ExpiresAt})
-	return InvitationMail{State: MailPending}, err
+	if state == MailFailed {
+		return InvitationMail{State: state, Reason: MailLimited}, err
+	}
+	return InvitationMail{State: state}, err
 }
 
 // zeros reads zero bytes: with it, newID returns the lowest identifier of a millisecond.
@@ -266,25 +279,42 @@ func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
 	return nil
 }
 
+// invitationWith is the condition that the row i of invitations has the link with the digest $1: the one that was shown, or the one that was
+// mailed for this invitation.
+const invitationWith = `(i.digest = $1 or i.mail_digest = $1 and i.mail_id = i.id)`
+
 // usableInvitation returns the invitation with a digest that a person can use at a time, in microseconds, and the name of its company: it has not
-// expired, and its account is active.
-func (db *DB) usableInvitation(ctx context.Context, q querier, digest [32]byte, now int64) (i Invitation, company string, err error) {
+// expired, and its account is active. mailed says that the link is the one that was mailed.
+func (db *DB) usableInvitation(ctx context.Context, q querier, digest [32]byte, now int64) (i Invitation, company string, mailed bool, err error) {
 	record, account := sealedInvitations.record(), sealedAccounts.record()
 	i, err = scanInvitation(scanFunc(func(into ...any) error {
-		return q.QueryRowContext(ctx, usableInvitations, digest[:], now).Scan(append(append(append(into, &company), record.into()...), account.into()...)...)
+		return q.QueryRowContext(ctx, usableInvitations, digest[:], now).Scan(append(append(append(into, &company, &mailed), record.into()...), account.into()...)...)
 	}))
-	return i, company, db.acting(ctx, err, record, account)
+	return i, company, mailed, db.acting(ctx, err, record, account)
 }
 
 //nolint:gochecknoglobals // a constant text
-var usableInvitations = `select i.account_id, i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, a.company, ` + sealedInvitations.columns("i") + `, ` + sealedAccounts.columns("a") + `
-	from invitations i join accounts a on a.id = i.account_id where i.digest = $1 and i.expires_at > $2 and a.status = 'active'`
+var usableInvitations = `select i.account_id, i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, a.company, i.digest <> $1, ` +
+	sealedInvitations.columns("i") + `, ` + sealedAccounts.columns("a") + `
+	from invitations i join accounts a on a.id = i.account_id where ` + invitationWith + ` and i.expires_at > $2 and a.status = 'active'`
 
-// UsableInvitation returns the invitation with the digest of a secret, and the name of its company. It returns [ErrNotFound] if there
-// is none, it has ended or expired, or its account is suspended; callers do not learn which.
-func (db *DB) UsableInvitation(ctx context.Context, digest [32]byte) (i Invitation, company string, err error) {
-	i, company, err = db.usableInvitation(ctx, db.reader, digest, micros(db.Now()))
-	return i, company, db.classify(err)
+// UsableInvitation is an invitation that a person can use.
+type UsableInvitation struct {
+	Invitation
+	Company string
+	// Ends are the names of the companies in which the login with the address ends: whoever has the mailed link proves the address by joining.
+	Ends []string
+}
+
+// UsableInvitation returns the invitation with the digest of a secret. It returns [ErrNotFound] if there is none, it has ended or expired, or its
+// account is suspended; callers do not learn which. For the mailed link it returns [ErrProvedElsewhere] as [DB.Join] does.
+func (db *DB) UsableInvitation(ctx context.Context, digest [32]byte) (UsableInvitation, error) {
+	i, company, mailed, err := db.usableInvitation(ctx, db.reader, digest, micros(db.Now()))
+	usable := UsableInvitation{Invitation: i, Company: company}
+	if err == nil && mailed {
+		usable.Ends, err = endingLogins(ctx, db.reader, i.Account, i.Email)
+	}
+	return usable, db.classify(err)
 }
 
 // scanFunc is a scanner made of a function.
@@ -294,19 +324,21 @@ type scanFunc func(into ...any) error
 func (f scanFunc) Scan(into ...any) error { return f(into...) }
 
 // Join uses up an invitation and adds its person to the account as a user with the invited address and role. user has the name and the
-// password hash. It returns [ErrNotFound] for an invitation that cannot be used, and [ErrExists] if another account has a user with the
-// address: an address logs in to one account.
-func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, error) {
+// password hash. Who has the mailed link has proved the address; anybody else gets a mail with which to prove it, whose link has the secret of
+// proof. It returns [ErrNotFound] for an invitation that cannot be used, and for the mailed link [ErrProvedElsewhere] if a user of another account
+// has proved the address: a proved address logs in to one account.
+func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser, proof NewProof) (User, error) {
 	var joined User
 	err := db.write(ctx, "join", func(ctx context.Context, t *tx) error {
 		var account ID
-		if err := t.QueryRowContext(ctx, `select account_id from invitations where digest = $1`, digest[:]).Scan(&account); err != nil {
+		var email string
+		if err := t.QueryRowContext(ctx, `select account_id, email from invitations i where `+invitationWith, digest[:]).Scan(&account, &email); err != nil {
 			return err
 		}
-		if _, err := t.account(ctx, account); err != nil { // locked first, as by those who revoke invitations
+		if err := t.lockAddress(ctx, account, email); err != nil { // first, as by those who revoke invitations
 			return err
 		}
-		i, _, err := db.usableInvitation(ctx, t, digest, micros(t.Now()))
+		i, _, mailed, err := db.usableInvitation(ctx, t, digest, micros(t.Now()))
 		if err != nil {
 			return err
 		}
@@ -316,7 +348,7 @@ func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, er
 		if err := t.endMails(ctx, i.Account, i.ID); err != nil {
 			return err
 		}
-		user.Email, user.Role, user.PasswordChangeRequired = i.Email, i.Role, false
+		user.Email, user.Role, user.PasswordChangeRequired, user.Proved = i.Email, i.Role, false, mailed
 		id, err := t.insertUser(ctx, account, user)
 		if err != nil {
 			return err
@@ -328,11 +360,14 @@ func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser) (User, er
 		if _, err := t.auditAs(actor, act); err != nil {
 			return err
 		}
-		joined, err = t.readUser(ctx, account, id)
+		if joined, err = t.readUser(ctx, account, id); err != nil || mailed || proof.Secret.IsZero() {
+			return err
+		}
+		_, err = t.mailProof(ctx, joined, proof)
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
-	return joined, db.existsError(err, "users_email_key")
+	return joined, db.addressError(err)
 }

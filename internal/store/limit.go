@@ -129,7 +129,7 @@ func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end tim
 const sweepBatch = 1000
 
 // DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, links for new passwords and requests for them,
-// challenges of passkeys and sessions of operators, tokens that expired and mails that ended a week ago, and gives up mails whose time is over.
+// links that prove addresses, choices of a company, challenges of passkeys and sessions of operators, tokens that expired and mails that ended a week ago, and gives up mails whose time is over.
 func (db *DB) DeleteExpired(ctx context.Context) error {
 	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
 		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
@@ -149,6 +149,12 @@ func (db *DB) DeleteExpired(ctx context.Context) error {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from password_reset_requests where requested_at < $1`, micros(t.Now().Add(-PasswordResetTTL))); err != nil {
+				return err
+			}
+			if _, err := t.Exec(ctx, `delete from address_proofs where expires_at < $1`, micros(t.Now())); err != nil {
+				return err
+			}
+			if _, err := t.Exec(ctx, `delete from sign_on_choices where expires_at < $1`, micros(t.Now())); err != nil {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from passkey_challenges where expires_at < $1`, micros(t.Now())); err != nil {

@@ -30,7 +30,7 @@ func TestSecondFactorRequired(t *testing.T) {
 				wantErr(t, second(f.Authenticate(ctx, digest(n))), store.ErrNotFound)
 			}
 		}
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "other@example.com", Name: "Other", Role: access.Owner, PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "other@example.com", Name: "Other", Role: access.Owner, PasswordHash: "$2", Proved: true})
 		kit.Must(t, err)
 		other, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"quittance/internal/secret"
@@ -24,6 +26,10 @@ const (
 	MailWrongCodes MailKind = "wrong_codes"
 	// MailFactorAdded tells a user that the first second factor was set up.
 	MailFactorAdded MailKind = "factor_added"
+	// MailAddressProof has the link with which a user proves to have the address.
+	MailAddressProof MailKind = "address_proof"
+	// MailAddressChanged tells the address that a user had proved that the user has another one now.
+	MailAddressChanged MailKind = "address_changed"
 	// NoticeRejection tells owners that invoices or credit notes were rejected.
 	NoticeRejection MailKind = "notice_rejection"
 	// NoticeDeactivated tells owners that the service has deactivated webhook subscriptions.
@@ -50,11 +56,15 @@ const (
 const (
 	// MailTTL is how long the sending of a mail is tried at most.
 	MailTTL = 24 * time.Hour
-	// MaxInvitationMails is how many mails of invitations a company may cause in an hour, so that nobody uses the service to send mails
-	// to strangers.
+	// MaxInvitationMails is how many mails of invitations, and mails that prove addresses, a company may cause in an hour, so that nobody uses
+	// the service to send mails to strangers.
 	MaxInvitationMails = 50
-	// MaxInvitationMailsTo is how many of them may be to one address in 24 hours.
-	MaxInvitationMailsTo = 5
+	// MaxMailsTo is how many mails of a kind one company may cause to one address in a window, which is 24 hours for most kinds, so that
+	// nobody makes the installation fill a mailbox.
+	MaxMailsTo = 5
+	// mailingCompanies is how many times that number all companies together may cause, so that one of them cannot keep the mails of another
+	// from an address.
+	mailingCompanies = 3
 	// keepMails is how long the row of a mail stays after its end, without its secret.
 	keepMails = 7 * 24 * time.Hour
 )
@@ -80,9 +90,12 @@ const settingMail = "mail"
 type NewMail struct {
 	Kind    MailKind
 	Account ID
-	// To is the address. User is the user who has it; nil for somebody who is no user yet. A disabled user gets no mails.
+	// To is the address. User is the user who has it; nil for somebody who is no user yet, or has another address now. A disabled user gets no
+	// mails, and one who has not proved the address only those that prove it.
 	To   string
 	User *ID
+	// Replaces ends earlier mails of the kind to the user that were not sent yet.
+	Replaces bool
 	// Subject identifies what the mail is about, so that tx.endMails ends it; the zero ID for nothing.
 	Subject ID
 	// Language is the tag (BCP 47) of a language; "" for that which the user has chosen.
@@ -128,28 +141,90 @@ func sendsMail(ctx context.Context, q querier) (bool, error) {
 	return value == "on", err
 }
 
-// enqueueMail causes a mail if the installation sends mails, and reports whether it does. The mail is sent after the commit.
-func (t *tx) enqueueMail(ctx context.Context, m NewMail) (bool, error) {
+// sentToUnproved reports whether mails of a kind go to an address that their user has not proved: those whose link proves it.
+func (kind MailKind) sentToUnproved() bool {
+	return kind == MailAddressProof || kind == MailPasswordReset
+}
+
+// mailLimit returns how many mails of a kind one company may cause to one address in a window: [MaxMailsTo] in 24 hours for most kinds. Notices
+// have an interval of their own; see [NoticeInterval]. Strangers can ask for links for a new password, each of which works for an hour, and
+// only five an hour for one address: the limit here must not keep a user from one for longer.
+func mailLimit(kind MailKind) (most int64, window time.Duration) {
+	switch kind {
+	case NoticeRejection, NoticeDeactivated, NoticeFailing:
+		return MaxMailsTo, MaxMailsTo * time.Hour
+	case MailPasswordReset:
+		return 12 * MaxMailsTo, 12 * time.Hour
+	case MailInvitation, MailPasswordChanged, MailWrongCodes, MailFactorAdded, MailAddressProof, MailAddressChanged:
+	}
+	return MaxMailsTo, 24 * time.Hour
+}
+
+// chargeMail counts a mail towards the limits of its recipient, and reports whether it may be sent.
+func (t *tx) chargeMail(ctx context.Context, m NewMail) (bool, error) {
+	key := func(account []byte) [32]byte {
+		return sha256.Sum256(fmt.Appendf(nil, "mail\x00%s\x00%x\x00%s", m.Kind, account, m.To))
+	}
+	most, window := mailLimit(m.Kind)
+	for _, use := range [...]LimitUse{
+		{Key: key(m.Account[:]), Max: most, Window: window},
+		{Key: key(nil), Max: mailingCompanies * most, Window: window},
+	} {
+		if _, err := t.acquireLimit(ctx, use, t.Now()); errors.Is(err, sql.ErrNoRows) {
+			t.db.limitedMails.Add(1)
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// LimitedMails returns how many mails this process has not caused because of the limits of their recipients.
+func (db *DB) LimitedMails() int64 { return db.limitedMails.Load() }
+
+// enqueueMail causes a mail, and returns [MailPending]. It returns "" without doing anything if the installation sends no mails or the user has
+// not proved the address, and [MailFailed] if its recipient has got too many of the kind. The mail is sent after the commit.
+func (t *tx) enqueueMail(ctx context.Context, m NewMail) (MailState, error) {
 	if sends, err := sendsMail(ctx, t); err != nil || !sends {
-		return false, err
+		return "", err
+	}
+	if m.User != nil && !m.Kind.sentToUnproved() {
+		user, err := t.readUser(ctx, m.Account, *m.User)
+		if err != nil || user.ProvedAt == nil {
+			return "", ignoreMissing(err) // a row that does not act gets no mail, and keeps none from others
+		}
+	}
+	if allowed, err := t.chargeMail(ctx, m); err != nil || !allowed {
+		return MailFailed, err
+	}
+	return MailPending, t.insertMail(ctx, m)
+}
+
+// insertMail stores a mail that is to be sent, and ends an earlier one that it replaces.
+func (t *tx) insertMail(ctx context.Context, m NewMail) error {
+	if m.Replaces {
+		if err := t.endMailsTo(ctx, m.Account, *m.User, m.Kind); err != nil {
+			return err
+		}
 	}
 	now := t.Now()
 	id, err := newID(now, t.db.random)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if expires := now.Add(MailTTL); m.ExpiresAt.IsZero() || m.ExpiresAt.After(expires) {
 		m.ExpiresAt = expires
 	}
 	if m.Language == "" && m.User != nil {
 		if m.Language, err = t.mailLanguage(ctx, m.Account, *m.User); err != nil {
-			return false, err
+			return err
 		}
 	}
 	var sealed, subject []byte
 	if !m.Secret.IsZero() {
 		if sealed, err = t.db.keys.SealText(m.Secret, mailBinding(m.Account, id, m.To)); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if !m.Subject.IsZero() {
@@ -159,7 +234,7 @@ func (t *tx) enqueueMail(ctx context.Context, m NewMail) (bool, error) {
 	_, err = t.Exec(ctx, `insert into mails (account_id, id, kind, recipient, user_id, subject_id, language, secret, count, state, created_at, due_at, expires_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)`,
 		m.Account, id, m.Kind, m.To, m.User, subject, m.Language, sealed, m.Count, MailPending, micros(now), micros(m.ExpiresAt))
-	return err == nil, err
+	return err
 }
 
 // mailBinding binds the secret of a mail to its row and to its recipient: nobody can redirect a link without the keys.
@@ -173,6 +248,13 @@ func boundRecipient(recipient string) []string { return []string{recipient} }
 func (t *tx) endMails(ctx context.Context, account, subject ID) error {
 	_, err := t.Exec(ctx, `update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
 		where account_id = $1 and subject_id = $2 and due_at is not null`, account, subject, MailEnded, MailReplaced, micros(t.Now()))
+	return err
+}
+
+// endMailsTo ends the mails to a user that were not sent yet: those of a kind, or all for "".
+func (t *tx) endMailsTo(ctx context.Context, account, user ID, kind MailKind) error {
+	_, err := t.Exec(ctx, `update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
+		where account_id = $1 and user_id = $2 and due_at is not null and (kind = $6 or $6 = '')`, account, user, MailEnded, MailReplaced, micros(t.Now()), kind)
 	return err
 }
 

@@ -135,7 +135,7 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 			},
 			"replaced": func(made store.Invitation) { f.invite(t, n+100, made.Email, access.Viewer) },
 			"used": func(store.Invitation) {
-				kit.Must(t, second(f.Join(ctx, digest(n), store.NewUser{Name: "Used", PasswordHash: "$2"})))
+				kit.Must(t, second(f.Join(ctx, digest(n), store.NewUser{Name: "Used", PasswordHash: "$2"}, store.NewProof{})))
 			},
 			"suspended": func(store.Invitation) { kit.Must(t, f.SuspendAccount(ctx, f.account.ID)) },
 			"expired":   func(store.Invitation) { f.Clock.Advance(store.MailTTL) },
@@ -165,14 +165,14 @@ func TestInvitationMailLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.sendMails(t)
 		limited := store.InvitationMail{State: store.MailFailed, Reason: store.MailLimited}
-		for n := range store.MaxInvitationMailsTo {
+		for n := range store.MaxMailsTo {
 			if made, _ := f.inviteByMail(t, byte(n), "same@example.com"); made.Mail.State != store.MailPending {
 				t.Fatalf("mail %d to one address: %+v", n, made.Mail)
 			}
 		}
 		made, _ := f.inviteByMail(t, 20, "same@example.com")
 		wantEqual(t, "another mail to one address", made.Mail, limited)
-		for n := store.MaxInvitationMailsTo; n < store.MaxInvitationMails; n++ {
+		for n := store.MaxMailsTo; n < store.MaxInvitationMails; n++ {
 			if made, _ := f.inviteByMail(t, byte(100+n), fmt.Sprintf("p%d@example.com", n)); made.Mail.State != store.MailPending {
 				t.Fatalf("mail %d: %+v", n, made.Mail)
 			}
@@ -223,8 +223,9 @@ func TestNotices(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		for n, role := range []access.Role{access.Owner, access.Owner, access.Owner, access.Viewer} {
-			f.invite(t, byte(80+n), fmt.Sprintf("%s-%d@example.com", role, n), role)
-			user, err := f.Join(ctx, digest(byte(80+n)), store.NewUser{Name: "N", PasswordHash: "$2"})
+			id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: fmt.Sprintf("%s-%d@example.com", role, n), Name: "N", Role: role, PasswordHash: "$2", Proved: true})
+			kit.Must(t, err)
+			user, err := f.tenant.User(ctx, id)
 			kit.Must(t, err)
 			switch n {
 			case 1:

@@ -133,6 +133,9 @@ func (l *MailLease) open(ctx context.Context, tx *tx) (end *MailResult, err erro
 		if user.DisabledAt != nil {
 			return &MailResult{State: MailEnded, Reason: MailInactive}, nil
 		}
+		if user.Email != l.To || user.ProvedAt == nil && !l.Kind.sentToUnproved() {
+			return &MailResult{State: MailEnded, Reason: MailReplaced}, nil
+		}
 	}
 	if l.sealed == nil {
 		return nil, nil

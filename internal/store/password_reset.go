@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"quittance/internal/secret"
@@ -39,9 +41,10 @@ func (db *DB) RequestPasswordReset(ctx context.Context, request ResetRequest) er
 }
 
 // AnswerResetRequest answers the oldest request, and returns false if there is none. If a user who can log in with a password has the address,
-// the user gets a link with the given secret, which replaces an earlier link, by e-mail. Other requests end without a trace, and so do those that
-// have waited for [PasswordResetTTL].
-func (db *DB) AnswerResetRequest(ctx context.Context, add NewReset) (found bool, err error) {
+// the user gets a link with a secret of draw, which replaces an earlier link, by e-mail. Of several users who have not proved the address, each gets a
+// link of its own, so that none of them decides about those of others. Other requests end without a trace, and so do those that have waited for
+// [PasswordResetTTL].
+func (db *DB) AnswerResetRequest(ctx context.Context, draw func() (NewReset, error)) (found bool, err error) {
 	if err := db.reader.QueryRowContext(ctx, `select exists (select 1 from password_reset_requests)`).Scan(&found); err != nil || !found {
 		return false, db.classify(err)
 	}
@@ -59,20 +62,58 @@ func (db *DB) AnswerResetRequest(ctx context.Context, add NewReset) (found bool,
 		case err != nil || instant(requested).Before(t.Now().Add(-PasswordResetTTL)):
 			return err
 		}
-		err := t.sendReset(ctx, actor, request, add)
-		if errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrNoMail) {
-			return nil
-		}
-		return err
+		return t.answerReset(ctx, actor, request, draw)
 	})
 	return found, err
 }
 
+// answerReset sends the links that a request asks for.
+func (t *tx) answerReset(ctx context.Context, actor Actor, request ResetRequest, draw func() (NewReset, error)) error {
+	accounts, err := t.resettable(ctx, request.Email)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		user, err := t.resettableIn(ctx, account, request.Email)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		add, err := draw()
+		if err != nil {
+			return err
+		}
+		switch err := t.sendReset(ctx, user, request.Language, add); {
+		case errors.Is(err, ErrNoMail), errors.Is(err, ErrMailLimited):
+			continue
+		case err != nil:
+			return err
+		}
+		if user.ProvedAt == nil {
+			continue // whoever has added the address does not learn that its owner has asked, and from where
+		}
+		if _, err := t.auditAs(actor, userAct("user.request-password-reset", user.Account, user.ID, user.Email)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SendPasswordReset gives a user a link as [DB.AnswerResetRequest] does, for an administrator, in the language that the user has chosen. It returns
-// [ErrNoMail] if the installation sends no mails, and [ErrNotFound] if the account has no such user, or the user cannot log in with a password.
+// [ErrNoMail] if the installation sends no mails, [ErrMailLimited], and [ErrNotFound] if the account has no such user, or the user cannot log in with
+// a password.
 func (db *DB) SendPasswordReset(ctx context.Context, user User, add NewReset) error {
 	err := db.write(ctx, "send password reset", func(ctx context.Context, t *tx) error {
-		return t.sendReset(ctx, t.actor, ResetRequest{Email: user.Email}, add)
+		found, err := t.resettableIn(ctx, user.Account, user.Email)
+		if err == nil {
+			err = t.sendReset(ctx, found, "", add)
+		}
+		if err != nil {
+			return err
+		}
+		return t.audit(userAct("user.request-password-reset", user.Account, user.ID, user.Email))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
@@ -80,56 +121,78 @@ func (db *DB) SendPasswordReset(ctx context.Context, user User, add NewReset) er
 	return err
 }
 
-// sendReset gives the user who has the address of a request a link, and causes the mail with it. It returns [sql.ErrNoRows] if there is no such
-// user who can log in with a password, and [ErrNoMail].
-func (t *tx) sendReset(ctx context.Context, actor Actor, request ResetRequest, add NewReset) error {
-	user, changed, err := t.resettable(ctx, request.Email)
-	if err != nil {
-		return err
-	}
-	if err := t.endMails(ctx, user.Account, user.ID); err != nil { // that of an earlier link
-		return err
-	}
+// sendReset gives a user of a locked account a link, and causes the mail with it, in a language or in that which the user has chosen. It returns
+// [ErrNoMail] or [ErrMailLimited], and changes nothing then.
+func (t *tx) sendReset(ctx context.Context, user resettable, language string, add NewReset) error {
 	now := t.Now()
 	expires := now.Add(PasswordResetTTL)
-	sends, err := t.enqueueMail(ctx, NewMail{Kind: MailPasswordReset, Account: user.Account, To: user.Email, User: &user.ID, Subject: user.ID,
-		Language: request.Language, Secret: add.Secret, ExpiresAt: expires})
-	if err == nil && !sends {
-		err = ErrNoMail
-	}
-	if err != nil {
+	state, err := t.enqueueMail(ctx, NewMail{Kind: MailPasswordReset, Account: user.Account, To: user.Email, User: &user.ID, Subject: user.ID, Replaces: true,
+		Language: language, Secret: add.Secret, ExpiresAt: expires})
+	switch {
+	case err != nil:
 		return err
+	case state == "":
+		return ErrNoMail
+	case state == MailFailed:
+		return ErrMailLimited
 	}
 	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, user.Account, user.ID); err != nil {
 		return err
 	}
-	if _, err := t.insertSealed(ctx, sealedResets.row(user.Account, user.ID),
+	_, err = t.insertSealed(ctx, sealedResets.row(user.Account, user.ID),
 		`insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)`,
-		user.Account, user.ID, add.Digest[:], changed, micros(now), micros(expires)); err != nil {
-		return err
-	}
-	_, err = t.auditAs(actor, userAct("user.request-password-reset", user.Account, user.ID, user.Email))
+		user.Account, user.ID, add.Digest[:], user.changed, micros(now), micros(expires))
 	return err
 }
 
-// resettable returns the user with an e-mail address, whose account it locks, and when the password was changed last. It returns
-// [sql.ErrNoRows] unless that user can log in with a password.
-func (t *tx) resettable(ctx context.Context, email string) (user User, changed int64, err error) {
-	var account ID
-	if err := t.QueryRowContext(ctx, `select account_id from users where email = $1`, email).Scan(&account); err != nil {
-		return User{}, 0, err
+// resettable is a user who can log in with a password, and when the password was changed last.
+type resettable struct {
+	User
+	changed int64
+}
+
+// resettable returns the accounts of the users who get links for a new password for an e-mail address, in the order in which they are locked: that
+// of the user who has proved it, or else those of the first ones who can log in with a password.
+func (t *tx) resettable(ctx context.Context, email string) ([]ID, error) {
+	type candidate struct {
+		account ID
+		proved  bool
 	}
+	found, err := collect(ctx, t, func(row scanner) (c candidate, err error) { return c, row.Scan(&c.account, &c.proved) },
+		`select u.account_id, u.proved_at is not null from users u join accounts a on a.id = u.account_id
+			where u.email = $1 and u.disabled_at is null and (u.proved_at is not null or u.password_hash <> '' and a.status = 'active' and a.login_policy <> 'single_sign_on')
+			order by u.proved_at is null, u.created_at, u.id limit $2`, email, maxLogins)
+	var accounts []ID
+	for _, c := range found {
+		if accounts = append(accounts, c.account); c.proved {
+			break
+		}
+	}
+	slices.SortFunc(accounts, func(x, y ID) int { return bytes.Compare(x[:], y[:]) })
+	return accounts, err
+}
+
+// resettableIn returns the user of an account, which it locks, with an e-mail address. It returns [sql.ErrNoRows] unless that user can log in with
+// a password: not if somebody else has proved the address.
+func (t *tx) resettableIn(ctx context.Context, account ID, email string) (resettable, error) {
 	locked, err := t.account(ctx, account) // first, as by those who end links
 	if err == nil && (locked.Status != AccountActive || locked.LoginPolicy == LoginSingleSignOn) {
 		err = sql.ErrNoRows
 	}
 	if err != nil {
-		return User{}, 0, err
+		return resettable{}, err
 	}
+	var found resettable
 	record := sealedUsers.record()
-	user, err = scanUserAnd(t.QueryRowContext(ctx, `select `+userColumns+`, password_changed_at, `+sealedUsers.columns("users")+
-		` from users where account_id = $1 and email = $2 and disabled_at is null`, account, email), append([]any{&changed}, record.into()...)...)
-	return user, changed, t.db.acting(ctx, err, record)
+	found.User, err = scanUserAnd(t.QueryRowContext(ctx, `select `+userColumns+`, password_changed_at, `+sealedUsers.columns("users")+
+		` from users where account_id = $1 and email = $2 and disabled_at is null`, account, email), append([]any{&found.changed}, record.into()...)...)
+	err = t.db.acting(ctx, err, record)
+	if err == nil && found.ProvedAt == nil {
+		if err = t.checkUnclaimed(ctx, email); errors.Is(err, ErrProvedElsewhere) {
+			err = sql.ErrNoRows
+		}
+	}
+	return found, err
 }
 
 // usableReset returns the user of the link with a digest who can use it at a time, in microseconds: the link has not expired, the password has not
@@ -156,42 +219,67 @@ func (db *DB) UsablePasswordReset(ctx context.Context, digest [32]byte) (User, e
 }
 
 // CompletePasswordReset uses up a link: it replaces the user's password hash and ends all sessions and tokens of the user, as an administrator's
-// [DB.ResetPassword] does. The user need not change the password again. It returns [ErrNotFound] as [DB.UsablePasswordReset] does.
+// [DB.ResetPassword] does. The user need not change the password again, and a second factor stays: a mailbox is none. Whoever has the link has the
+// mailbox: a user who has not proved the address has proved it now, and all others with it give way. It returns [ErrNotFound] as
+// [DB.UsablePasswordReset] does, and if somebody else has proved the address meanwhile.
 func (db *DB) CompletePasswordReset(ctx context.Context, digest [32]byte, hash string) (User, error) {
 	var user User
 	err := db.write(ctx, "complete password reset", func(ctx context.Context, t *tx) error {
 		var account ID
-		if err := t.QueryRowContext(ctx, `select account_id from password_resets where digest = $1`, digest[:]).Scan(&account); err != nil {
+		var email string
+		if err := t.QueryRowContext(ctx, `select r.account_id, u.email from password_resets r join users u on u.account_id = r.account_id and u.id = r.user_id
+			where r.digest = $1`, digest[:]).Scan(&account, &email); err != nil {
 			return err
 		}
-		if _, err := t.account(ctx, account); err != nil {
+		if err := t.lockAddress(ctx, account, email); err != nil {
 			return err
 		}
-		now := micros(t.Now())
 		var err error
-		if user, err = db.usableReset(ctx, t, digest, now); err != nil {
+		if user, err = db.usableReset(ctx, t, digest, micros(t.Now())); err != nil {
 			return err
 		}
-		if _, err := t.changeSealed(ctx, sealedUsers.row(account, user.ID), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
-			where account_id = $1 and id = $2`, account, user.ID, hash, now); err != nil {
+		if _, err := t.Exec(ctx, `delete from password_resets where digest = $1`, digest[:]); err != nil {
 			return err
 		}
-		if err := t.revokeTokens(ctx, account, user.ID, []byte{}, now); err != nil { // and the link
-			return err
-		}
-		user.PasswordHash, user.PasswordChangeRequired = hash, false
-		if err := t.tellPasswordChanged(ctx, account, user.ID, user.Email); err != nil {
-			return err
-		}
-		actor := t.actor
-		actor.Kind, actor.Name = ActorUser, user.Email // whoever has the link is the user, and was nobody before
-		_, err = t.auditAs(actor, userAct("user.complete-password-reset", account, user.ID, user.Email))
-		return err
+		return t.setResetPassword(ctx, &user, hash)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || errors.Is(db.addressError(err), ErrProvedElsewhere) { // meanwhile
 		err = ErrNotFound
 	}
 	return user, err
+}
+
+// setResetPassword sets the password of a user of a locked account who has the mailbox of the address.
+func (t *tx) setResetPassword(ctx context.Context, user *User, hash string) error {
+	now := micros(t.Now())
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
+		where account_id = $1 and id = $2`, user.Account, user.ID, hash, now); err != nil {
+		return err
+	}
+	if err := t.revokeTokens(ctx, user.Account, user.ID, []byte{}, now); err != nil { // and the link
+		return err
+	}
+	if user.ProvedAt == nil {
+		if err := t.revokeInvitationsBy(ctx, *user); err != nil { // they may be those of somebody else
+			return err
+		}
+		if err := t.prove(ctx, *user); err != nil {
+			return err
+		}
+	}
+	user.PasswordHash, user.PasswordChangeRequired = hash, false
+	if err := t.tellPasswordChanged(ctx, user.Account, user.ID, user.Email); err != nil {
+		return err
+	}
+	actor := t.actor
+	actor.Kind, actor.Name = ActorUser, user.Email // whoever has the link is the user, and was nobody before
+	if user.ProvedAt == nil {
+		if _, err := t.auditAs(actor, userAct("user.prove-address", user.Account, user.ID, user.Email)); err != nil {
+			return err
+		}
+	}
+	_, err := t.auditAs(actor, userAct("user.complete-password-reset", user.Account, user.ID, user.Email))
+	return err
 }
 
 // tellPasswordChanged causes a mail that tells a user of a new password, whoever has set it.

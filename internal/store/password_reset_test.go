@@ -23,7 +23,7 @@ func (f *fixture) askReset(t *testing.T, email string) {
 // answerReset answers the oldest request with the secret of n.
 func (f *fixture) answerReset(t *testing.T, n byte) {
 	t.Helper()
-	found, err := f.AnswerResetRequest(t.Context(), newReset(n))
+	found, err := f.AnswerResetRequest(t.Context(), draws(newReset(n)))
 	kit.Must(t, err)
 	if !found {
 		t.Fatal("no request waits")
@@ -31,6 +31,10 @@ func (f *fixture) answerReset(t *testing.T, n byte) {
 }
 
 // newReset returns the secret of n and its digest.
+func draws(r store.NewReset) func() (store.NewReset, error) {
+	return func() (store.NewReset, error) { return r, nil }
+}
+
 func newReset(n byte) store.NewReset {
 	return store.NewReset{Secret: secret.New(fmt.Sprintf("qr_%d", n)), Digest: digest(n)}
 }
@@ -182,7 +186,7 @@ func TestPasswordResetEndsWithRestore(t *testing.T) {
 		_, err := f.MarkRestored(t.Context())
 		kit.Must(t, err)
 		f.wantLink(t, 60, false)
-		found, err := f.AnswerResetRequest(t.Context(), newReset(61))
+		found, err := f.AnswerResetRequest(t.Context(), draws(newReset(61)))
 		if err != nil || found {
 			t.Errorf("a request is left: %v", err)
 		}
@@ -202,7 +206,7 @@ func TestPasswordResetRequests(t *testing.T) {
 			if acts := f.audited(t, "user.request-password-reset"); len(acts) != 0 {
 				t.Errorf("%s: %d entries in the audit log", name, len(acts))
 			}
-			if found, err := f.AnswerResetRequest(ctx, newReset(61)); err != nil || found {
+			if found, err := f.AnswerResetRequest(ctx, draws(newReset(61))); err != nil || found {
 				t.Errorf("%s: the request is left: %v", name, err)
 			}
 		}
@@ -231,14 +235,14 @@ func TestPasswordResetRequests(t *testing.T) {
 		f.askReset(t, f.user.Email)
 		f.Clock.Advance(store.PasswordResetTTL + time.Microsecond)
 		kit.Must(t, f.DeleteExpired(ctx))
-		if found, err := f.AnswerResetRequest(ctx, newReset(61)); err != nil || found {
+		if found, err := f.AnswerResetRequest(ctx, draws(newReset(61))); err != nil || found {
 			t.Errorf("an expired request is left: %v", err)
 		}
 		f.askReset(t, f.user.Email)
 		f.askReset(t, f.user.Email)
 		f.answerReset(t, 62)
 		f.wantLink(t, 62, true)
-		if found, err := f.AnswerResetRequest(ctx, newReset(63)); err != nil || found {
+		if found, err := f.AnswerResetRequest(ctx, draws(newReset(63))); err != nil || found {
 			t.Errorf("a repeated request is answered twice: %v", err)
 		}
 	})
@@ -319,7 +323,7 @@ func TestPasswordResetsAtOnce(t *testing.T) {
 			if i%2 == 1 {
 				db = replica
 			}
-			found, err := db.AnswerResetRequest(ctx, newReset(80+byte(i)))
+			found, err := db.AnswerResetRequest(ctx, draws(newReset(80+byte(i))))
 			if err != nil {
 				t.Error(err)
 			} else if found {

@@ -58,6 +58,12 @@ func (db *DB) PendingLogin(ctx context.Context, digest [32]byte) (PendingLogin, 
 	return login, db.classify(err)
 }
 
+// beganLogin reports whether a user has begun the pending login with a digest.
+func (t *tx) beganLogin(ctx context.Context, digest [32]byte, user ID) (bool, error) {
+	users, err := collect(ctx, t, scanValue[ID], `select user_id from pending_logins where digest = $1`, digest[:])
+	return len(users) == 1 && users[0] == user, err
+}
+
 // completeLogin removes the pending login of a user. It returns [ErrSessionEnded] if there is none: it was completed before, or has ended
 // with the sessions of the user.
 func (t *tx) completeLogin(ctx context.Context, user User, digest [32]byte) error {

@@ -177,13 +177,13 @@ var (
 func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
 	t.Helper()
 	for _, tab := range tables(t) {
-		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "password_resets", "passkeys", "passkey_challenges", "mails", "notices", "mail_settings", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "password_resets", "address_proofs", "passkeys", "passkey_challenges", "mails", "notices", "mail_settings", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
 		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
 			continue
 		}
 		values := make([]string, len(tab.columns))
 		for n, column := range tab.columns {
-			chain := !slices.Contains([]string{"tokens", "api_keys", "invitations", "recovery_codes", "pending_logins", "password_resets", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
+			chain := !slices.Contains([]string{"tokens", "api_keys", "invitations", "recovery_codes", "pending_logins", "password_resets", "address_proofs", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
 			switch isRow := slices.Contains(rowIDs, column) && !chain; {
 			case within && isRow: // n seconds older
 				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))

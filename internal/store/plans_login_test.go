@@ -20,7 +20,7 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 		}},
 		{name: "CreateSignOnToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
 			const plain = "plain@example.com" // without a second factor
-			if _, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: plain, Role: access.Viewer, PasswordHash: "$hash"}); err != nil && !errors.Is(err, store.ErrExists) {
+			if _, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: plain, Role: access.Viewer, PasswordHash: "$hash", Proved: true}); err != nil && !errors.Is(err, store.ErrExists) {
 				return err
 			}
 			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: plain}, store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
@@ -88,14 +88,34 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 		{name: "RequestPasswordReset", run: func(ctx context.Context) error {
 			return db.RequestPasswordReset(ctx, store.ResetRequest{Email: f.user.Email, Language: "en"})
 		}},
-		{name: "AnswerResetRequest", uses: "password_reset_requests_age mails_subject", whole: []string{"password_reset_requests"}, run: func(ctx context.Context) error {
-			if found, err := db.AnswerResetRequest(ctx, newReset(201)); err != nil || !found {
+		{name: "AnswerResetRequest", uses: "password_reset_requests_age users_email", whole: []string{"password_reset_requests"}, run: func(ctx context.Context) error {
+			if found, err := db.AnswerResetRequest(ctx, draws(newReset(201))); err != nil || !found {
 				return fmt.Errorf("found %t: %w", found, err)
 			}
 			return nil
 		}},
-		{name: "SendPasswordReset", uses: "mails_subject", run: func(ctx context.Context) error {
+		{name: "SendPasswordReset", run: func(ctx context.Context) error {
 			return db.SendPasswordReset(ctx, f.user, newReset(202))
+		}},
+		{name: "UserOf", run: func(ctx context.Context) error {
+			_, err := db.UserOf(ctx, f.account.ID, f.user.Email)
+			return err
+		}},
+		{name: "UsableInvitation", uses: "invitations_mail", run: func(ctx context.Context) error {
+			if _, err := db.UsableInvitation(ctx, digest(203)); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
+		}},
+		{name: "ChangeAddress", run: func(ctx context.Context) error {
+			_, err := db.ChangeAddress(ctx, f.account.ID, f.user.ID, store.AddressChange{Email: "another@example.com", Proof: store.NewProof{Secret: secret.New("qv_x"), Digest: digest(204)}})
+			return err
+		}},
+		{name: "SignOnChoice", run: func(ctx context.Context) error {
+			if _, _, err := db.SignOnChoice(ctx, digest(205)); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
 		}},
 		{name: "ResetPassword", uses: "tokens_unrevoked pending_logins_user", run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
 	}

@@ -85,7 +85,7 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.ApplyRetention(ctx, store.Retention{Events: 10 * 24 * time.Hour, Attempts: 10 * 24 * time.Hour})
 			return err
 		}},
-		{name: "DeleteExpired", whole: []string{"operator_sessions"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry password_resets_expiry password_reset_requests_age idempotency_expiry mails_expiry mails_ended", run: db.DeleteExpired},
+		{name: "DeleteExpired", whole: []string{"operator_sessions", "sign_on_choices", "address_proofs"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry password_resets_expiry password_reset_requests_age idempotency_expiry mails_expiry mails_ended", run: db.DeleteExpired},
 		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"}, run: func(ctx context.Context) error {
 			_, err := db.Summarize(ctx)
 			return err
@@ -156,8 +156,12 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, err := tenant.RevokeAPIKey(ctx, rows.key)
 			return err
 		}},
-		{name: "UserByEmail", run: func(ctx context.Context) error {
+		{name: "UserByEmail", uses: "users_email", run: func(ctx context.Context) error {
 			_, err := db.UserByEmail(ctx, f.user.Email)
+			return err
+		}},
+		{name: "UsersToLogIn", uses: "users_email", run: func(ctx context.Context) error {
+			_, err := db.UsersToLogIn(ctx, f.user.Email, store.ID{})
 			return err
 		}},
 		{name: "AcquireLimits", run: func(ctx context.Context) error {

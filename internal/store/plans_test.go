@@ -108,6 +108,8 @@ var unexamined = map[string]string{
 	"audit_at":            "an administrator's list",
 	"submissions_unknown": "an administrator's list",
 	"operators_email":     "unique; there are few operators", "operators_enrolment": "as operators_email",
+	"sign_on_choices_expiry": "logins of a few minutes", "address_proofs_expiry": "as password_resets_expiry",
+	"users_email_key": "unique; users_email finds its rows", "users_account_id_email_key": "as users_email_key",
 	"tokens_user": "earlier versions; tokens_unrevoked has its columns",
 }
 

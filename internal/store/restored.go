@@ -50,7 +50,7 @@ func (db *DB) markRestored(ctx context.Context, details map[string]string) (open
 		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1, seal = null where revoked_at is null`, now); err != nil {
 			return err
 		}
-		for _, outdated := range [...]string{`delete from password_resets`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`,
+		for _, outdated := range [...]string{`delete from password_resets`, `delete from address_proofs`, `delete from sign_on_choices`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`,
 			`delete from settings where key = '` + settingBackupIdentity + `'`} {
 			if _, err := t.Exec(ctx, outdated); err != nil {
 				return err

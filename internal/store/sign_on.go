@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 )
 
 // ErrOtherSubject says that an e-mail address is linked to somebody else at the OpenID provider, or that somebody there is linked to
@@ -18,16 +20,28 @@ type SignOn struct {
 	Email string
 }
 
+// ErrChooseCompany says that nobody has proved the address of a person whom an OpenID provider has logged in, and that there are users with it:
+// the person chooses the company, so that nobody lands in one that somebody else has chosen.
+var ErrChooseCompany = errors.New("the person has to choose the company")
+
 // CreateSignOnToken is [DB.CreateToken] for a person whom an OpenID provider has logged in, instead of one with a password. The first
-// login links the user who has the e-mail address to the person, and needs the second factor if the user has one: [ErrSecondFactor] comes with
-// the user. Otherwise whoever has the address at the provider would do without it for good. It returns [ErrNotFound] if there is no such user or the user is
-// disabled, [ErrOtherSubject] if user or person are linked otherwise, and [ErrSuspended] for a suspended account. The user of the token need
-// not change a password, which was not used.
+// login links the user who has proved the e-mail address to the person, and needs the second factor if the user has one: [ErrSecondFactor] comes with
+// the user. Otherwise whoever has the address at the provider would do without it for good. It returns [ErrNotFound] if there is no user with the
+// address or the user is disabled, [ErrChooseCompany] if nobody has proved it, [ErrOtherSubject] if user or person are linked otherwise, and
+// [ErrSuspended] for a suspended account. The user of the token need not change a password, which was not used.
 func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (User, Account, error) {
 	var user User
 	var account Account
 	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
-		found, err := db.actingUser(ctx, t, `where email = $1`, on.Email)
+		found, err := db.actingUser(ctx, t, `where email = $1 and proved_at is not null and disabled_at is null`, on.Email)
+		if add.Pending != nil {
+			if begun, err := t.beganLogin(ctx, *add.Pending, found.ID); err != nil || !begun {
+				return cmp.Or(err, ErrSessionEnded) // the address is no longer that of the user who has begun the login
+			}
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return t.checkChoice(ctx, on)
+		}
 		if err != nil {
 			return err
 		}
@@ -37,35 +51,133 @@ func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (U
 		if user, err = t.readUser(ctx, found.Account, found.ID); err != nil { // now that the account is locked
 			return err
 		}
-		if user.Email != on.Email || user.DisabledAt != nil {
+		if user.Email != on.Email || user.ProvedAt == nil || user.DisabledAt != nil {
 			return sql.ErrNoRows
 		}
-		linked, err := t.checkSubject(ctx, user, on)
+		return t.beginSignOnSession(ctx, user, account, on, add)
+	})
+	return user, account, db.signOnError(err)
+}
+
+// checkChoice returns [ErrChooseCompany] if a person can choose a company, and otherwise [sql.ErrNoRows].
+func (t *tx) checkChoice(ctx context.Context, on SignOn) error {
+	companies, err := addressCompanies(ctx, t, on.Email)
+	switch {
+	case err != nil:
+		return err
+	case len(companies) == 0:
+		return sql.ErrNoRows
+	}
+	return ErrChooseCompany
+}
+
+// beginSignOnSession links a user of a locked account to a person, unless this has happened before, and inserts the token.
+func (t *tx) beginSignOnSession(ctx context.Context, user User, account Account, on SignOn, add NewToken) error {
+	linked, err := t.checkSubject(ctx, user, on)
+	if err != nil {
+		return err
+	}
+	if account.Status != AccountActive {
+		return ErrSuspended
+	}
+	if !linked {
+		if add.factor, err = t.useFactor(ctx, user.Account, user.ID, add.Proof); err != nil {
+			return err
+		}
+		if err := t.linkSubject(ctx, user, on); err != nil {
+			return err
+		}
+	}
+	if add.Pending != nil {
+		if err := t.completeLogin(ctx, user, *add.Pending); err != nil {
+			return err
+		}
+	}
+	return t.insertToken(ctx, user, add, false)
+}
+
+func (db *DB) signOnError(err error) error {
+	if errors.Is(db.existsError(err, "sign_on_subjects_issuer_subject_key"), ErrExists) {
+		return ErrOtherSubject
+	}
+	if errors.Is(db.addressError(err), ErrProvedElsewhere) {
+		return ErrNotFound // meanwhile
+	}
+	return err
+}
+
+// SignOnChoiceTTL is how long somebody may take to choose the company.
+const SignOnChoiceTTL = 10 * time.Minute
+
+// StoreSignOnChoice stores that a person whom an OpenID provider has logged in has to choose a company, with the digest of the secret of
+// the browser.
+func (db *DB) StoreSignOnChoice(ctx context.Context, digest [32]byte, on SignOn) error {
+	return db.write(ctx, "store sign-on choice", func(ctx context.Context, t *tx) error {
+		_, err := t.insertSealed(ctx, sealedChoices.row(digest[:]), `insert into sign_on_choices (digest, issuer, subject, email, expires_at) values ($1, $2, $3, $4, $5)`,
+			digest[:], on.Issuer, on.Subject, on.Email, micros(t.Now().Add(SignOnChoiceTTL)))
+		return err
+	})
+}
+
+// SignOnChoice returns the address of a person, and the companies to choose from. It returns [ErrNotFound] if the choice was made or has expired.
+func (db *DB) SignOnChoice(ctx context.Context, digest [32]byte) (email string, companies []AddressCompany, err error) {
+	record := sealedChoices.record()
+	err = db.reader.QueryRowContext(ctx, `select email, `+sealedChoices.columns("sign_on_choices")+` from sign_on_choices where digest = $1 and expires_at > $2`,
+		digest[:], micros(db.Now())).Scan(append([]any{&email}, record.into()...)...)
+	if err = db.acting(ctx, err, record); err == nil {
+		companies, err = addressCompanies(ctx, db.reader, email)
+	}
+	return email, companies, db.classify(err)
+}
+
+// CompleteSignOnChoice is [DB.CreateSignOnToken] for the person of a choice, and of that company. The user with the address there has proved it
+// now: whoever chose the password may be somebody else, so that it ends with the sessions. It returns [ErrNotFound] if the choice was made or has
+// expired, or the company has no user who can use the address, and [ErrSecondFactor] if the user there has a second factor, which may be that of
+// somebody else, too: only a login with it or somebody who may manage users ends it. The choice remains then.
+func (db *DB) CompleteSignOnChoice(ctx context.Context, digest [32]byte, of ID, add NewToken) (User, Account, error) {
+	var user User
+	var account Account
+	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
+		var on SignOn
+		if err := t.checkSealed(ctx, sealedChoices.row(digest[:])); err != nil {
+			return err
+		}
+		if err := t.QueryRowContext(ctx, `delete from sign_on_choices where digest = $1 and expires_at > $2 returning issuer, subject, email`, digest[:], micros(t.Now())).
+			Scan(&on.Issuer, &on.Subject, &on.Email); err != nil {
+			return err
+		}
+		err := t.lockAddress(ctx, of, on.Email)
 		if err != nil {
 			return err
 		}
-		if account.Status != AccountActive {
-			return ErrSuspended
+		if user, account, err = t.lockUnproved(ctx, of, on.Email); err != nil {
+			return err
 		}
-		if !linked {
-			if add.factor, err = t.useFactor(ctx, user.Account, user.ID, add.Proof); err != nil {
-				return err
-			}
-			if err := t.linkSubject(ctx, user, on); err != nil {
-				return err
-			}
+		if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
+			`update users set password_hash = '', password_changed_at = $3, password_change_required = 0 where account_id = $1 and id = $2`,
+			user.Account, user.ID, micros(t.Now())); err != nil {
+			return err
 		}
-		if add.Pending != nil {
-			if err := t.completeLogin(ctx, user, *add.Pending); err != nil {
-				return err
-			}
+		if err := t.endAccess(ctx, user); err != nil {
+			return err
 		}
-		return t.insertToken(ctx, user, add, false)
+		if err := t.revokeInvitationsBy(ctx, user); err != nil {
+			return err
+		}
+		if _, err := t.auditAs(SystemActor(), userAct("user.give-way", user.Account, user.ID, user.Email)); err != nil {
+			return err
+		}
+		if err := t.prove(ctx, user); err != nil {
+			return err
+		}
+		actor := t.actor
+		actor.Kind, actor.Name = ActorUser, user.Email // who logs in is not known before
+		if _, err := t.auditAs(actor, userAct("user.prove-address", user.Account, user.ID, user.Email)); err != nil {
+			return err
+		}
+		return t.beginSignOnSession(ctx, user, account, on, add)
 	})
-	if errors.Is(db.existsError(err, "sign_on_subjects_issuer_subject_key"), ErrExists) {
-		err = ErrOtherSubject
-	}
-	return user, account, err
+	return user, account, db.signOnError(err)
 }
 
 // checkSubject reports whether a user of a locked account is linked to a person. It returns [ErrOtherSubject] if the user is linked to

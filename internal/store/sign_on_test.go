@@ -69,7 +69,7 @@ func TestSignOn(t *testing.T) {
 		_, _, err = f.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://other.example", Subject: "one", Email: f.user.Email}, f.bySignOn(3))
 		wantErr(t, err, store.ErrOtherSubject)
 		wantErr(t, f.signOn(ctx, 3, "one", f.decoy.user.Email), store.ErrSecondFactor)
-		kit.Must(t, second(f.CreateAccount(ctx, "Third", store.NewUser{Email: "owner@third.example", PasswordHash: "$hash"})))
+		kit.Must(t, second(f.CreateAccount(ctx, "Third", store.NewUser{Email: "owner@third.example", PasswordHash: "$hash", Proved: true})))
 		wantErr(t, f.signOn(ctx, 3, "one", "owner@third.example"), store.ErrOtherSubject) // the person is linked to a user of another company
 		acts()
 		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
@@ -105,7 +105,7 @@ func TestLoginPolicy(t *testing.T) {
 			kit.Must(t, err)
 			return got
 		}
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "Viewer", Role: access.Viewer, PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "Viewer", Role: access.Viewer, PasswordHash: "$2", Proved: true})
 		kit.Must(t, err)
 		kit.Must(t, byPassword(f.user, 1))
 		kit.Must(t, f.signOn(ctx, 3, "viewer", "viewer@example.com"))
@@ -138,7 +138,7 @@ func TestLoginPolicy(t *testing.T) {
 func TestSignOnOfDisabledUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "left@example.com", Name: "Left", Role: access.Owner, PasswordHash: "$2", PasswordChangeRequired: true})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "left@example.com", Name: "Left", Role: access.Owner, PasswordHash: "$2", PasswordChangeRequired: true, Proved: true})
 		kit.Must(t, err)
 		kit.Must(t, f.DisableUser(ctx, f.account.ID, id, false))
 		wantErr(t, f.signOn(ctx, 1, "one", "left@example.com"), store.ErrNotFound)

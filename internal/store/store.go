@@ -69,6 +69,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	base "quittance/internal/db"
@@ -142,6 +143,7 @@ type DB struct {
 	sessions, keySessions *base.Lookups[[32]byte, Session]
 	keyUses               uses[ID, apiKeyUse]
 	sessionUses           uses[[32]byte, int64] // microseconds by digest
+	limitedMails          atomic.Int64
 	// migration is set by Open.
 	migration Migration
 	// restoring is [Options.restoring].
@@ -189,7 +191,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 		Application: applicationName, Direct: options.Direct, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
-			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",
+			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "users.account_id, users.email": "users_account_id_email_key", "connections.account_id": "connections_active",
 			"sign_on_subjects.issuer, sign_on_subjects.subject": "sign_on_subjects_issuer_subject_key",
 		},
 	})

@@ -54,6 +54,7 @@ var notProven = map[string]string{
 	"sign_on_subjects": "links of users, which they and owners change; the audit log has them",
 	"api_keys":         "credentials of machines, as tokens; the audit log has their creation and revocation", "limits": "counters of logins",
 	"second_factors": "their secrets are sealed and bound to the user", "recovery_codes": "as second_factors", "passkeys": "their credentials are sealed and bound to the user", "passkey_challenges": "they expire in minutes", "pending_logins": "sessions that have not begun",
+	"address_proofs": "links that end in a day; the audit log has them", "sign_on_choices": "logins that have not begun",
 	"password_resets": "links that end in an hour; the audit log has them", "password_reset_requests": "what strangers have typed, for seconds",
 	"operators": "the command line changes them, and secrets of authenticators are bound to their rows", "operator_recovery_codes": "as operators", "operator_sessions": "sessions",
 	"connections": "credentials are bound to the row", "invoice_deletions": "deleted drafts", "invoice_counters": "sums of what the invoices are counted as",

@@ -9,7 +9,7 @@ package store
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
 //   - [Restore], [DB.CopyOut], [DB.BackupIdentity], [DB.RecordBackup], [DB.LastBackup] (backup.go): a backup has the rows of all tenants
 //   - [DB.Migrate], [DB.Summarize], [DB.CountInvoices], [DB.RecountInvoices] complete the rows of a database that an older version wrote
-//   - [DB.Pools] counts connections
+//   - [DB.Pools] counts connections, [DB.LimitedMails] mails
 //   - [DB.Subscribe] notifies workers of a kind of work, without saying whose; [DB.ClockMoved] notifies those of every kind
 //   - [DB.Tenant]
 //
@@ -17,12 +17,13 @@ package store
 // log in.
 //
 //   - [DB.CreateAccount], [DB.RenameAccount], [DB.SetProfile], [DB.SetLoginPolicy], [DB.SuspendAccount], [DB.ReactivateAccount], [DB.Account], [DB.Accounts]
-//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.RevokeAPIKeysOf], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail]
+//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.RevokeAPIKeysOf], [DB.SetRole], [DB.User], [DB.Users], [DB.UserByEmail], [DB.UsersToLogIn], [DB.UserOf]
+//   - [DB.ChangeAddress], [DB.RemoveUser] (address.go)
 //   - [DB.UsableInvitation], [DB.Join] for people who have the secret of an invitation
 //   - [DB.ChangePassword], [DB.ResetPassword], [DB.Rehash]
 //   - [DB.SendPasswordReset]; [DB.RequestPasswordReset], [DB.AnswerResetRequest] for whoever asks; [DB.UsablePasswordReset], [DB.CompletePasswordReset] for people who
 //     have the secret of a link (password_reset.go)
-//   - [DB.UnlinkUser] (sign_on.go)
+//   - [DB.UnlinkUser]; [DB.StoreSignOnChoice], [DB.SignOnChoice], [DB.CompleteSignOnChoice] for somebody whom the OpenID provider has logged in (sign_on.go)
 //   - [DB.SecondFactor] for a user who has given the right password, [DB.ResetSecondFactor] (second_factor.go)
 //   - [DB.BeginLogin], [DB.PendingLogin] (pending_login.go)
 //   - [DB.BeginPasskeyLogin] for a pending login, [DB.RefusePasskey] for a user who has given the right password (passkey.go)

@@ -68,8 +68,11 @@ func (db *DB) SetRole(ctx context.Context, account, user ID, role access.Role) e
 
 // UserChange is what a user of the company may change in another one, or in himself.
 type UserChange struct {
-	Role   access.Role
-	Active bool
+	// Email is [User.Email]. A change needs Address, too, which is nil for none.
+	Email   string
+	Address *AddressChange
+	Role    access.Role
+	Active  bool
 	// Linked is [User.Linked]. A change can only end the link.
 	Linked bool
 	// RevokeKeys revokes the API keys that the user has made.
@@ -78,7 +81,7 @@ type UserChange struct {
 
 // ChangeUser changes a user of the company on behalf of the user of a session: change returns the new values for the present ones. It returns
 // [ErrForbidden] if that user may not manage users any more, [ErrLastOwner] if no active owner would be left, [ErrNotFound] if the company has
-// no such user, and the error of change. The transaction checks all of this, so that two owners cannot remove each other.
+// no such user, [ErrExists] for the address of another user of the company, and the error of change. The transaction checks all of this, so that two owners cannot remove each other.
 func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change func(present UserChange) (UserChange, error)) (User, error) {
 	var changed User
 	err := t.write(ctx, "change user", func(ctx context.Context, tx *tx) error {
@@ -89,7 +92,7 @@ func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change fun
 		if err := tx.checkManager(ctx, t.account, by.User); err != nil {
 			return err
 		}
-		present := UserChange{Role: locked.Role, Active: locked.DisabledAt == nil, Linked: locked.Linked}
+		present := UserChange{Email: locked.Email, Role: locked.Role, Active: locked.DisabledAt == nil, Linked: locked.Linked}
 		wanted, err := change(present)
 		if err != nil {
 			return err
@@ -120,10 +123,13 @@ func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change fun
 				return err
 			}
 		}
-		changed, err = tx.readUser(ctx, t.account, user)
+		if changed, err = tx.readUser(ctx, t.account, user); err != nil || wanted.Address == nil {
+			return err
+		}
+		changed, err = tx.changeAddress(ctx, changed, *wanted.Address)
 		return err
 	})
-	return changed, err
+	return changed, t.addressError(err)
 }
 
 // setActive disables or enables a user of a locked account.
@@ -197,14 +203,18 @@ func (t *tx) checkManager(ctx context.Context, account, user ID) error {
 	return err
 }
 
+// ownerWhoLogsIn is the condition that the row o of users is an owner, who is $3, and can log in: not disabled, and with a proved address, or with a
+// password where it counts.
+const ownerWhoLogsIn = `o.role = $3 and o.disabled_at is null
+	and (o.proved_at is not null or o.password_hash <> '' and (select p.login_policy from accounts p where p.id = o.account_id) <> 'single_sign_on')`
+
 // checkOtherOwner returns [ErrLastOwner] if the user of a locked account is its last active owner.
 func (t *tx) checkOtherOwner(ctx context.Context, user User) error {
 	if user.Role != access.Owner || user.DisabledAt != nil {
 		return nil
 	}
 	var others int64
-	if err := t.QueryRowContext(ctx, `select count(*) from users where account_id = $1 and id <> $2 and role = $3 and disabled_at is null`,
-		user.Account, user.ID, access.Owner).Scan(&others); err != nil {
+	if err := t.QueryRowContext(ctx, `select count(*) from users o where o.account_id = $1 and o.id <> $2 and `+ownerWhoLogsIn, user.Account, user.ID, access.Owner).Scan(&others); err != nil {
 		return err
 	}
 	if others == 0 {

@@ -29,7 +29,7 @@ func TestChangeUser(t *testing.T) {
 		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Viewer, PasswordHash: "$2"})
 		kit.Must(t, err)
 		changed, err := f.tenant.ChangeUser(ctx, as(f.user.ID), id, func(present store.UserChange) (store.UserChange, error) {
-			if present != (store.UserChange{Role: access.Viewer, Active: true}) {
+			if present != (store.UserChange{Email: "second@example.com", Role: access.Viewer, Active: true}) {
 				t.Errorf("present %+v", present)
 			}
 			return store.UserChange{Role: access.Owner, Active: false}, nil

@@ -177,6 +177,21 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 		vars := b.user(t, "owner")
 		vars["new_password"] = "another horse battery staple"
 		return b.token(t, vars)
+	case "changeAddress":
+		vars := b.user(t, "owner")
+		vars["new_email"] = "new-" + vars["email"]
+		return b.token(t, vars)
+	case "removeUser":
+		vars := b.user(t, "viewer")
+		for user, err := range b.client.AllUsers(ctx, 100) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if user.Email == vars["email"] {
+				return b.owner(t, "user_id", user.ID)
+			}
+		}
+		t.Fatal("the user is not in the list")
 	case "endSession":
 		vars := b.user(t, "owner")
 		other := b.as(t, vars)

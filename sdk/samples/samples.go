@@ -127,7 +127,7 @@ func (s Sample) Example() string {
 func Variables() map[string]string {
 	const id = "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"
 	return map[string]string{
-		"email": "owner@example.com", "password": "correct horse battery staple", "new_password": "another horse battery staple",
+		"email": "owner@example.com", "password": "correct horse battery staple", "new_password": "another horse battery staple", "new_email": "books@example.com",
 		"code": "287082", "url": "https://hooks.example.com/quittance", "attachment": "1", "revision": "1",
 		"invoice_id": id, "credit_note_id": id, "incoming_invoice_id": id, "evidence_id": id, "subscription_id": id, "delivery_id": id,
 		"customer_id": id, "item_id": id, "api_key_id": id, "user_id": id, "session_id": id, "invitation_id": id,

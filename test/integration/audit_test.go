@@ -136,7 +136,14 @@ func (a *administrator) serveOnce() {
 func (a *administrator) signOn(email string) {
 	a.t.Helper()
 	a.asServer(func(ctx context.Context, db *store.DB) error {
-		_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}, store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
+		user, err := db.UserByEmail(ctx, email)
+		if err != nil {
+			return err
+		}
+		if err := db.StoreSignOnChoice(ctx, [32]byte{2}, store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}); err != nil {
+			return err
+		}
+		_, _, err = db.CompleteSignOnChoice(ctx, [32]byte{2}, user.Account, store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
 		return err
 	})
 }
@@ -276,6 +283,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("account login-policy", "account.login-policy", "", account, "--require", "single_sign_on")
 	a.signOn("books@palm.example")
 	does("account user unlink", "user.unlink", "", account, "--email", "books@palm.example")
+	does("account user change-address", "user.change-address", "", account, "--email", "books@palm.example", "--new", "ledger@palm.example")
+	does("account user remove", "user.remove", "", account, "--email", "ledger@palm.example")
 	does("operator add", "operator.add", "", "--email", "ada@owner.example")
 	does("operator reset", "operator.reset", "", "--email", "ada@owner.example")
 	does("operator disable", "operator.disable", "", "--email", "ada@owner.example")

@@ -9,6 +9,7 @@ from ._pages import Listing
 from ._resource import CLIENT, PER_PAGE, Resource
 from .errors import KeyLostError, LinkLostError
 from .types import (
+    AddressProofRequested,
     APIKey,
     APIKeyRequest,
     AuditEntry,
@@ -44,6 +45,31 @@ class Users(Resource):
         The last active owner cannot be changed.
         """
         return self._change(User, "PATCH", path(self._path, user_id), body, idempotency_key)
+
+    def remove(self, user_id: str) -> User:
+        """Remove a colleague, or yourself. The last active owner cannot be removed."""
+        return self._core.one(Call("DELETE", path(self._path, user_id)), User)
+
+    def change_address(self, email: str, *, otp: str | None = None) -> User:
+        """Change your own e-mail address.
+
+        It is unproved until the link that is mailed to it was used. otp is a code of the second
+        factor, if there is one.
+        """
+        body = {"email": email, "current_password": self._core.password()}
+        if otp is not None:
+            body["otp"] = otp
+        return self._core.one(Call("POST", CLIENT + "/auth/address", body=body, without_key=True), User)
+
+    def request_address_proof(self) -> AddressProofRequested:
+        """Ask for an e-mail with a link that proves your address."""
+        call = Call("POST", CLIENT + "/auth/address/proof", without_key=True)
+        return self._core.one(call, AddressProofRequested)
+
+    def prove_address(self, code: str) -> User:
+        """Prove your address with the code of the link in that e-mail."""
+        where = CLIENT + "/auth/address/confirm"
+        return self._core.one(Call("POST", where, body={"code": code}, without_key=True), User)
 
     def reset_second_factor(self, user_id: str, *, idempotency_key: str | None = None) -> User:
         """Remove the second factor of a colleague who cannot use it, and end the sessions."""

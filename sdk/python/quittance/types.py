@@ -86,6 +86,31 @@ class Account(TypedDict):
     status: Literal["active", "suspended"]
 
 
+class AddressProofRequest(TypedDict):
+    """The body of a request."""
+
+    #: What follows # in the link of the e-mail.
+    code: str
+
+
+class AddressProofRequested(TypedDict):
+    """What a response contains."""
+
+    #: False if the installation sends no e-mails.
+    requested: bool
+
+
+class AddressRequest(TypedDict):
+    """The body of a request."""
+
+    #: The current password.
+    current_password: str
+    #: The new e-mail address.
+    email: str
+    #: Code of the authenticator app, or a recovery code. Required if the user has a second factor.
+    otp: NotRequired[str | None]
+
+
 class Attempt(TypedDict):
     """A part of DeliveryDetail."""
 
@@ -1428,6 +1453,10 @@ class LoginAccount(TypedDict):
 class LoginRequest(TypedDict):
     """The body of a request."""
 
+    #: The account to log in to. It is needed only if users of several companies have the address
+    #: and the same password; without it, the one who has proved the address is meant, or else the
+    #: one who was added first.
+    account_id: NotRequired[str | None]
     #: E-mail address of the user.
     email: str
     #: Code of the authenticator app, or a recovery code, which is the only one for a user who has
@@ -1442,6 +1471,9 @@ class LoginUser(TypedDict):
 
     #: E-mail address of the user.
     email: str
+    #: True if the user has proved to have the address, with a link that was mailed to it or by
+    #: single sign-on.
+    email_proved: bool
     #: Name of the user.
     name: str
 
@@ -2270,6 +2302,10 @@ class User(TypedDict):
     created_at: str
     #: E-mail address, with which the user logs in.
     email: str
+    #: True if the user has proved to have the address, with a link that was mailed to it or by
+    #: single sign-on. An unproved address gets no e-mails but those with such a link, and the user
+    #: may lose the login when somebody else proves it.
+    email_proved: bool
     #: Identifier.
     id: str
     #: True for a user who has logged in by single sign-on. The first such login links the user to
@@ -2287,6 +2323,9 @@ class UserChangeRequest(TypedDict):
     #: false prevents the user from logging in, and revokes the tokens of the user and the
     #: invitations that the user has made; true allows the login again.
     active: bool
+    #: The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users
+    #: change their own with POST /api/v1/client/auth/address.
+    email: str
     #: false ends the link to a person at the OpenID provider, so that the next login by single
     #: sign-on makes another one. true is allowed only for a user who is linked.
     linked: bool
@@ -2303,6 +2342,9 @@ class UserPatch(TypedDict):
     #: false prevents the user from logging in, and revokes the tokens of the user and the
     #: invitations that the user has made; true allows the login again.
     active: NotRequired[bool]
+    #: The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users
+    #: change their own with POST /api/v1/client/auth/address.
+    email: NotRequired[str]
     #: false ends the link to a person at the OpenID provider, so that the next login by single
     #: sign-on makes another one. true is allowed only for a user who is linked.
     linked: NotRequired[bool]

@@ -53,7 +53,7 @@ export class Quittance {
     this.customers = new resources.Book(send, "customers");
     this.items = new resources.Book(send, "items");
     this.account = new resources.AccountResource(send);
-    this.users = new people.Users(send);
+    this.users = new people.Users(send, () => this.#password ?? "");
     this.invitations = new people.Invitations(send);
     this.apiKeys = new people.APIKeys(send);
     this.sessions = new people.Sessions(send);

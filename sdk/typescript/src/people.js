@@ -5,6 +5,12 @@ import { clientPath, path, Resource } from "./resource.js";
 
 export class Users extends Resource {
   #path = `${clientPath}/users`;
+  #password; // returns that of the client
+
+  constructor(send, password) {
+    super(send);
+    this.#password = password;
+  }
 
   list(query, options) {
     return this._list(this.#path, query, options);
@@ -12,6 +18,22 @@ export class Users extends Resource {
 
   async update(id, patch, options) {
     return this._patch(path(this.#path, id), patch, options);
+  }
+
+  async remove(id, options) {
+    return this._delete(path(this.#path, id), options);
+  }
+
+  async changeAddress(email, { otp, ...options } = {}) {
+    return this._post(`${clientPath}/auth/address`, { email, current_password: this.#password(), otp }, options, { withoutKey: true });
+  }
+
+  async requestAddressProof(options) {
+    return this._post(`${clientPath}/auth/address/proof`, undefined, options, { withoutKey: true });
+  }
+
+  async proveAddress(code, options) {
+    return this._post(`${clientPath}/auth/address/confirm`, { code }, options, { withoutKey: true });
   }
 
   async resetSecondFactor(id, options) {

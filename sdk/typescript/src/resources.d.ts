@@ -23,6 +23,7 @@ import type {
   APIKey,
   APIKeyRequest,
   Account,
+  AddressProofRequested,
   AuditEntry,
   CreditNote,
   CreditNotePatch,
@@ -236,6 +237,14 @@ export interface UsersResource {
   list(query?: ListQuery, options?: CallOptions): List<User>;
   /** Changes the role of a user, or disables or enables one. The last active owner cannot be changed. */
   update(id: string, patch: UserPatch, options?: ChangeOptions): Promise<User>;
+  /** Removes a colleague, or the caller. The last active owner cannot be removed. */
+  remove(id: string, options?: CallOptions): Promise<User>;
+  /** Changes the caller's e-mail address, which is unproved until the link that is mailed to it was used. otp is a code of the second factor, if there is one. */
+  changeAddress(email: string, options?: CallOptions & { otp?: string }): Promise<User>;
+  /** Asks for an e-mail with a link that proves the caller's address. */
+  requestAddressProof(options?: CallOptions): Promise<AddressProofRequested>;
+  /** Proves the caller's address with the code of the link in that e-mail. */
+  proveAddress(code: string, options?: CallOptions): Promise<User>;
   /** Removes the second factor of a colleague who cannot use it any more, and ends all sessions of the colleague. */
   resetSecondFactor(id: string, options?: ChangeOptions): Promise<User>;
 }

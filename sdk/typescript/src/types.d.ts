@@ -80,6 +80,25 @@ export interface Account {
   status: "active" | "suspended";
 }
 
+export interface AddressProofRequest {
+  /** What follows # in the link of the e-mail. */
+  code: string;
+}
+
+export interface AddressProofRequested {
+  /** False if the installation sends no e-mails. */
+  requested: boolean;
+}
+
+export interface AddressRequest {
+  /** The current password. */
+  current_password: string;
+  /** The new e-mail address. */
+  email: string;
+  /** Code of the authenticator app, or a recovery code. Required if the user has a second factor. */
+  otp?: string | null;
+}
+
 export interface Attempt {
   /**
    * The first 1024 bytes of the response body, with bytes that are not UTF-8 replaced; empty if they contain the
@@ -1385,6 +1404,11 @@ export interface LoginAccount {
 }
 
 export interface LoginRequest {
+  /**
+   * The account to log in to. It is needed only if users of several companies have the address and the same
+   * password; without it, the one who has proved the address is meant, or else the one who was added first.
+   */
+  account_id?: string | null;
   /** E-mail address of the user. */
   email: string;
   /**
@@ -1399,6 +1423,8 @@ export interface LoginRequest {
 export interface LoginUser {
   /** E-mail address of the user. */
   email: string;
+  /** True if the user has proved to have the address, with a link that was mailed to it or by single sign-on. */
+  email_proved: boolean;
   /** Name of the user. */
   name: string;
 }
@@ -2162,6 +2188,12 @@ export interface User {
   created_at: string;
   /** E-mail address, with which the user logs in. */
   email: string;
+  /**
+   * True if the user has proved to have the address, with a link that was mailed to it or by single sign-on. An
+   * unproved address gets no e-mails but those with such a link, and the user may lose the login when somebody else
+   * proves it.
+   */
+  email_proved: boolean;
   /** Identifier. */
   id: string;
   /**
@@ -2181,6 +2213,11 @@ export interface UserChangeRequest {
    * has made; true allows the login again.
    */
   active: boolean;
+  /**
+   * The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users change their own
+   * with POST /api/v1/client/auth/address.
+   */
+  email: string;
   /**
    * false ends the link to a person at the OpenID provider, so that the next login by single sign-on makes another
    * one. true is allowed only for a user who is linked.
@@ -2202,6 +2239,11 @@ export interface UserPatch {
    * has made; true allows the login again.
    */
   active?: boolean;
+  /**
+   * The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users change their own
+   * with POST /api/v1/client/auth/address.
+   */
+  email?: string;
   /**
    * false ends the link to a person at the OpenID provider, so that the next login by single sign-on makes another
    * one. true is allowed only for a user who is linked.

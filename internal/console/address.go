@@ -1,0 +1,225 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"quittance/internal/access"
+	"quittance/internal/account"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// companyPath is the page on which somebody whom the OpenID provider has logged in chooses the company.
+const companyPath = "/login/company"
+
+// addressRoutes are what people do with e-mail addresses: prove and change their own, change those of colleagues, and remove people. The link that
+// proves an address has its secret in the fragment; see [joinRoutes].
+func addressRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: account.ProvePath, needs: access.Public, serve: func(req *request) error { return req.respondProve(http.StatusOK, "") }},
+		{method: http.MethodPost, path: account.ProvePath, needs: access.OwnLogin, serve: (*request).proveAddress},
+		{method: http.MethodPost, path: "/account/address", needs: access.OwnLogin, serve: (*request).changeOwnAddress},
+		{method: http.MethodPost, path: "/account/address/proof", needs: access.OwnLogin, serve: (*request).requestAddressProof},
+		{method: http.MethodPost, path: "/account/leave", needs: access.OwnLogin, serve: (*request).leave},
+		{method: http.MethodPost, path: usersPath + "/{user}/address", needs: access.ManageUsers, serve: (*request).changeAddress},
+		{method: http.MethodPost, path: usersPath + "/{user}/remove", needs: access.ManageUsers, serve: (*request).removeUser},
+		{method: http.MethodGet, path: companyPath, needs: access.Public, serve: (*request).showCompanies},
+		{method: http.MethodPost, path: companyPath, needs: access.Public, serve: (*request).chooseCompany},
+	}
+}
+
+// provePage is the view model of the page that the link opens.
+type provePage struct {
+	// LoggedIn says that somebody is logged in: only the user who has asked for the link can use it.
+	LoggedIn bool
+	Email    string
+	// Fault is the key of an error message below "prove.", or "".
+	Fault string
+}
+
+func (req *request) respondProve(status int, fault string) error {
+	title, err := req.pages.messages.text("prove.title")
+	if err != nil {
+		return err
+	}
+	return req.page(status, "prove", pageData{Title: title, Body: provePage{LoggedIn: req.session.Tenant != nil, Email: req.session.Email, Fault: fault}})
+}
+
+func (req *request) proveAddress() error {
+	_, err := req.Accounts.ProveAddress(req.r.Context(), req.session, req.source, req.form.Get("code"))
+	for _, fault := range [...]struct {
+		err error
+		key string
+	}{{account.ErrProof, "unusable"}, {store.ErrProvedElsewhere, "elsewhere"}} {
+		if errors.Is(err, fault.err) {
+			return req.respondProve(http.StatusUnprocessableEntity, fault.key)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(withFlash("/account", "good.address_proved"))
+}
+
+func (req *request) requestAddressProof() error {
+	err := req.Accounts.RequestAddressProof(req.r.Context(), req.session)
+	if errors.Is(err, store.ErrNoMail) {
+		return &problem{status: http.StatusNotFound, cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(withFlash("/account", "good.proof_sent"))
+}
+
+// addressFault returns the key of the error message about a new address below "account.address.fault.", or "".
+func addressFault(err error) string {
+	for _, fault := range [...]struct {
+		err error
+		key string
+	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {account.ErrWrongPassword, "password"}, {account.ErrOTPRequired, "otp"}} {
+		if errors.Is(err, fault.err) {
+			return fault.key
+		}
+	}
+	return ""
+}
+
+func (req *request) changeOwnAddress() error {
+	email := req.form.Get("email")
+	err := account.ErrEmail
+	if len(email) <= maxEmail {
+		_, _, err = req.Accounts.ChangeOwnAddress(req.r.Context(), req.session, req.source, email, req.form.Get("current"), account.Factor{Code: req.code("otp")})
+	}
+	if fault := addressFault(err); fault != "" {
+		return req.showAccount(http.StatusUnprocessableEntity, "", fault)
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(withFlash("/account", "good.address_changed"))
+}
+
+// leave removes the user who is logged in.
+func (req *request) leave() error {
+	_, err := req.session.Tenant.RemoveUser(req.r.Context(), req.session, req.session.User)
+	if errors.Is(err, store.ErrLastOwner) {
+		return req.redirect(withFlash("/account", "bad.last_owner"))
+	}
+	if err != nil {
+		return err
+	}
+	http.SetCookie(req.w, req.cookie("", time.Time{}))
+	return req.redirect(withFlash("/login", "good.left"))
+}
+
+func (req *request) changeAddress() error {
+	id, err := req.id("user")
+	if err != nil {
+		return err
+	}
+	email := req.form.Get("email")
+	err = account.ErrEmail
+	if len(email) <= maxEmail {
+		_, err = req.Accounts.ChangeAddress(req.r.Context(), req.session.Tenant, req.session, id, email)
+	}
+	if fault := addressFault(err); fault != "" {
+		return req.redirect(withFlash(usersPath, "bad.address_"+fault))
+	}
+	if errors.Is(err, account.ErrOwnAddress) {
+		return req.redirect("/account")
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(withFlash(usersPath, "good.address_changed"))
+}
+
+func (req *request) removeUser() error {
+	id, err := req.id("user")
+	if err != nil {
+		return err
+	}
+	if id == req.session.User {
+		return req.leave()
+	}
+	if _, err := req.session.Tenant.RemoveUser(req.r.Context(), req.session, id); errors.Is(err, store.ErrLastOwner) {
+		return req.redirect(withFlash(usersPath, "bad.last_owner"))
+	} else if err != nil {
+		return err
+	}
+	return req.redirect(withFlash(usersPath, "good.user_removed"))
+}
+
+// choiceCookie returns the cookie that binds the choice of a company to this browser.
+func (c *Console) choiceCookie(value string, expires time.Time) *http.Cookie {
+	cookie := c.cookie(value, expires) //nolint:gosec // Secure and HttpOnly are as in cookie
+	cookie.Name = c.cookieName() + "-choice"
+	return cookie
+}
+
+// choice returns the secret of the choice that this browser has to make.
+func (req *request) choice() (secret.Text, bool) {
+	given, err := req.r.Cookie(req.choiceCookie("", time.Time{}).Name)
+	if err != nil {
+		return secret.Text{}, false
+	}
+	return secret.New(given.Value), true
+}
+
+// companyPage is the view model of the page on which somebody chooses the company.
+type companyPage struct {
+	Email     string
+	Companies []store.AddressCompany
+}
+
+func (req *request) showCompanies() error {
+	pending, found := req.choice()
+	if !found {
+		return req.redirect("/login")
+	}
+	email, companies, err := req.Accounts.FindChoice(req.r.Context(), req.source, pending)
+	if errors.Is(err, account.ErrNoPendingLogin) {
+		return req.endChoice()
+	}
+	if err != nil {
+		return err
+	}
+	title, err := req.pages.messages.text("company.title")
+	if err != nil {
+		return err
+	}
+	return req.page(http.StatusOK, "company", pageData{Title: title, Body: companyPage{Email: email, Companies: companies}})
+}
+
+// endChoice leads to the login page, because the choice was made before or has expired.
+func (req *request) endChoice() error {
+	http.SetCookie(req.w, req.choiceCookie("", time.Time{}))
+	return req.redirect(withFlash("/login", "bad.login_expired"))
+}
+
+// chooseCompany starts the session of a person who has chosen a company.
+func (req *request) chooseCompany() error {
+	pending, found := req.choice()
+	if !found {
+		return req.redirect("/login")
+	}
+	of, err := store.ParseID(req.form.Get("company"))
+	if err != nil {
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
+	started, err := req.Accounts.CompleteChoice(req.r.Context(), req.source, req.r.UserAgent(), pending, of)
+	if errors.Is(err, account.ErrNoPendingLogin) {
+		return req.endChoice()
+	}
+	if err != nil {
+		return req.refuseSignOn(err)
+	}
+	http.SetCookie(req.w, req.choiceCookie("", time.Time{}))
+	if err := req.adopt(started); err != nil {
+		return err
+	}
+	return req.redirect("/")
+}
