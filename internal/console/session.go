@@ -212,7 +212,7 @@ const (
 
 // holdPending gives the browser the cookie of a pending login.
 func (req *request) holdPending(pending account.Login, site http.SameSite) {
-	cookie := req.pendingCookie(pending.Pending.Reveal(), pending.Expires)
+	cookie := req.pendingCookie(pending.Pending.Reveal(), pending.Expires) //nolint:gosec // Secure and HttpOnly are as in cookie
 	cookie.SameSite = site
 	http.SetCookie(req.w, cookie)
 }

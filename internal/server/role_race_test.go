@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -34,9 +35,7 @@ func (s *system) held(t *testing.T, r request, between func()) response {
 	}
 	out.ContentLength = int64(len(r.body))
 	out.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + r.token}, "Expect": {"100-continue"}}
-	for name, values := range r.header {
-		out.Header[name] = values
-	}
+	maps.Copy(out.Header, r.header)
 	transport := &http.Transport{ExpectContinueTimeout: time.Hour, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	got, err := transport.RoundTrip(out)
