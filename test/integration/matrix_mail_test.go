@@ -26,7 +26,7 @@ type mailbox struct {
 }
 
 // mailed covers the e-mails: links for a new password that the user and an administrator ask for, invitations by an owner and by an
-// administrator, the choice of notices, and a notice of a rejection.
+// administrator, links that prove an address, the choice of notices, and a notice of a rejection.
 func mailed(t *testing.T, c *customer) {
 	b := &mailbox{customer: c, relay: mailtest.Start(t, false)}
 	c.flags = slices.Concat(c.flags, []string{"--public-url", "http://localhost"}, relayFlags(b.relay))
@@ -47,6 +47,7 @@ func mailed(t *testing.T, c *customer) {
 	}
 	books.join(t, link[:strings.IndexByte(link, '#')+1]+mailed)
 	books.login(t)
+	b.move(t, books)
 	var made struct{ URL string }
 	c.record(t, &made, "", "account", "user", "invite", c.account, "--email", "erp@palm.example", "--role", "viewer")
 	if b.invitation(t, "erp@palm.example") == secretOf(t, made.URL) {
@@ -203,7 +204,7 @@ func (b *mailbox) auditMails(t *testing.T) {
 		}
 	}
 	for subject, want := range map[string]struct{ times, repeated int }{"Choose a new password": {2, 1}, "Your password was changed": {2, 0},
-		"Invitation to Quittance": {2, 1}, "Documents were rejected": {1, 0}} {
+		"Invitation to Quittance": {2, 1}, "Documents were rejected": {1, 0}, "Prove your e-mail address": {2, 1}, "Your e-mail address was changed": {1, 0}} {
 		if got := subjects[subject]; got != want.times && !(b.fired && got == want.times+want.repeated) {
 			t.Errorf("%d e-mails with the subject %q, want %d", got, subject, want.times)
 		}

@@ -83,6 +83,7 @@ func administration() map[string][]string {
 		"account key create": {someID, "--name", "k", "--scope", "read"}, "account key list": {someID}, "account key revoke": {someID, someID},
 		"account user add": {someID, "--email", "a@palm.example"}, "account user invite": {someID, "--email", "a@palm.example", "--role", "viewer"},
 		"account user role": {someID, "--email", "a@palm.example", "--role", "viewer"}, "account user disable": {someID, "--email", "a@palm.example"},
+		"account user remove": {someID, "--email", "a@palm.example"}, "account user change-address": {someID, "--email", "a@palm.example", "--new", "b@palm.example"},
 		"account user enable": {someID, "--email", "a@palm.example"}, "account user unlink": {someID, "--email", "a@palm.example"},
 		"account user reset-second-factor": {someID, "--email", "a@palm.example", "--reason", "lost"}, "account user reset-password": {someID, "--email", "a@palm.example"},
 		"connection add":      {"--account", someID, "--kind", "http", "--base-url", "https://p.example", "--environment", "sandbox", "--credential-file", "text"},

@@ -67,8 +67,18 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := jar.Cookies(at)
-	if to := leads(second + sso.CallbackPath + answer); to != "/invoices" {
+	if to := leads(second + sso.CallbackPath + answer); to != "/login/company" { // nobody has proved the address yet
 		t.Fatalf("the login leads to %s", to)
+	}
+	chosen, err := browser.PostForm(first+"/login/company", url.Values{"company": {f.account}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chosen.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if to := chosen.Header.Get("Location"); to != "/" {
+		t.Fatalf("the choice at another server leads to %s", to)
 	}
 	if to := leads(first + "/invoices"); to != "" {
 		t.Errorf("the first server does not know the session: it leads to %s", to)
