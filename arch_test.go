@@ -75,7 +75,7 @@ var guarded = map[string]struct {
 		"internal/account/totp.go", "internal/account/second_factor.go", // the address that authenticator apps read, and codes to be checked or digested
 		"internal/console/second_factor.go", "internal/server/second_factor.go", // the secret of an app and recovery codes, shown once
 		"internal/bench/deployment.go", "internal/bench/session.go", // a synthetic user's first password and login, and the tokens of the load
-		"internal/sso/sso.go",                                                                        // the client's secret, for calls of the token endpoint
+		"internal/sso/sso.go",                                                                                                       // the client's secret, for calls of the token endpoint
 		"internal/console/apikeys.go", "internal/console/session.go", "internal/console/sign_on.go", "internal/operator/session.go", // the page that shows a new key, the cookie of a session, and what an enrolment shows once
 		"internal/provider/call.go", "internal/provider/client.go", // the Authorization header of a call to the provider, and its check at start
 		"internal/fakeprovider/server.go",                          // the digest that a caller's credential is compared with

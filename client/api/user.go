@@ -29,9 +29,9 @@ type User struct {
 // UserChange is a merge patch of a user. An absent member is unchanged.
 type UserChange struct {
 	Email  *string `json:"email,omitempty" required:"true" minLength:"1" maxLength:"256" doc:"The new e-mail address of a colleague, who proves it with a link that is mailed to it. Users change their own with POST /api/v1/client/auth/address." example:"books@example.com"`
-	Role   *Role `json:"role,omitempty" required:"true" enum:"owner,accountant,developer,viewer" doc:"The new role. It takes effect with the user's next request."`
-	Linked *bool `json:"linked,omitempty" required:"true" doc:"false ends the link to a person at the OpenID provider, so that the next login by single sign-on makes another one. true is allowed only for a user who is linked."`
-	Active *bool `json:"active,omitempty" required:"true" doc:"false prevents the user from logging in, and revokes the tokens of the user and the invitations that the user has made; true allows the login again."`
+	Role   *Role   `json:"role,omitempty" required:"true" enum:"owner,accountant,developer,viewer" doc:"The new role. It takes effect with the user's next request."`
+	Linked *bool   `json:"linked,omitempty" required:"true" doc:"false ends the link to a person at the OpenID provider, so that the next login by single sign-on makes another one. true is allowed only for a user who is linked."`
+	Active *bool   `json:"active,omitempty" required:"true" doc:"false prevents the user from logging in, and revokes the tokens of the user and the invitations that the user has made; true allows the login again."`
 	// RevokeAPIKeys is no member of a user.
 	RevokeAPIKeys *bool `json:"revoke_api_keys,omitempty" required:"true" doc:"true also revokes the API keys that the user has made, which otherwise go on working when the user is disabled or gets another role."`
 }

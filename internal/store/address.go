@@ -115,6 +115,12 @@ func (t *tx) giveWay(ctx context.Context, user User) error {
 	} else if err != nil {
 		return err
 	}
+	return t.endLogin(ctx, user)
+}
+
+// endLogin ends the password, the proof of the address, the sessions and the invitations of a user of a locked account, which may be those of
+// somebody else than the person who has the address.
+func (t *tx) endLogin(ctx context.Context, user User) error {
 	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set password_hash = '', password_changed_at = $3, password_change_required = 0,
 		proved_at = null where account_id = $1 and id = $2`,
 		user.Account, user.ID, micros(t.Now())); err != nil {
@@ -127,7 +133,7 @@ func (t *tx) giveWay(ctx context.Context, user User) error {
 		return err
 	}
 	// The company does not learn who has proved it, where, and from which network.
-	_, err = t.auditAs(SystemActor(), userAct("user.give-way", user.Account, user.ID, user.Email))
+	_, err := t.auditAs(SystemActor(), userAct("user.give-way", user.Account, user.ID, user.Email))
 	return err
 }
 

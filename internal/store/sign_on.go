@@ -153,18 +153,7 @@ func (db *DB) CompleteSignOnChoice(ctx context.Context, digest [32]byte, of ID, 
 		if user, account, err = t.lockUnproved(ctx, of, on.Email); err != nil {
 			return err
 		}
-		if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
-			`update users set password_hash = '', password_changed_at = $3, password_change_required = 0 where account_id = $1 and id = $2`,
-			user.Account, user.ID, micros(t.Now())); err != nil {
-			return err
-		}
-		if err := t.endAccess(ctx, user); err != nil {
-			return err
-		}
-		if err := t.revokeInvitationsBy(ctx, user); err != nil {
-			return err
-		}
-		if _, err := t.auditAs(SystemActor(), userAct("user.give-way", user.Account, user.ID, user.Email)); err != nil {
+		if err := t.endLogin(ctx, user); err != nil {
 			return err
 		}
 		if err := t.prove(ctx, user); err != nil {
