@@ -42,6 +42,7 @@ func TestCluster(t *testing.T) {
 	t.Run("a server that cannot start says why and leaves nothing", testCannotStart)
 	t.Run("a directory too long for a socket is refused", testLongDirectory)
 	t.Run("each test has a database of its own", testURL)
+	t.Run("PgBouncer starts again when it ends by itself, and not when it is killed", testPoolerIsKept)
 }
 
 func testPrivateAndDurable(t *testing.T) {
@@ -330,4 +331,30 @@ func list(t *testing.T, dir string) []string {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+func testPoolerIsKept(t *testing.T) {
+	configuration, err := os.ReadFile(filepath.Join("..", "..", "deploy", "pgbouncer", "pgbouncer.ini"))
+	kit.Must(t, err)
+	p := pgtest.NewPooler(t, string(configuration), pgtest.URL(t), "admin_users = postgres")
+	for range 3 {
+		// It answers by ending.
+		if conn, err := pgx.Connect(t.Context(), strings.Replace(p.URL(), "/quittance?", "/pgbouncer?default_query_exec_mode=simple_protocol&", 1)); err != nil {
+			t.Error(err)
+		} else if _, err := conn.Exec(t.Context(), "SHUTDOWN"); err == nil {
+			t.Error("PgBouncer was to shut down, and did not")
+		}
+		kit.Eventually(t, func() error {
+			conn, err := pgx.Connect(t.Context(), p.URL())
+			if err != nil {
+				return err
+			}
+			_, err = conn.Exec(t.Context(), "select 1")
+			return errors.Join(err, conn.Close(t.Context()))
+		})
+	}
+	kit.Must(t, p.Kill())
+	if _, err := pgx.Connect(t.Context(), p.URL()); err == nil {
+		t.Error("PgBouncer runs after Kill")
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,10 +20,16 @@ import (
 const poolerTarget = "host=db.internal port=5432 dbname=quittance"
 
 // Pooler is a PgBouncer in front of a database. Its methods are not safe for concurrent use.
+//
+// If PgBouncer ends by itself, it is started again, as a service manager would do. Debian's release 1.18 ends with "bad client state" if its
+// connection to the database breaks while it passes on the request of a client to cancel a statement
+// (https://github.com/pgbouncer/pgbouncer/pull/846).
 type Pooler struct {
 	dir     string
 	account *account
+	mu      sync.Mutex
 	server  *server
+	err     error // why it could not be started again
 }
 
 // NewPooler starts PgBouncer with a configuration in front of the database at address, which [URL] or a [Cluster] returned. In the
@@ -82,12 +89,34 @@ func (p *Pooler) URL() string {
 
 // Kill kills PgBouncer with SIGKILL.
 func (p *Pooler) Kill() error {
-	if p.server == nil {
-		return nil
+	p.mu.Lock()
+	s, err := p.server, p.err
+	p.server, p.err = nil, nil
+	p.mu.Unlock()
+	if s == nil {
+		return err
 	}
-	s := p.server
-	p.server = nil
 	return s.end(syscall.SIGKILL)
+}
+
+// start starts PgBouncer. The caller holds the lock.
+func (p *Pooler) start() (err error) {
+	if p.server, err = startServer("PgBouncer", p.dir, p.log(), p.account, "pgbouncer", p.config()); err == nil {
+		go p.keep(p.server)
+	}
+	return err
+}
+
+// keep starts PgBouncer again when it ends without having been killed.
+func (p *Pooler) keep(s *server) {
+	<-s.ended
+	time.Sleep(startPoll) // in case that it ends each time
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == s {
+		p.server = nil
+		p.err = errors.Join(s.end(syscall.SIGKILL), p.start())
+	}
 }
 
 // Restart kills PgBouncer if it runs, starts it again and waits until a statement passes.
@@ -95,7 +124,10 @@ func (p *Pooler) Restart() (err error) {
 	if err := p.Kill(); err != nil {
 		return err
 	}
-	if p.server, err = startServer("PgBouncer", p.dir, p.log(), p.account, "pgbouncer", p.config()); err != nil {
+	p.mu.Lock()
+	err = p.start()
+	p.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -106,8 +138,6 @@ func (p *Pooler) Restart() (err error) {
 			return nil
 		}
 		select {
-		case <-p.server.ended:
-			return fmt.Errorf("PgBouncer ended while it was starting: %w\n%s", p.server.err, tail(p.log()))
 		case <-ctx.Done():
 			return fmt.Errorf("PgBouncer did not answer within %s: %w\n%s", startTimeout, err, tail(p.log()))
 		case <-time.After(startPoll):
