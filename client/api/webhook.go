@@ -19,6 +19,8 @@ type Subscription struct {
 	CreatedAt          time.Time  `json:"created_at" doc:"When it was created."`
 	DeactivatedAt      *time.Time `json:"deactivated_at" doc:"When it was deactivated."`
 	DeactivationReason *string    `json:"deactivation_reason" doc:"requested, redirect or unsafe_address." example:"redirect"`
+	// FailingSince covers attempts, not deliveries: one that is still pending may have failed twelve times.
+	FailingSince *time.Time `json:"failing_since" doc:"When the first of the attempts began that have failed since one arrived; null if the last one arrived, and before the first."`
 }
 
 // NewSubscription is the response to the creation of a subscription, and the only one with the signing secret.

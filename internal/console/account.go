@@ -127,6 +127,9 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
 			p.Connection = new(view.Connection(connection))
+			if !view.InTrouble(connection, req.Now()) {
+				p.Connection.FailingSince = nil // a single failed call is no news
+			}
 		}
 	}
 	if p.Mail, err = req.mailForm(); err != nil {

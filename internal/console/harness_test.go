@@ -39,6 +39,12 @@ type system struct {
 // start runs a system until the test ends. empty omits the synthetic data.
 func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ...func(*service.Config)) *system {
 	t.Helper()
+	return startAt(t, nil, engine, empty, pace, edits...)
+}
+
+// startAt is start with a clock.
+func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace time.Duration, edits ...func(*service.Config)) *system {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
@@ -47,7 +53,7 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 		edit(&config)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Log: log, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Now: now, Log: log, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)

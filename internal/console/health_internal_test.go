@@ -1,8 +1,12 @@
 package console
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
-// TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived.
+// TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived and its last attempt too, and negative
+// if attempts fail for long although no delivery has failed yet.
 func TestSubscriptionHealth(t *testing.T) {
 	messages, err := readCatalogue(tongues[0])
 	if err != nil {
@@ -17,6 +21,10 @@ func TestSubscriptionHealth(t *testing.T) {
 		{subscriptionHealth{Active: true, Delivered: 30}, "Delivering", "positive"},
 		{subscriptionHealth{Active: true, Delivered: 29, Undelivered: 1}, "Some failed", "waiting"},
 		{subscriptionHealth{Active: true, Undelivered: 29, Pending: 1}, "Failing", "negative"},
+		{subscriptionHealth{Active: true, Retried: true, Pending: 30}, "Retrying", "waiting"},
+		{subscriptionHealth{Active: true, Retried: true, Delivered: 29, Pending: 1}, "Retrying", "waiting"},
+		{subscriptionHealth{Active: true, Retried: true, Failing: new(time.Time), Pending: 30}, "Failing", "negative"},
+		{subscriptionHealth{Active: true, Retried: true, Failing: new(time.Time), Delivered: 29, Pending: 1}, "Failing", "negative"},
 		{subscriptionHealth{Delivered: 30}, "Deactivated", "neutral"},
 	} {
 		if got, err := messages.health(c.health); err != nil || got.Text != c.text || got.Meaning != c.meaning {

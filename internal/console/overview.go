@@ -282,15 +282,15 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 	}
 	for _, s := range troubled {
 		path := "/webhooks/" + s.ID.String()
-		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Since: s.FailingSince, Step: "deliveries", StepPath: path}
-		text, err := req.pages.messages.text("overview.subscription.failing")
+		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Step: "deliveries", StepPath: path}
+		since, text := s.FailingSince, "overview.subscription.failing"
 		if !s.Active {
-			item.Step = "subscription"
-			if s.DeactivatedAt != nil {
-				item.Since = *s.DeactivatedAt
-			}
-			text, err = req.pages.messages.text("overview.subscription.deactivated")
+			since, text, item.Step = s.DeactivatedAt, "overview.subscription.deactivated", "subscription"
 		}
+		if since != nil {
+			item.Since = *since
+		}
+		text, err := req.pages.messages.text(text)
 		if err != nil {
 			return err
 		}

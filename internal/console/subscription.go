@@ -79,7 +79,7 @@ func (req *request) showSubscription() error {
 	if err != nil {
 		return err
 	}
-	p.Health = rows[0].Health()
+	p.Health = rows[0].Health
 	now := req.Now()
 	recent, err := view.Of(tenant).RecentAttempts(ctx, id, windowStart(now, longestSlot))
 	if err != nil {

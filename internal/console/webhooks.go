@@ -55,19 +55,18 @@ type subscriptionRows struct {
 type subscriptionRow struct {
 	api.Subscription
 	// Strip holds the states of the newest deliveries, the newest last.
-	Strip []stripTick
-	// Delivered is the number of successful deliveries in Strip, and Undelivered that of failed and blocked ones.
-	Delivered, Undelivered int
+	Strip  []stripTick
+	Health subscriptionHealth
 }
 
-// Health returns the pill that says how the subscription is.
-func (row subscriptionRow) Health() subscriptionHealth {
-	return subscriptionHealth{Active: row.Active, Delivered: row.Delivered, Undelivered: row.Undelivered, Pending: len(row.Strip) - row.Delivered - row.Undelivered}
-}
-
-// subscriptionHealth is what the newest deliveries of a subscription say about it, beside its being active.
+// subscriptionHealth is what its attempts and its newest deliveries say about a subscription, beside its being active.
 type subscriptionHealth struct {
-	Active                          bool
+	Active bool
+	// Failing is since when attempts fail that have failed for so long that a person should know; nil if they do not. Retried reports that
+	// the last attempt failed.
+	Failing *time.Time
+	Retried bool
+	// The newest deliveries by their states.
 	Delivered, Undelivered, Pending int
 }
 
@@ -76,8 +75,10 @@ func (h subscriptionHealth) Key() string {
 	switch {
 	case !h.Active:
 		return "inactive"
-	case h.Undelivered > 0 && h.Delivered == 0:
+	case h.Failing != nil || h.Undelivered > 0 && h.Delivered == 0:
 		return "failing"
+	case h.Retried:
+		return "retrying"
 	case h.Undelivered > 0:
 		return "partly"
 	case h.Delivered > 0:
@@ -99,7 +100,7 @@ func (c catalogue) health(h subscriptionHealth) (pill, error) {
 		return newPill("neutral", "blocked", text, "")
 	case "failing":
 		return newPill("negative", "bad", text, "")
-	case "partly":
+	case "partly", "retrying":
 		return newPill("waiting", "warn", text, "")
 	case "delivering":
 		return newPill("positive", "good", text, "")
@@ -157,16 +158,20 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	}
 	rows := make([]subscriptionRow, len(subscriptions))
 	for n, s := range subscriptions {
-		row := subscriptionRow{Subscription: view.Subscription(s)}
+		row := subscriptionRow{Subscription: view.Subscription(s), Health: subscriptionHealth{Active: s.Active, Retried: s.FailingSince != nil}}
+		if s.IsFailing(req.Now()) {
+			row.Health.Failing = s.FailingSince
+		}
 		states := recent[s.ID]
 		for _, state := range slices.Backward(states) {
 			row.Strip = append(row.Strip, stripTick{State: state, X: 4 * len(row.Strip)})
 			switch state {
 			case api.DeliveryDelivered:
-				row.Delivered++
+				row.Health.Delivered++
 			case api.DeliveryFailed, api.DeliveryBlocked:
-				row.Undelivered++
+				row.Health.Undelivered++
 			case api.DeliveryPending:
+				row.Health.Pending++
 			}
 		}
 		rows[n] = row

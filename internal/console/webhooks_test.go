@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,6 +239,46 @@ func BenchmarkHundredDeliveries(b *testing.B) {
 		if got := v.get("/webhooks/"+id+"?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
 			b.Fatal(got.status)
 		}
+	}
+}
+
+// TestFailingDestination checks that a destination that does not answer is shown as failing after some time, on the page of the subscription, in
+// the list and on the overview, while its first delivery is still retried, and no longer once an attempt arrives.
+func TestFailingDestination(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	l, reach := listen(t, http.StatusServiceUnavailable, "")
+	s := startAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, first(), true, time.Millisecond, reach,
+		func(c *service.Config) { c.RetryFirst, c.RetryAttempts = time.Minute, 20 })
+	v := s.loggedIn(t)
+	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
+	s.purchase(t, "a", nil)
+	path := "/webhooks/" + id
+	shows := func(page string, wanted ...string) {
+		t.Helper()
+		kit.Eventually(t, func() error {
+			got := v.get(page)
+			for _, want := range wanted {
+				if got.status != http.StatusOK || !strings.Contains(got.body, want) {
+					return fmt.Errorf("%s: %d without %q: %s", page, got.status, want, got.body)
+				}
+			}
+			return nil
+		})
+	}
+	shows(path, "Retrying", "The last attempt failed and will be repeated.")
+	if got := v.get("/"); strings.Contains(got.body, l.url) {
+		t.Errorf("the overview shows a destination that has failed once: %s", got.body)
+	}
+	ahead.Store(int64(store.FailingAfter))
+	shows(path, "Failing", "Every attempt has failed since", "0 of ")
+	shows("/webhooks", "Failing")
+	shows("/", l.url, "Deliveries fail")
+	l.become(http.StatusOK, "", nil)
+	ahead.Store(int64(24 * time.Hour / 4))
+	shows(path, "Delivering")
+	if got := v.get("/"); strings.Contains(got.body, l.url) {
+		t.Errorf("the overview shows a destination that answers: %s", got.body)
 	}
 }
 

@@ -203,6 +203,7 @@ func (x *Exporter) Subscriptions(t *store.Tenant) List {
 		{"created_at", tabular.Time, func(s *row) string { return moment(s.CreatedAt) }},
 		{"deactivated_at", tabular.Time, func(s *row) string { return optionalMoment(s.DeactivatedAt) }},
 		{"deactivation_reason", tabular.Text, func(s *row) string { return optional(s.DeactivationReason) }},
+		{"failing_since", tabular.Time, func(s *row) string { return optionalMoment(s.FailingSince) }},
 	}, x.of(t).SubscriptionIDs, present(view.Subscription, x.of(t).SubscriptionsByID))
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/mail"
 	"quittance/internal/secret"
@@ -44,6 +45,32 @@ func TestWaitingMailsAreShown(t *testing.T) {
 		got := v.get(deliveriesPath)
 		if !strings.Contains(got.body, "h-mails") || strings.Contains(got.body, "op.mails.") || strings.Contains(got.body, "ann@") {
 			t.Errorf("%s: the page says\n%s", reason, got.body)
+		}
+	}
+}
+
+// TestFailingDestinationIsShown checks that operators find a webhook destination that does not answer, while its delivery is still retried: on the
+// page of deliveries and in the list of accounts.
+func TestFailingDestinationIsShown(t *testing.T) {
+	s := newSystem(t, storetest.SQLite)
+	v := s.loggedIn(t)
+	tenant, err := s.Tenant(t.Context(), s.account.ID)
+	kit.Must(t, err)
+	_, err = tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.palm.example/<i>", Events: []api.EventKind{api.EventIncomingReceived}, Secret: secret.New("whsec_a-test")})
+	kit.Must(t, err)
+	kit.Must(t, tenant.SeedIncoming(t.Context(), []store.NewIncoming{{ProviderDocumentID: "1", MediaType: "application/xml", Metadata: []byte(`{}`), Body: []byte("<Invoice/>"), Retained: true}}))
+	scan, err := s.DueDeliveryQueues(t.Context(), store.ScanCursor{})
+	kit.Must(t, err)
+	leases, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, time.Minute)
+	kit.Must(t, err)
+	kit.Must(t, leases[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: s.Clock.Now(), HTTPStatus: 503}, store.DeliveryUpdate{State: store.DeliveryPending, DueAt: s.Clock.Now().Add(time.Hour)}))
+	if got := v.get(deliveriesPath); strings.Contains(got.body, "hooks.palm.example") {
+		t.Errorf("a single failed attempt is shown:\n%s", got.body)
+	}
+	s.Clock.Advance(store.FailingAfter)
+	for path, want := range map[string]string{deliveriesPath: "https://hooks.palm.example/&lt;i&gt;", accountsPath: "Webhooks fail"} {
+		if got := v.get(path); !strings.Contains(got.body, want) || path == deliveriesPath && !strings.Contains(got.body, "Failing") {
+			t.Errorf("%s does not say %q:\n%s", path, want, got.body)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (webhooksListCmd) Help() string { return "Example:\n  quittance webhooks li
 
 // Run lists subscriptions.
 func (c webhooksListCmd) Run(env Environment) error {
-	return list(env, c.listing, []string{"id", "active", "url", "events", "created_at", "deactivation_reason"},
+	return list(env, c.listing, []string{"id", "active", "url", "events", "created_at", "deactivation_reason", "failing_since"},
 		func(s *client.Client, page client.Paging) (api.List[api.Subscription], error) {
 			return s.Subscriptions(env.Context, page)
 		})

@@ -172,6 +172,9 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 
 // recordAttempts records attempts, which may belong to several tenants.
 func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
+	if err := recordFailing(ctx, tx, records); err != nil {
+		return err
+	}
 	// Deliveries are locked in the order of their identifiers.
 	slices.SortStableFunc(records, func(a, b *attemptRecord) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	now := micros(tx.Now())
@@ -193,6 +196,36 @@ func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 		rest = repeated
 	}
 	return insertAttempts(ctx, tx, records)
+}
+
+// recordFailing notes since when the subscriptions of attempts fail, or that they do not fail any more. It changes a row only when that
+// changes. Of attempts that are recorded together, one that arrived decides.
+func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error {
+	type failing struct {
+		tenant, subscription ID
+		since                *int64 // nil if an attempt arrived
+	}
+	var subscriptions []*failing
+	for _, r := range records {
+		var since *int64
+		if r.update.State != DeliveryDelivered {
+			since = new(micros(r.attempt.StartedAt))
+		}
+		known := slices.IndexFunc(subscriptions, func(s *failing) bool { return s.subscription == r.Subscription && s.tenant == r.Tenant.id })
+		if known < 0 {
+			subscriptions = append(subscriptions, &failing{r.Tenant.id, r.Subscription, since})
+		} else if s := subscriptions[known]; since == nil || s.since != nil && *since < *s.since {
+			s.since = since
+		}
+	}
+	// The order in which they are locked.
+	slices.SortFunc(subscriptions, func(a, b *failing) int { return bytes.Compare(a.subscription[:], b.subscription[:]) })
+	_, err := tx.Exec(ctx, `with attempted (tenant_id, subscription_id, since) as (`+tx.db.dialect.Values("bytea", "bytea", "bigint")+`)
+		update subscriptions set failing_since = attempted.since from attempted
+		where subscriptions.tenant_id = attempted.tenant_id and subscriptions.id = attempted.subscription_id
+			and (subscriptions.failing_since is null) <> (attempted.since is null)`,
+		rowArgs(tx.db, subscriptions, func(s *failing) []any { return []any{s.tenant, s.subscription, s.since} })...)
+	return err
 }
 
 // updateDeliveries updates the deliveries of attempts, no two of which belong to the same delivery; byID finds them by the

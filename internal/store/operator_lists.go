@@ -46,6 +46,8 @@ type AccountRow struct {
 	LastSubmitted *time.Time
 	// Active is the active connection; nil if there is none.
 	Active *Connection
+	// Failing is the number of webhook subscriptions for which [Subscription.IsFailing] is true.
+	Failing int64
 }
 
 // Position returns the position of the row in [DB.AccountList].
@@ -85,20 +87,21 @@ func (db *DB) AccountList(ctx context.Context, search string, after ListPosition
 	return found, errors.Join(db.addCounts(ctx, found), db.addConnections(ctx, found))
 }
 
-// addCounts adds what the counters say to rows of accounts, with one query.
+// addCounts adds what the counters and the webhook subscriptions say to rows of accounts, with one query.
 func (db *DB) addCounts(ctx context.Context, rows []AccountRow) error {
 	ids, byID := accountsOf(rows)
-	minute := micros(db.Now().Add(-attentionAfter)) / UnknownPeriod.Microseconds()
-	list, args := parametersOf(ids, minute)
+	now := db.Now()
+	minute := micros(now.Add(-attentionAfter)) / UnknownPeriod.Microseconds()
+	list, args := parametersOf(ids, minute, micros(now.Add(-FailingAfter)))
 	_, err := collect(ctx, db.reader, func(row scanner) (struct{}, error) {
 		var account ID
-		var rejected, unknown int64
+		var rejected, unknown, failing int64
 		var day sql.Null[int64]
-		if err := row.Scan(&account, &rejected, &unknown, &day); err != nil {
+		if err := row.Scan(&account, &rejected, &unknown, &day, &failing); err != nil {
 			return struct{}{}, err
 		}
 		a := byID[account]
-		a.Attention = rejected + unknown
+		a.Attention, a.Failing = rejected+unknown, failing
 		if day.Valid {
 			a.LastSubmitted = new(instant(day.V * SubmittedPeriod.Microseconds()))
 		}
@@ -106,7 +109,8 @@ func (db *DB) addCounts(ctx context.Context, rows []AccountRow) error {
 	}, `select n.account_id,
 			(select cast(coalesce(sum(c.invoices), 0) as bigint) from invoice_counters c where c.tenant_id = n.id and c.category = 'attention' and c.period = 0),
 			(select cast(coalesce(sum(c.invoices), 0) as bigint) from invoice_counters c where c.tenant_id = n.id and c.category = 'unknown' and c.period > 0 and c.period < $1),
-			(select max(c.period) from invoice_counters c where c.tenant_id = n.id and c.category in ('waiting', 'attention', 'accepted') and c.period > 0 and c.invoices > 0)
+			(select max(c.period) from invoice_counters c where c.tenant_id = n.id and c.category in ('waiting', 'attention', 'accepted') and c.period > 0 and c.invoices > 0),
+			(select count(*) from subscriptions s where s.tenant_id = n.id and s.active = 1 and s.failing_since <= $2)
 		from tenants n where n.account_id in (`+list+`) and n.frozen_at is null`, args...)
 	return db.classify(err)
 }
@@ -231,37 +235,43 @@ func (db *DB) UndeliveredDeliveries(ctx context.Context, after ID, limit int) ([
 	return found, db.classify(err)
 }
 
-// FailingSubscription is a webhook subscription to which deliveries did not arrive.
+// FailingSubscription is a webhook subscription that fails, or to which deliveries did not arrive.
 type FailingSubscription struct {
 	Account, ID ID
 	URL         string
 	Active      bool
 	// DeactivationReason is why the subscription is not active any more; "" for an active one.
 	DeactivationReason string
+	// FailingSince is since when attempts fail; nil unless [Subscription.IsFailing] is true.
+	FailingSince *time.Time
 	// Undelivered is the number of its deliveries among the newest [FailingDepth] that failed or were blocked, and Newest the time of the
-	// newest of them.
+	// newest of them; nil if there are none.
 	Undelivered int64
-	Newest      time.Time
+	Newest      *time.Time
 }
 
-// FailingDepth is how many deliveries [DB.FailingSubscriptions] examines.
+// FailingDepth is how many deliveries and how many failing subscriptions [DB.FailingSubscriptions] examines.
 const FailingDepth = 1000
 
-// FailingSubscriptions returns the subscriptions of the newest [FailingDepth] deliveries that failed or were blocked, those with the most first.
+// FailingSubscriptions returns the subscriptions for which [Subscription.IsFailing] is true, and then those of the newest [FailingDepth]
+// deliveries that failed or were blocked, both with those with the most of these deliveries first.
 func (db *DB) FailingSubscriptions(ctx context.Context) ([]FailingSubscription, error) {
 	found, err := collect(ctx, db.reader, func(row scanner) (FailingSubscription, error) {
 		var s FailingSubscription
-		var active, newest int64
+		var active int64
+		var since, newest sql.Null[int64]
 		var reason sql.Null[string]
-		err := row.Scan(&s.Account, &s.ID, &s.URL, &active, &reason, &s.Undelivered, &newest)
-		s.Active, s.DeactivationReason, s.Newest = active != 0, reason.V, instant(newest)
+		err := row.Scan(&s.Account, &s.ID, &s.URL, &active, &reason, &since, &s.Undelivered, &newest)
+		s.Active, s.DeactivationReason, s.FailingSince, s.Newest = active != 0, reason.V, instantOrNil(since), instantOrNil(newest)
 		return s, err
-	}, `select t.account_id, s.id, s.url, s.active, s.deactivation_reason, l.undelivered, l.newest
-		from (select tenant_id, subscription_id, count(*) as undelivered, max(created_at) as newest
-			from (select tenant_id, subscription_id, created_at from deliveries where state in ('failed', 'blocked') order by id desc limit $1) newest
-			group by tenant_id, subscription_id) l
+	}, `select t.account_id, s.id, s.url, s.active, s.deactivation_reason,
+			case when s.active = 1 and s.failing_since <= $2 then s.failing_since end as since, cast(l.undelivered as bigint), l.newest
+		from (select tenant_id, subscription_id, sum(undelivered) as undelivered, max(created_at) as newest from (
+			select * from (select tenant_id, subscription_id, created_at, 1 as undelivered from deliveries where state in ('failed', 'blocked') order by id desc limit $1) newest
+			union all select * from (select tenant_id, id, cast(null as bigint), 0 from subscriptions where failing_since <= $2 and active = 1 order by failing_since limit $1) failing
+			) l group by tenant_id, subscription_id) l
 		join tenants t on t.id = l.tenant_id and t.frozen_at is null join subscriptions s on s.tenant_id = l.tenant_id and s.id = l.subscription_id
-		order by l.undelivered desc, l.newest desc`, FailingDepth)
+		order by case when s.active = 1 and s.failing_since <= $2 then 0 else 1 end, l.undelivered desc, l.newest desc, s.id`, FailingDepth, micros(db.Now().Add(-FailingAfter)))
 	return found, db.classify(err)
 }
 

@@ -43,7 +43,7 @@ func TestOverviewDays(t *testing.T) {
 	})
 }
 
-// TestTroubledSubscriptions: a subscription needs a person if the service has deactivated it, or if deliveries fail for over an hour.
+// TestTroubledSubscriptions: a subscription needs a person if the service has deactivated it, or if deliveries fail for ten minutes, whether or not one of them has failed for good.
 func TestTroubledSubscriptions(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -68,15 +68,15 @@ func TestTroubledSubscriptions(t *testing.T) {
 				kit.Must(t, d.RecordAttempt(ctx, attempt(f, 500), update))
 			}
 		}
-		emit("a", store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "exhausted"})
-		want("a failed delivery")
-		f.Clock.Advance(view.FailingAfter + time.Second)
-		want("an hour later", s.ID)
+		emit("a", store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)})
+		want("a failed attempt")
+		f.Clock.Advance(store.FailingAfter + time.Second)
+		want("ten minutes later", s.ID)
 		emit("b", store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "exhausted"})
 		want("another failure", s.ID)
 		emit("c", store.DeliveryUpdate{State: store.DeliveryDelivered})
 		want("a delivery arrived")
-		f.Clock.Advance(view.FailingAfter + time.Second)
+		f.Clock.Advance(store.FailingAfter + time.Second)
 		want("the last delivery arrived")
 		emit("d", store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "gone", Deactivate: "gone"})
 		want("the service has deactivated it", s.ID)

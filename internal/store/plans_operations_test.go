@@ -318,7 +318,7 @@ func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operati
 		_, err := of.LatestResponses(ctx, []store.ID{rows.submission})
 		return err
 	})
-	add("subscriptions that need attention", "deliveries_subscription", 0, func(ctx context.Context) error {
+	add("subscriptions that need attention", "", 0, func(ctx context.Context) error {
 		_, err := of.TroubledSubscriptions(ctx)
 		return err
 	})

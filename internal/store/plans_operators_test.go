@@ -54,7 +54,7 @@ func (f *fixture) operatorOperations(db *store.DB) []operation {
 			_, err := db.UndeliveredDeliveries(ctx, store.ID{}, 50)
 			return err
 		}},
-		{name: "FailingSubscriptions", uses: "deliveries_undelivered", whole: []string{"deliveries_undelivered", "subscriptions"}, list: true, depth: store.FailingDepth, run: func(ctx context.Context) error {
+		{name: "FailingSubscriptions", uses: "deliveries_undelivered subscriptions_failing", whole: []string{"deliveries_undelivered", "subscriptions"}, list: true, depth: 2 * store.FailingDepth, run: func(ctx context.Context) error {
 			_, err := db.FailingSubscriptions(ctx)
 			return err
 		}},

@@ -33,6 +33,17 @@ type Subscription struct {
 	CreatedAt          time.Time
 	DeactivatedAt      *time.Time
 	DeactivationReason *string
+	// FailingSince is when the first of the attempts began that have failed since one arrived. It is nil if the last one arrived.
+	FailingSince *time.Time
+}
+
+// FailingAfter is how long the attempts to a destination may fail before its company and the operators should know: retries survive a
+// restart of the receiver.
+const FailingAfter = 10 * time.Minute
+
+// IsFailing reports whether the company and the operators should know that the attempts to the destination fail.
+func (s Subscription) IsFailing(now time.Time) bool {
+	return s.Active && s.FailingSince != nil && now.Sub(*s.FailingSince) >= FailingAfter
 }
 
 // NewSubscription holds the values of a new subscription. The caller has checked the URL.
@@ -95,19 +106,19 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 	return s, err
 }
 
-const subscriptionColumns = `id, url, events, description, active, created_at, deactivated_at, deactivation_reason`
+const subscriptionColumns = `id, url, events, description, active, created_at, deactivated_at, deactivation_reason, failing_since`
 
 func scanSubscription(row scanner) (Subscription, error) {
 	var s Subscription
 	var kinds string
 	var description, reason sql.Null[string]
 	var active, created int64
-	var deactivated sql.Null[int64]
-	if err := row.Scan(&s.ID, &s.URL, &kinds, &description, &active, &created, &deactivated, &reason); err != nil {
+	var deactivated, failing sql.Null[int64]
+	if err := row.Scan(&s.ID, &s.URL, &kinds, &description, &active, &created, &deactivated, &reason, &failing); err != nil {
 		return Subscription{}, err
 	}
 	s.Events, s.Description, s.Active = splitKinds(kinds), textOrNil(description), active == 1
-	s.CreatedAt, s.DeactivatedAt, s.DeactivationReason = instant(created), instantOrNil(deactivated), textOrNil(reason)
+	s.CreatedAt, s.DeactivatedAt, s.DeactivationReason, s.FailingSince = instant(created), instantOrNil(deactivated), textOrNil(reason), instantOrNil(failing)
 	return s, nil
 }
 

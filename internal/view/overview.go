@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"quittance/client/api"
 	"quittance/internal/store"
 )
 
@@ -88,74 +87,17 @@ func InTrouble(c store.Connection, now time.Time) bool {
 		(c.Failures >= troubleFailures || c.Failures > 1 && now.Sub(*c.FailingSince) >= troubleAfter)
 }
 
-// The subscriptions that need a person.
-const (
-	// FailingAfter is how long deliveries may fail.
-	FailingAfter = time.Hour
-	// DeactivatedFor is how long a subscription is shown that the service has deactivated.
-	DeactivatedFor = 30 * 24 * time.Hour
-	// failingDepth is how many deliveries of the time since then are examined.
-	failingDepth = 50
-)
-
-// SubscriptionTrouble is a subscription that needs a person.
-type SubscriptionTrouble struct {
-	store.Subscription
-	// FailingSince is when the newest delivery was recorded that is older than [FailingAfter]; zero for a deactivated subscription.
-	FailingSince time.Time
-}
+// DeactivatedFor is how long a subscription is shown that the service has deactivated.
+const DeactivatedFor = 30 * 24 * time.Hour
 
 // TroubledSubscriptions returns the subscriptions that need a person, newest first: those that the service has deactivated within
-// [DeactivatedFor], and the active ones whose newest delivery from more than [FailingAfter] ago did not arrive, nor any of the 50
-// newest since.
-func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []SubscriptionTrouble, err error) {
+// [DeactivatedFor], and those for which [store.Subscription.IsFailing] is true.
+func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []store.Subscription, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		now := r.Now()
-		known, err := r.Subscriptions(ctx, `active = 1 or deactivated_at >= $2`, `order by id desc`, now.Add(-DeactivatedFor).UnixMicro())
-		if err != nil {
-			return err
-		}
-		for _, s := range known {
-			if !s.Active {
-				if s.DeactivationReason != nil && *s.DeactivationReason != store.DeactivationRequested {
-					out = append(out, SubscriptionTrouble{Subscription: s})
-				}
-				continue
-			}
-			since, err := failingSince(ctx, r, s.ID, now)
-			if err != nil {
-				return err
-			}
-			if !since.IsZero() {
-				out = append(out, SubscriptionTrouble{s, since})
-			}
-		}
-		return nil
+		out, err = r.Subscriptions(ctx, `active = 1 and failing_since <= $2 or active = 0 and deactivated_at >= $3 and deactivation_reason <> $4`, `order by id desc`,
+			now.Add(-store.FailingAfter).UnixMicro(), now.Add(-DeactivatedFor).UnixMicro(), store.DeactivationRequested)
+		return err
 	})
 	return out, err
-}
-
-// failingSince returns the time of the newest delivery that is older than [FailingAfter], if neither it nor one of the newest arrived.
-func failingSince(ctx context.Context, r store.Reader, subscription store.ID, now time.Time) (since time.Time, err error) {
-	hourAgo := r.OldestID(now.Add(-FailingAfter))
-	delivered := false
-	read := func(since *int64) func(row store.Row) error {
-		return func(row store.Row) error {
-			var state api.DeliveryState
-			err := row.Scan(&state, since)
-			delivered = delivered || state == api.DeliveryDelivered
-			return err
-		}
-	}
-	var older, newer int64
-	err = r.Query(ctx, read(&older), `select state, created_at from deliveries where tenant_id = $1 and subscription_id = $2 and id < $3 order by id desc limit 1`, subscription, hourAgo)
-	if err != nil || older == 0 || delivered {
-		return time.Time{}, err
-	}
-	err = r.Query(ctx, read(&newer), `select state, created_at from deliveries where tenant_id = $1 and subscription_id = $2 and id >= $3 order by id desc limit $4`,
-		subscription, hourAgo, failingDepth)
-	if err != nil || delivered {
-		return time.Time{}, err
-	}
-	return instant(older), nil
 }

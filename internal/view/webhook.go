@@ -15,7 +15,7 @@ func Subscription(s store.Subscription) api.Subscription {
 		kinds[n] = string(kind)
 	}
 	return api.Subscription{ID: s.ID.String(), URL: s.URL, Events: kinds, Description: s.Description, Active: s.Active,
-		CreatedAt: s.CreatedAt, DeactivatedAt: s.DeactivatedAt, DeactivationReason: s.DeactivationReason}
+		CreatedAt: s.CreatedAt, DeactivatedAt: s.DeactivatedAt, DeactivationReason: s.DeactivationReason, FailingSince: s.FailingSince}
 }
 
 // Delivery returns a webhook delivery as lists show it.

@@ -1543,6 +1543,9 @@ class NewSubscription(TypedDict):
     description: str | None
     #: Event kinds that are sent.
     events: list[str]
+    #: When the first of the attempts began that have failed since one arrived; null if the last
+    #: one arrived, and before the first.
+    failing_since: str | None
     #: Identifier.
     id: str
     #: Signing secret, shown in this response only. The HMAC key is all its ASCII bytes, including
@@ -2247,6 +2250,9 @@ class Subscription(TypedDict):
     description: str | None
     #: Event kinds that are sent.
     events: list[str]
+    #: When the first of the attempts began that have failed since one arrived; null if the last
+    #: one arrived, and before the first.
+    failing_since: str | None
     #: Identifier.
     id: str
     #: Destination exactly as given.

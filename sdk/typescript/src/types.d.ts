@@ -1492,6 +1492,11 @@ export interface NewSubscription {
   description: string | null;
   /** Event kinds that are sent. */
   events: string[];
+  /**
+   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, and
+   * before the first.
+   */
+  failing_since: string | null;
   /** Identifier. */
   id: string;
   /** Signing secret, shown in this response only. The HMAC key is all its ASCII bytes, including whsec_. */
@@ -2144,6 +2149,11 @@ export interface Subscription {
   description: string | null;
   /** Event kinds that are sent. */
   events: string[];
+  /**
+   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, and
+   * before the first.
+   */
+  failing_since: string | null;
   /** Identifier. */
   id: string;
   /** Destination exactly as given. */
