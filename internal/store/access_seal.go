@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,11 +64,17 @@ var (
 	}
 )
 
-// columns returns the columns of a row with an alias of the table, as [sealedRecord.into] receives them.
-func (s *sealedTable) columns(alias string) string {
+// all returns the names of the primary key and of the columns that decide.
+func (s *sealedTable) all() []string { return append(append([]string{}, s.keys...), s.decides...) }
+
+// columns returns the columns of a row with an alias of the table, as [sealedRecord.into] receives them. It leaves out those that the
+// caller knows, because the condition of its query says what they are.
+func (s *sealedTable) columns(alias string, known ...string) string {
 	var out strings.Builder
-	for _, column := range append(append([]string{}, s.keys...), s.decides...) {
-		out.WriteString(alias + "." + column + ", ")
+	for _, column := range s.all() {
+		if !slices.Contains(known, column) {
+			out.WriteString(alias + "." + column + ", ")
+		}
 	}
 	return out.String() + alias + ".seal"
 }
@@ -109,13 +116,54 @@ func (s *sealedTable) record() *sealedRecord {
 	return &sealedRecord{table: s, values: make([]any, len(s.keys)+len(s.decides))}
 }
 
-// into returns where [sealedTable.columns] are scanned.
-func (r *sealedRecord) into() []any {
+// into returns where [sealedTable.columns] are scanned. A known column is null until [sealedRecord.set].
+func (r *sealedRecord) into(known ...string) []any {
 	out := make([]any, 0, len(r.values)+1)
 	for n := range r.values {
-		out = append(out, &r.values[n])
+		if len(known) == 0 || !slices.Contains(known, r.table.column(n)) {
+			out = append(out, &r.values[n])
+		}
 	}
 	return append(out, &r.seal)
+}
+
+// column returns the name of a column by its place in the values of records.
+func (s *sealedTable) column(n int) string {
+	if n < len(s.keys) {
+		return s.keys[n]
+	}
+	return s.decides[n-len(s.keys)]
+}
+
+// value returns where the value of a column is, which the table must have.
+func (r *sealedRecord) value(column string) *any {
+	for n := range r.values {
+		if r.table.column(n) == column {
+			return &r.values[n]
+		}
+	}
+	panic("store: the seals of " + r.table.name + " do not cover " + column)
+}
+
+// set sets a known column.
+func (r *sealedRecord) set(column string, value any) { *r.value(column) = value }
+
+// text, number and id return the value of a column, or the zero value if it has another type, which no row has that acts.
+func (r *sealedRecord) text(column string) string {
+	text, _ := (*r.value(column)).(string)
+	return text
+}
+
+func (r *sealedRecord) number(column string) int64 {
+	number, _ := (*r.value(column)).(int64)
+	return number
+}
+
+func (r *sealedRecord) id(column string) (id ID) {
+	if value, ok := (*r.value(column)).([]byte); ok && len(value) == len(id) {
+		id = ID(value)
+	}
+	return id
 }
 
 // scanRecord reads columns of a table.

@@ -54,23 +54,24 @@ func (db *DB) AuthenticateAPIKey(ctx context.Context, digest [32]byte, from neti
 // findKeySessions returns the sessions of those API keys that are valid.
 func (db *DB) findKeySessions(ctx context.Context, digests [][32]byte) (map[[32]byte]Session, error) {
 	return db.collectSessions(ctx, func(row scanner) (Session, error) {
-		var id ID
-		var scopes, networks string
 		var used int64
 		key := sealedAPIKeys.record()
-		s, err := db.scanSession(row, append([]any{&id, &scopes, &networks, &used}, key.into()...)...)
+		s, err := db.scanSession(row, append([]any{&used}, key.into()...)...)
 		if err != nil {
 			return Session{}, err
 		}
+		if s.Digest, err = readDigest(key); err != nil {
+			return Session{}, err
+		}
 		s.records = append(s.records, key)
-		s.Key = &SessionKey{ID: id, Scopes: splitScopes(scopes)}
+		s.Key = &SessionKey{ID: key.id("id"), Scopes: splitScopes(key.text("scopes"))}
 		s.Permissions = access.PermissionsOf(s.Key.Scopes)
 		if used > 0 {
 			s.lastUsedAt = instant(used)
 		}
-		s.Key.networks, err = parseNetworks(networks)
+		s.Key.networks, err = parseNetworks(key.text("networks"))
 		return s, err
-	}, `select k.digest, n.id, k.account_id, `+sessionColumns+`, k.id, k.scopes, k.networks, coalesce(k.last_used_at, 0), `+sealedAPIKeys.columns("k")+`
+	}, `select `+sessionColumns+`, coalesce(k.last_used_at, 0), `+sealedAPIKeys.columns("k")+`
 		from api_keys k
 		join accounts a on a.id = k.account_id
 		join tenants n on n.account_id = k.account_id and n.frozen_at is null

@@ -14,6 +14,9 @@ type caller struct {
 	needs access.Permission
 }
 
+//nolint:gochecknoglobals // a constant text
+var callerQuery = `select ` + sealedUsers.columns("users", "account_id", "id", "disabled_at") + ` from users where account_id = $1 and id = $2 and disabled_at is null`
+
 // For returns the session for one operation that needs a permission. Every write of its tenant checks in its own transaction that the user
 // still has it, and returns [ErrForbidden] otherwise: the role was read before the operation began, and may have changed since. An API key has
 // its scopes for good.
@@ -51,8 +54,12 @@ func (t *Tenant) authorize(ctx context.Context, tx *tx) error {
 	default: // what concerns users locks the account and checks for itself, and everybody has the other permissions
 		return nil
 	}
-	user, err := t.db.actingUser(ctx, tx, `where account_id = $1 and id = $2 and disabled_at is null`, t.account, t.caller.user)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !user.Role.Permissions().Has(t.caller.needs) {
+	user := sealedUsers.record()
+	err := tx.QueryRowContext(ctx, callerQuery, t.account, t.caller.user).Scan(user.into("account_id", "id", "disabled_at")...)
+	user.set("account_id", t.account[:])
+	user.set("id", t.caller.user[:])
+	err = t.db.acting(ctx, err, user)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !access.Role(user.text("role")).Permissions().Has(t.caller.needs) {
 		return ErrForbidden
 	}
 	return err

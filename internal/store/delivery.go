@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -38,6 +39,7 @@ type DeliveryLease struct {
 	Abandoned bool
 
 	fencingToken int64
+	failing      bool // attempts at the subscription failed when the delivery was claimed
 }
 
 // opClaimDeliveries is the operation of [Queue.ClaimDeliveries].
@@ -91,7 +93,8 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, cl
 	var url string
 	var active int64
 	var sealed []byte
-	if err := tx.QueryRowContext(ctx, `select url, active, secret from subscriptions where tenant_id = $1 and id = $2`, t.id, subscription).Scan(&url, &active, &sealed); err != nil {
+	var failing sql.Null[int64]
+	if err := tx.QueryRowContext(ctx, `select url, active, secret, failing_since from subscriptions where tenant_id = $1 and id = $2`, t.id, subscription).Scan(&url, &active, &sealed, &failing); err != nil {
 		return nil, err
 	}
 	if active == 0 {
@@ -105,7 +108,7 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, cl
 		return nil, err
 	}
 	for n := range claimed {
-		claimed[n].URL, claimed[n].Secret = url, key
+		claimed[n].URL, claimed[n].Secret, claimed[n].failing = url, key, failing.Valid
 	}
 	return claimed, nil
 }
@@ -164,10 +167,23 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 			return recordAttempts(ctx, tx, []*attemptRecord{r})
 		})
 	}
+	if err == nil && d.failing && update.State == DeliveryDelivered {
+		err = d.recordRecovery(ctx)
+	}
 	if err == nil && !r.held {
 		err = ErrLeaseLost
 	}
 	return err
+}
+
+// recordRecovery notes that an attempt arrived after others had failed, as its claim had read. That is rare, so it has a transaction of its own,
+// which locks the subscription alone. If the process ends before it, or another attempt fails between the claim and the arrival, the next attempt
+// that arrives notes it.
+func (d DeliveryLease) recordRecovery(ctx context.Context) error {
+	return d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
+		_, err := tx.Exec(ctx, `update subscriptions set failing_since = null where tenant_id = $1 and id = $2`, d.Tenant.id, d.Subscription)
+		return err
+	})
 }
 
 // recordAttempts records attempts, which may belong to several tenants.
@@ -198,32 +214,34 @@ func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 	return insertAttempts(ctx, tx, records)
 }
 
-// recordFailing notes since when the subscriptions of attempts fail, or that they do not fail any more. It changes a row only when that
-// changes. Of attempts that are recorded together, one that arrived decides.
+// recordFailing notes since when the subscriptions of failed attempts fail. It changes the row of one that does not fail yet.
 func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	type failing struct {
 		tenant, subscription ID
-		since                *int64 // nil if an attempt arrived
+		since                int64
 	}
 	var subscriptions []*failing
 	for _, r := range records {
-		var since *int64
-		if r.update.State != DeliveryDelivered {
-			since = new(micros(r.attempt.StartedAt))
+		if r.update.State == DeliveryDelivered {
+			continue
 		}
+		since := micros(r.attempt.StartedAt)
 		known := slices.IndexFunc(subscriptions, func(s *failing) bool { return s.subscription == r.Subscription && s.tenant == r.Tenant.id })
 		if known < 0 {
 			subscriptions = append(subscriptions, &failing{r.Tenant.id, r.Subscription, since})
-		} else if s := subscriptions[known]; since == nil || s.since != nil && *since < *s.since {
-			s.since = since
+		} else {
+			subscriptions[known].since = min(subscriptions[known].since, since)
 		}
+	}
+	if len(subscriptions) == 0 {
+		return nil
 	}
 	// The order in which they are locked.
 	slices.SortFunc(subscriptions, func(a, b *failing) int { return bytes.Compare(a.subscription[:], b.subscription[:]) })
 	_, err := tx.Exec(ctx, `with attempted (tenant_id, subscription_id, since) as (`+tx.db.dialect.Values("bytea", "bytea", "bigint")+`)
 		update subscriptions set failing_since = attempted.since from attempted
 		where subscriptions.tenant_id = attempted.tenant_id and subscriptions.id = attempted.subscription_id
-			and (subscriptions.failing_since is null) <> (attempted.since is null)`,
+			and subscriptions.failing_since is null`,
 		rowArgs(tx.db, subscriptions, func(s *failing) []any { return []any{s.tenant, s.subscription, s.since} })...)
 	return err
 }

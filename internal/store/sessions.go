@@ -34,11 +34,10 @@ func (s Session) withProfile() (Session, error) {
 }
 
 // sessionColumns are what a session has of its account a and its active connection c, and what the seals of a and the tenant n cover; see
-// [DB.scanSession].
+// [DB.scanSession]. Every further column costs each call, so the columns that seals cover are read once.
 //
 //nolint:gochecknoglobals // a constant text
-var sessionColumns = `a.company, a.status, a.login_policy, a.profile, a.created_at, c.kind, c.format, c.options, c.credit_notes_at, ` +
-	sealedAccounts.columns("a") + `, ` + sealedTenants.columns("n")
+var sessionColumns = `a.profile, c.kind, c.format, c.options, c.credit_notes_at, ` + sealedAccounts.columns("a", "id") + `, ` + sealedTenants.columns("n", "frozen_at")
 
 // actingSession finds a session. It returns [ErrNotFound] if one of the rows that it was made from does not act.
 func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Session], digest [32]byte) (Session, error) {
@@ -53,27 +52,24 @@ func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Sess
 	return session, nil
 }
 
-// scanSession reads a digest, a tenant, an account, sessionColumns, and the columns that more receives.
+// scanSession reads sessionColumns and the columns that more receives. The caller sets the account and its record's identifier.
 func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
 	s := Session{Tenant: &Tenant{db: db}}
-	var digest []byte
-	var created int64
 	var kind, format, options sql.Null[string]
 	var confirmed sql.Null[int64]
 	account, tenant := sealedAccounts.record(), sealedTenants.record()
 	s.records = []*sealedRecord{account, tenant}
-	columns := append(account.into(), tenant.into()...)
-	err := row.Scan(append(append([]any{&digest, &s.Tenant.id, &s.Tenant.account, &s.Account.Company, &s.Account.Status, &s.Account.LoginPolicy, &s.profile, &created, &kind, &format, &options, &confirmed}, columns...), more...)...)
+	columns := append(account.into("id"), tenant.into("frozen_at")...)
+	err := row.Scan(append(append([]any{&s.profile, &kind, &format, &options, &confirmed}, columns...), more...)...)
 	if err != nil {
 		return Session{}, err
 	}
-	s.Account.Kind, s.Account.Format, s.Account.CreditNotes = kind.V, format.V, confirmed.Valid
-	if s.Account.Options, err = readOptions(options); err != nil {
-		return Session{}, err
-	}
-	s.Digest = [32]byte(digest)
-	s.Account.ID, s.Account.CreatedAt = s.Tenant.account, instant(created)
-	return s, nil
+	s.Tenant.id, s.Tenant.account = tenant.id("id"), tenant.id("account_id")
+	account.set("id", s.Tenant.account[:])
+	s.Account = Account{ID: s.Tenant.account, Company: account.text("company"), Status: account.text("status"), LoginPolicy: LoginPolicy(account.text("login_policy")),
+		Kind: kind.V, Format: format.V, CreditNotes: confirmed.Valid, CreatedAt: instant(account.number("created_at"))}
+	s.Account.Options, err = readOptions(options)
+	return s, err
 }
 
 // collectSessions returns the sessions that a query of digests finds; $2 is the time.
@@ -89,26 +85,38 @@ func (db *DB) collectSessions(ctx context.Context, scan func(scanner) (Session, 
 // findSessions returns the sessions of those tokens that are valid.
 func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byte]Session, error) {
 	return db.collectSessions(ctx, func(row scanner) (Session, error) {
-		var user ID
-		var change, used int64
+		var used int64
 		var factorRequired bool
-		var email string
-		var role access.Role
-		var means LoginMeans
-		token, person := sealedTokens.record(), sealedUsers.record()
-		s, err := db.scanSession(row, append(append([]any{&user, &change, &email, &role, &means, &used, &factorRequired}, token.into()...), person.into()...)...)
-		s.records = append(s.records, token, person)
-		s.User, s.PasswordChangeRequired, s.Email, s.Role, s.Permissions = user, change != 0, email, role, role.Permissions()
-		s.Means, s.lastUsedAt, s.FactorRequired = means, instant(used), factorRequired
+		token, user := sealedTokens.record(), sealedUsers.record()
+		s, err := db.scanSession(row, append(append([]any{&used, &factorRequired}, token.into()...), user.into("account_id", "id", "disabled_at")...)...)
+		if err != nil {
+			return Session{}, err
+		}
+		user.set("account_id", *token.value("account_id"))
+		user.set("id", *token.value("user_id"))
+		s.records = append(s.records, token, user)
+		s.Digest, err = readDigest(token)
+		s.User, s.PasswordChangeRequired, s.Means = token.id("user_id"), token.number("password_change_required") != 0, LoginMeans(token.text("means"))
+		s.Email, s.Role = user.text("email"), access.Role(user.text("role"))
+		s.Permissions, s.lastUsedAt, s.FactorRequired = s.Role.Permissions(), instant(used), factorRequired
 		return s, err
-	}, `select t.digest, t.tenant_id, t.account_id, `+sessionColumns+`, t.user_id, t.password_change_required, u.email, u.role, coalesce(t.means, ''), coalesce(t.last_used_at, t.created_at),
+	}, `select `+sessionColumns+`, coalesce(t.last_used_at, t.created_at),
 			a.login_policy = 'second_factor' and coalesce(t.means, '') <> 'single_sign_on' and not exists (
 				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and `+isEnrolled+`),
-			`+sealedTokens.columns("t")+`, `+sealedUsers.columns("u")+`
+			`+sealedTokens.columns("t")+`, `+sealedUsers.columns("u", "account_id", "id", "disabled_at")+`
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id
 		join users u on u.account_id = t.account_id and u.id = t.user_id
 		left join connections c on c.account_id = t.account_id and c.state = 'active'
 		where t.digest in (`+db.dialect.Values("bytea")+`) and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null and u.disabled_at is null`, digests)
+}
+
+// readDigest returns the digest by which a session is looked up.
+func readDigest(of *sealedRecord) ([32]byte, error) {
+	digest, ok := (*of.value("digest")).([]byte)
+	if !ok || len(digest) != 32 {
+		return [32]byte{}, fmt.Errorf("the digest of %s %s is none", of.table.name, of.name())
+	}
+	return [32]byte(digest), nil
 }
