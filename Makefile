@@ -16,13 +16,13 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 # Tests spend much of their time waiting, so more packages are tested at a time than there are processors, and four tests of each.
-PACKAGES_AT_A_TIME = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PACKAGES_AT_A_TIME = $(shell getconf _NPROCESSORS_ONLN)
 
 # Without the directory in their paths, all clones share the compiled packages in the build cache.
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills drill build dist dist-check bench bench-tables official-rules provider-mocks clean
+.PHONY: check test test-programs test-packages verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills drill build dist dist-check bench bench-tables official-rules provider-mocks clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -42,15 +42,27 @@ check: lint vulncheck
 UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8 regexp github.com/alecthomas/kong github.com/pressly/goose/v3/internal/sqlparser
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
-# Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end. A program with
-# the race detector would otherwise sleep for a second before it ends. Programs that tests build have no cgo, so that Go compiles each
-# package only once for all of them; make check has go vet.
+# The packages whose tests run the programs as users do. They are tested without the race detector, which would slow down the load that some make, so
+# that Go compiles them together with the programs that they build.
+PROGRAM_TESTS := quittance/cmd/... quittance/sdk/...
+
+# Every promise on both engines, and what runs in a test's own process with the race detector. Both halves run at the same time, because each waits
+# often; a failure of one does not end the other.
 test:
 	@scripts/setup
 	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $(PACKAGES)
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=line test-programs test-packages
 	cd tools/dist && CGO_ENABLED=0 go test ./...
 	cd tools/deploy && CGO_ENABLED=0 go test ./...
+
+# All packages of a half share one PostgreSQL cluster, which stops at the end. Programs that tests build have no cgo, so that Go compiles each
+# package only once for all of them; make check has go vet. The longest package is first.
+test-programs:
+	CGO_ENABLED=0 $(BIN)/pgcluster -- go test -vet=off -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$(go list $(PROGRAM_TESTS) | tac)
+
+# A program with the race detector would otherwise sleep for a second before it ends.
+test-packages:
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$(go list $(PACKAGES) | grep -vxF "$$(go list $(PROGRAM_TESTS))")
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
