@@ -1,4 +1,4 @@
-package quittance_test
+package archtest_test
 
 import (
 	"io/fs"

@@ -2,7 +2,7 @@
 // compares it with the imports as they are, in both directions; and it holds the rules that neither the compiler nor
 // the linters know: who touches SQL, reveals a secret or restores a state, which packages are used nowhere, and what
 // every file has to look like. The lists at the top are the rules: argue in review for a change of them or of the table.
-package quittance_test
+package archtest_test
 
 import (
 	"bytes"
@@ -380,7 +380,7 @@ func (m *module) testGuarded(t *testing.T) {
 			}
 			used[selector.Sel.Name+" "+f.path] = true
 			if !slices.Contains(rule.files, f.path) {
-				t.Errorf("%s: %s of %s is for these files alone: %s. If this is one more place for it, add the file to the list in arch_test.go and say there why",
+				t.Errorf("%s: %s of %s is for these files alone: %s. If this is one more place for it, add the file to the list in test/archtest/arch_test.go and say there why",
 					m.at(selector.Sel), selector.Sel.Name, rule.home, strings.Join(rule.files, ", "))
 			}
 			return true
@@ -389,7 +389,7 @@ func (m *module) testGuarded(t *testing.T) {
 	for name, rule := range guarded {
 		for _, file := range rule.files {
 			if !used[name+" "+file] {
-				t.Errorf("arch_test.go allows %s to %s, which does not use it: take the file off the list", name, file)
+				t.Errorf("test/archtest allows %s to %s, which does not use it: take the file off the list", name, file)
 			}
 		}
 	}
