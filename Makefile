@@ -16,7 +16,7 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 # Tests spend much of their time waiting, so more packages are tested at a time than there are processors, and four tests of each.
-PACKAGES_AT_A_TIME = $(shell getconf _NPROCESSORS_ONLN)
+PACKAGES_AT_A_TIME = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 # Without the directory in their paths, all clones share the compiled packages in the build cache.
 export GOFLAGS += -trimpath
@@ -51,18 +51,20 @@ PROGRAM_TESTS := quittance/cmd/... quittance/sdk/...
 test:
 	@scripts/setup
 	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=line test-programs test-packages
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-programs test-packages
 	cd tools/dist && CGO_ENABLED=0 go test ./...
 	cd tools/deploy && CGO_ENABLED=0 go test ./...
 
 # All packages of a half share one PostgreSQL cluster, which stops at the end. Programs that tests build have no cgo, so that Go compiles each
-# package only once for all of them; make check has go vet. The longest package is first.
+# package only once for all of them; make check has go vet. They are tested one after another, beside the other half.
 test-programs:
-	CGO_ENABLED=0 $(BIN)/pgcluster -- go test -vet=off -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$(go list $(PROGRAM_TESTS) | tac)
+	programs=$$(go list $(PROGRAM_TESTS)) && \
+		CGO_ENABLED=0 $(BIN)/pgcluster -- go test -vet=off -p 1 -parallel 4 -timeout 60m $$programs
 
-# A program with the race detector would otherwise sleep for a second before it ends.
+# A program with the race detector would otherwise sleep for a second before it ends. The last packages of the list take longest, so they are first.
 test-packages:
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$(go list $(PACKAGES) | grep -vxF "$$(go list $(PROGRAM_TESTS))")
+	programs=$$(go list $(PROGRAM_TESTS)) && all=$$(go list $(PACKAGES)) && packages=$$(echo "$$all" | grep -vxF "$$programs" | tac) && \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$packages
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
