@@ -20,7 +20,7 @@ type Subscription struct {
 	DeactivatedAt      *time.Time `json:"deactivated_at" doc:"When it was deactivated."`
 	DeactivationReason *string    `json:"deactivation_reason" doc:"requested, redirect or unsafe_address." example:"redirect"`
 	// FailingSince covers attempts, not deliveries: one that is still pending may have failed twelve times.
-	FailingSince *time.Time `json:"failing_since" doc:"When the first of the attempts began that have failed since one arrived; null if the last one arrived, and before the first."`
+	FailingSince *time.Time `json:"failing_since" doc:"When the first of the attempts began that have failed since one arrived; null if the last one arrived, before the first, and after deactivation."`
 }
 
 // NewSubscription is the response to the creation of a subscription, and the only one with the signing secret.

@@ -283,14 +283,15 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 	for _, s := range troubled {
 		path := "/webhooks/" + s.ID.String()
 		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Step: "deliveries", StepPath: path}
-		since, text := s.FailingSince, "overview.subscription.failing"
+		since := s.FailingSince
+		text, err := req.pages.messages.text("overview.subscription.failing")
 		if !s.Active {
-			since, text, item.Step = s.DeactivatedAt, "overview.subscription.deactivated", "subscription"
+			since, item.Step = s.DeactivatedAt, "subscription"
+			text, err = req.pages.messages.text("overview.subscription.deactivated")
 		}
 		if since != nil {
 			item.Since = *since
 		}
-		text, err := req.pages.messages.text(text)
 		if err != nil {
 			return err
 		}

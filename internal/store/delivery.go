@@ -214,7 +214,7 @@ func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 	return insertAttempts(ctx, tx, records)
 }
 
-// recordFailing notes since when the subscriptions of failed attempts fail. It changes the row of one that does not fail yet.
+// recordFailing notes since when the active subscriptions of failed attempts fail. It changes the row of one that does not fail yet.
 func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	type failing struct {
 		tenant, subscription ID
@@ -241,7 +241,7 @@ func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error 
 	_, err := tx.Exec(ctx, `with attempted (tenant_id, subscription_id, since) as (`+tx.db.dialect.Values("bytea", "bytea", "bigint")+`)
 		update subscriptions set failing_since = attempted.since from attempted
 		where subscriptions.tenant_id = attempted.tenant_id and subscriptions.id = attempted.subscription_id
-			and subscriptions.failing_since is null`,
+			and subscriptions.active = 1 and subscriptions.failing_since is null`,
 		rowArgs(tx.db, subscriptions, func(s *failing) []any { return []any{s.tenant, s.subscription, s.since} })...)
 	return err
 }

@@ -33,7 +33,8 @@ type Subscription struct {
 	CreatedAt          time.Time
 	DeactivatedAt      *time.Time
 	DeactivationReason *string
-	// FailingSince is when the first of the attempts began that have failed since one arrived. It is nil if the last one arrived.
+	// FailingSince is when the first of the attempts began that have failed since one arrived. It is nil if the last one arrived, and for
+	// an inactive subscription.
 	FailingSince *time.Time
 }
 
@@ -138,7 +139,7 @@ const endBatch = 500
 // subscription stays due while there are more, and each claim ends another batch; until then reads show them as failed.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
 	now := micros(tx.Now())
-	deactivated, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
+	deactivated, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4, failing_since = null
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason)
 	if err != nil {
 		return err

@@ -1544,7 +1544,7 @@ class NewSubscription(TypedDict):
     #: Event kinds that are sent.
     events: list[str]
     #: When the first of the attempts began that have failed since one arrived; null if the last
-    #: one arrived, and before the first.
+    #: one arrived, before the first, and after deactivation.
     failing_since: str | None
     #: Identifier.
     id: str
@@ -2251,7 +2251,7 @@ class Subscription(TypedDict):
     #: Event kinds that are sent.
     events: list[str]
     #: When the first of the attempts began that have failed since one arrived; null if the last
-    #: one arrived, and before the first.
+    #: one arrived, before the first, and after deactivation.
     failing_since: str | None
     #: Identifier.
     id: str

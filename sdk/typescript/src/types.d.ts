@@ -1493,8 +1493,8 @@ export interface NewSubscription {
   /** Event kinds that are sent. */
   events: string[];
   /**
-   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, and
-   * before the first.
+   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, before
+   * the first, and after deactivation.
    */
   failing_since: string | null;
   /** Identifier. */
@@ -2150,8 +2150,8 @@ export interface Subscription {
   /** Event kinds that are sent. */
   events: string[];
   /**
-   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, and
-   * before the first.
+   * When the first of the attempts began that have failed since one arrived; null if the last one arrived, before
+   * the first, and after deactivation.
    */
   failing_since: string | null;
   /** Identifier. */
