@@ -64,15 +64,12 @@ var (
 	}
 )
 
-// all returns the names of the primary key and of the columns that decide.
-func (s *sealedTable) all() []string { return append(append([]string{}, s.keys...), s.decides...) }
-
 // columns returns the columns of a row with an alias of the table, as [sealedRecord.into] receives them. It leaves out those that the
 // caller knows, because the condition of its query says what they are.
 func (s *sealedTable) columns(alias string, known ...string) string {
 	var out strings.Builder
-	for _, column := range s.all() {
-		if !slices.Contains(known, column) {
+	for n := range len(s.keys) + len(s.decides) {
+		if column := s.column(n); !slices.Contains(known, column) {
 			out.WriteString(alias + "." + column + ", ")
 		}
 	}

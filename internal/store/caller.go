@@ -14,8 +14,13 @@ type caller struct {
 	needs access.Permission
 }
 
-//nolint:gochecknoglobals // a constant text
-var callerQuery = `select ` + sealedUsers.columns("users", "account_id", "id", "disabled_at") + ` from users where account_id = $1 and id = $2 and disabled_at is null`
+//nolint:gochecknoglobals // constants
+var (
+	// enabledUser are the columns that are known of the user with an identifier who is not disabled.
+	enabledUser = []string{"account_id", "id", "disabled_at"}
+	callerQuery = `select ` + sealedUsers.columns("users", enabledUser...) + `
+		from users where account_id = $1 and id = $2 and disabled_at is null`
+)
 
 // For returns the session for one operation that needs a permission. Every write of its tenant checks in its own transaction that the user
 // still has it, and returns [ErrForbidden] otherwise: the role was read before the operation began, and may have changed since. An API key has
@@ -55,7 +60,7 @@ func (t *Tenant) authorize(ctx context.Context, tx *tx) error {
 		return nil
 	}
 	user := sealedUsers.record()
-	err := tx.QueryRowContext(ctx, callerQuery, t.account, t.caller.user).Scan(user.into("account_id", "id", "disabled_at")...)
+	err := tx.QueryRowContext(ctx, callerQuery, t.account, t.caller.user).Scan(user.into(enabledUser...)...)
 	user.set("account_id", t.account[:])
 	user.set("id", t.caller.user[:])
 	err = t.db.acting(ctx, err, user)

@@ -94,7 +94,9 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, cl
 	var active int64
 	var sealed []byte
 	var failing sql.Null[int64]
-	if err := tx.QueryRowContext(ctx, `select url, active, secret, failing_since from subscriptions where tenant_id = $1 and id = $2`, t.id, subscription).Scan(&url, &active, &sealed, &failing); err != nil {
+	err := tx.QueryRowContext(ctx, `select url, active, secret, failing_since from subscriptions
+		where tenant_id = $1 and id = $2`, t.id, subscription).Scan(&url, &active, &sealed, &failing)
+	if err != nil {
 		return nil, err
 	}
 	if active == 0 {
@@ -176,9 +178,9 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	return err
 }
 
-// recordRecovery notes that an attempt arrived after others had failed, as its claim had read. That is rare, so it has a transaction of its own,
-// which locks the subscription alone. If the process ends before it, or another attempt fails between the claim and the arrival, the next attempt
-// that arrives notes it.
+// recordRecovery notes that an attempt arrived after others had failed, as its claim had read. That is rare, so it has a
+// transaction of its own, which locks the subscription alone. If the process ends before it, or another attempt fails
+// between the claim and the arrival, the next attempt that arrives notes it.
 func (d DeliveryLease) recordRecovery(ctx context.Context) error {
 	return d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
 		_, err := tx.Exec(ctx, `update subscriptions set failing_since = null where tenant_id = $1 and id = $2`, d.Tenant.id, d.Subscription)
@@ -226,7 +228,9 @@ func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error 
 			continue
 		}
 		since := micros(r.attempt.StartedAt)
-		known := slices.IndexFunc(subscriptions, func(s *failing) bool { return s.subscription == r.Subscription && s.tenant == r.Tenant.id })
+		known := slices.IndexFunc(subscriptions, func(s *failing) bool {
+			return s.subscription == r.Subscription && s.tenant == r.Tenant.id
+		})
 		if known < 0 {
 			subscriptions = append(subscriptions, &failing{r.Tenant.id, r.Subscription, since})
 		} else {

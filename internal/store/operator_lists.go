@@ -267,11 +267,14 @@ func (db *DB) FailingSubscriptions(ctx context.Context) ([]FailingSubscription, 
 	}, `select t.account_id, s.id, s.url, s.active, s.deactivation_reason,
 			case when s.active = 1 and s.failing_since <= $2 then s.failing_since end as since, cast(l.undelivered as bigint), l.newest
 		from (select tenant_id, subscription_id, sum(undelivered) as undelivered, max(created_at) as newest from (
-			select * from (select tenant_id, subscription_id, created_at, 1 as undelivered from deliveries where state in ('failed', 'blocked') order by id desc limit $1) newest
-			union all select * from (select tenant_id, id, cast(null as bigint), 0 from subscriptions where failing_since <= $2 and active = 1 order by failing_since limit $1) failing
+			select * from (select tenant_id, subscription_id, created_at, 1 as undelivered from deliveries
+				where state in ('failed', 'blocked') order by id desc limit $1) newest
+			union all select * from (select tenant_id, id, cast(null as bigint), 0 from subscriptions
+				where failing_since <= $2 and active = 1 order by failing_since limit $1) failing
 			) l group by tenant_id, subscription_id) l
 		join tenants t on t.id = l.tenant_id and t.frozen_at is null join subscriptions s on s.tenant_id = l.tenant_id and s.id = l.subscription_id
-		order by case when s.active = 1 and s.failing_since <= $2 then 0 else 1 end, l.undelivered desc, l.newest desc, s.id`, FailingDepth, micros(db.Now().Add(-FailingAfter)))
+		order by case when s.active = 1 and s.failing_since <= $2 then 0 else 1 end, l.undelivered desc, l.newest desc, s.id`,
+		FailingDepth, micros(db.Now().Add(-FailingAfter)))
 	return found, db.classify(err)
 }
 

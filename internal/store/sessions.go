@@ -37,7 +37,8 @@ func (s Session) withProfile() (Session, error) {
 // [DB.scanSession]. Every further column costs each call, so the columns that seals cover are read once.
 //
 //nolint:gochecknoglobals // a constant text
-var sessionColumns = `a.profile, c.kind, c.format, c.options, c.credit_notes_at, ` + sealedAccounts.columns("a", "id") + `, ` + sealedTenants.columns("n", "frozen_at")
+var sessionColumns = `a.profile, c.kind, c.format, c.options, c.credit_notes_at, ` +
+	sealedAccounts.columns("a", "id") + `, ` + sealedTenants.columns("n", "frozen_at")
 
 // actingSession finds a session. It returns [ErrNotFound] if one of the rows that it was made from does not act.
 func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Session], digest [32]byte) (Session, error) {
@@ -52,7 +53,7 @@ func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Sess
 	return session, nil
 }
 
-// scanSession reads sessionColumns and the columns that more receives. The caller sets the account and its record's identifier.
+// scanSession reads sessionColumns and the columns that more receives.
 func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
 	s := Session{Tenant: &Tenant{db: db}}
 	var kind, format, options sql.Null[string]
@@ -66,8 +67,9 @@ func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
 	}
 	s.Tenant.id, s.Tenant.account = tenant.id("id"), tenant.id("account_id")
 	account.set("id", s.Tenant.account[:])
-	s.Account = Account{ID: s.Tenant.account, Company: account.text("company"), Status: account.text("status"), LoginPolicy: LoginPolicy(account.text("login_policy")),
-		Kind: kind.V, Format: format.V, CreditNotes: confirmed.Valid, CreatedAt: instant(account.number("created_at"))}
+	s.Account = Account{ID: s.Tenant.account, Company: account.text("company"), Status: account.text("status"),
+		LoginPolicy: LoginPolicy(account.text("login_policy")),
+		Kind:        kind.V, Format: format.V, CreditNotes: confirmed.Valid, CreatedAt: instant(account.number("created_at"))}
 	s.Account.Options, err = readOptions(options)
 	return s, err
 }
@@ -88,7 +90,8 @@ func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byt
 		var used int64
 		var factorRequired bool
 		token, user := sealedTokens.record(), sealedUsers.record()
-		s, err := db.scanSession(row, append(append([]any{&used, &factorRequired}, token.into()...), user.into("account_id", "id", "disabled_at")...)...)
+		more := append([]any{&used, &factorRequired}, token.into()...)
+		s, err := db.scanSession(row, append(more, user.into(enabledUser...)...)...)
 		if err != nil {
 			return Session{}, err
 		}
@@ -96,14 +99,15 @@ func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byt
 		user.set("id", *token.value("user_id"))
 		s.records = append(s.records, token, user)
 		s.Digest, err = readDigest(token)
-		s.User, s.PasswordChangeRequired, s.Means = token.id("user_id"), token.number("password_change_required") != 0, LoginMeans(token.text("means"))
+		s.User, s.PasswordChangeRequired = token.id("user_id"), token.number("password_change_required") != 0
+		s.Means = LoginMeans(token.text("means"))
 		s.Email, s.Role = user.text("email"), access.Role(user.text("role"))
 		s.Permissions, s.lastUsedAt, s.FactorRequired = s.Role.Permissions(), instant(used), factorRequired
 		return s, err
 	}, `select `+sessionColumns+`, coalesce(t.last_used_at, t.created_at),
 			a.login_policy = 'second_factor' and coalesce(t.means, '') <> 'single_sign_on' and not exists (
 				select 1 from second_factors f where f.account_id = t.account_id and f.user_id = t.user_id and `+isEnrolled+`),
-			`+sealedTokens.columns("t")+`, `+sealedUsers.columns("u", "account_id", "id", "disabled_at")+`
+			`+sealedTokens.columns("t")+`, `+sealedUsers.columns("u", enabledUser...)+`
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id

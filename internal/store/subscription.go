@@ -119,7 +119,8 @@ func scanSubscription(row scanner) (Subscription, error) {
 		return Subscription{}, err
 	}
 	s.Events, s.Description, s.Active = splitKinds(kinds), textOrNil(description), active == 1
-	s.CreatedAt, s.DeactivatedAt, s.DeactivationReason, s.FailingSince = instant(created), instantOrNil(deactivated), textOrNil(reason), instantOrNil(failing)
+	s.CreatedAt, s.DeactivatedAt, s.DeactivationReason = instant(created), instantOrNil(deactivated), textOrNil(reason)
+	s.FailingSince = instantOrNil(failing)
 	return s, nil
 }
 
