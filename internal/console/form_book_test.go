@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"quittance/client/api"
@@ -264,5 +266,45 @@ func TestKeyboardBook(t *testing.T) {
 		b.press("2" + kb.Enter)
 		b.until(`document.querySelector(".notice.good") && document.body.innerText.includes("2,626.05")`)
 		b.wantQuiet("the keyboard")
+	})
+}
+
+// TestHeldEnter checks that the press of Enter that chooses an item does not also send the form, from the field that has the focus by the time
+// the key is released.
+func TestHeldEnter(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		s.fillBook(t, s.token(t, s.email, s.password))
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/invoices/new")
+		b.until(`document.activeElement.id === "f-invoice_number"`)
+		b.markPage()
+		b.tabTo("#f-items-0-name")
+		b.press("pallet")
+		b.until(`document.querySelector("#f-items-0-name-choices li")?.dataset.value === "Pallet storage"`)
+		b.press(kb.ArrowDown)
+		enter := func(event input.KeyType, repeated bool) {
+			key := input.DispatchKeyEvent(event).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13).WithAutoRepeat(repeated)
+			if event == input.KeyChar {
+				key = key.WithText("\r")
+			}
+			b.do(key)
+		}
+		enter(input.KeyRawDown, false)
+		b.until(`document.activeElement.id === "f-items-0-quantity"`)
+		enter(input.KeyChar, false)
+		enter(input.KeyRawDown, true)
+		enter(input.KeyChar, true)
+		enter(input.KeyUp, false)
+		var unsent bool
+		b.do(chromedp.Evaluate(`window.stayed === true && !("sent" in document.querySelector("#draft").dataset)`, &unsent))
+		if !unsent {
+			t.Error("the press that chose the item has sent the form")
+		}
+		b.press("x" + kb.Enter) // another press sends it
+		b.refused("422")
+		b.until(`document.querySelector("#f-items-0-quantity").getAttribute("aria-invalid") === "true"`)
+		b.wantQuiet("the form")
 	})
 }

@@ -352,6 +352,7 @@
   const maxChoices = 60;
   let box = null; // the open combobox: its field, its list and the active option
   let busy = null; // the promise of the list that is being opened
+  let entered = false; // the key Enter that is down has chosen from a list
 
   function enhance(root) {
     for (const field of root.querySelectorAll("input[list]")) {
@@ -463,6 +464,7 @@
   });
   document.addEventListener("keydown", (event) => {
     const field = event.target;
+    if (!event.repeat) entered = false;
     if (!isCombobox(field)) return;
     const open = box?.field === field;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -471,7 +473,7 @@
       whenOpen(() => { if (box?.field === field && !event.altKey) move(event.key === "ArrowDown"); });
     } else if (event.key === "Enter" && (busy || open && box.active)) {
       event.preventDefault();
-      field.dataset.entered = "1"; // this press of the key does not send the form
+      entered = true;
       whenOpen(() => { if (box?.field === field && box.active) choose(box.active); });
     } else if (event.key === "Escape" && open) {
       event.preventDefault();
@@ -481,8 +483,8 @@
       else closeBox();
     }
   });
-  document.addEventListener("keypress", (event) => { if (event.key === "Enter" && event.target.dataset?.entered) event.preventDefault(); });
-  document.addEventListener("keyup", (event) => { if (event.target.dataset) delete event.target.dataset.entered; });
+  // A choice may move the focus while the key is still down. That press does not send the form from there either.
+  document.addEventListener("keypress", (event) => { if (event.key === "Enter" && entered) event.preventDefault(); });
   document.addEventListener("mousedown", (event) => {
     const item = event.target.closest(".choices-popup [role=option]");
     if (!item) return;
