@@ -22,10 +22,10 @@ import (
 	"quittance/test/kit"
 )
 
-// ownCluster starts a cluster of PostgreSQL that a test may kill, and returns it and the address of a database in it.
-func ownCluster(t *testing.T) (cluster *pgtest.Cluster, address string) {
+// ownCluster starts a cluster of PostgreSQL that belongs to one test, which may kill it, and returns it and the address of a database in it.
+func ownCluster(t *testing.T, settings ...string) (cluster *pgtest.Cluster, address string) {
 	t.Helper()
-	cluster, err := pgtest.Start("", "fsync=off", "max_connections=100")
+	cluster, err := pgtest.Start("", append([]string{"fsync=off", "max_connections=100"}, settings...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
