@@ -10,7 +10,7 @@ import (
 	"quittance/internal/store"
 )
 
-// passwordChanges is how often a day a user may change the password. Each change is told by e-mail, and gives back what it has used of the limits
+// passwordChanges is how often a day a user may change the password. Each change sends an e-mail, and gives back what it has used of the limits
 // of logins.
 const passwordChanges = 10
 

@@ -13,7 +13,7 @@ import (
 // nothing by using many of them, and cannot lock the person out of the known ones.
 //
 // Three codes of a million are valid at a time. So a thief from elsewhere, who has 40 attempts a day, guesses one with a chance of 1 in 8,300
-// a day, 4.3 % a year, and the person is told by e-mail each day. All sources together have 100 attempts: 1 in 3,300 a day.
+// a day, 4.3 % a year, and the person gets an e-mail each day. All sources together have 100 attempts: 1 in 3,300 a day.
 const (
 	strangerCodes      = 10 // an hour, from all sources that are not known
 	strangerCodesDaily = 40

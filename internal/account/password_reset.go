@@ -19,9 +19,8 @@ const MaxResets = 5
 // ErrReset says that a link for a new password cannot be used. It does not say why.
 var ErrReset = errors.New("the link for a new password cannot be used")
 
-// RequestPasswordReset asks for an e-mail with a link with which the user with an address can choose a new password; language is that of the
-// e-mail, such as en. Neither the result nor the work depends on whether there is such a user, which [Service.AnswerResetRequests] finds out
-// later. After [MaxResets] requests for an address in an hour, others have no effect. The limits of logins that depend on the source apply. The
+// RequestPasswordReset queues an e-mail with a link to choose a new password, for the user with this address, in a language such as en. Neither
+// the result nor the work depends on whether there is such a user: [Service.AnswerResetRequests] finds out later. After [MaxResets] requests for an address in an hour, others have no effect. The limits of logins that depend on the source apply. The
 // error is [ErrEmail] or [*LimitedError].
 func (s *Service) RequestPasswordReset(ctx context.Context, from, email, language string) error {
 	email, err := ParseEmail(email)

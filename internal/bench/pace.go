@@ -58,8 +58,8 @@ func (o outcome) plus(other outcome) outcome {
 		latest: max(o.latest, other.latest), started: o.started + other.started}
 }
 
-// run makes the calls. do gets the number of the client and of the call, both from 0; the text of its error is the
-// reason to count. It is not an error when ctx ends a load early.
+// run calls do(client, n), both counted from 0, and counts its errors by their text. It is not an error when ctx ends a load
+// early.
 func (l load) run(ctx context.Context, do func(ctx context.Context, client int, n int64) error) outcome {
 	out := outcome{failed: map[string]int64{}}
 	var next atomic.Int64

@@ -20,7 +20,7 @@ import (
 type narrator struct {
 	slog.Handler
 	out io.Writer
-	// omitted is the account whose calls are not told; nil before the start. It is the example company's, whose deliveries fail again and again.
+	// omitted is the account whose calls are not printed; nil before the start. It is the example company's, whose deliveries fail again and again.
 	omitted *atomic.Pointer[string]
 }
 

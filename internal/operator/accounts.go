@@ -125,7 +125,7 @@ func (req *request) changeAccount(change func(*store.DB, context.Context, store.
 	if err != nil {
 		return err
 	}
-	ctx, _, err := req.because()
+	ctx, _, err := req.actContext()
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (req *request) revokeKey() error {
 	if err != nil {
 		return err
 	}
-	ctx, _, err := req.because()
+	ctx, _, err := req.actContext()
 	if err != nil {
 		return err
 	}

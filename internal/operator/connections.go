@@ -138,7 +138,7 @@ func (req *request) changeConnection(change func(*store.DB, context.Context, sto
 	if err != nil {
 		return err
 	}
-	ctx, _, err := req.because()
+	ctx, _, err := req.actContext()
 	if err != nil {
 		return err
 	}

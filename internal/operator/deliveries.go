@@ -93,7 +93,7 @@ func (req *request) redeliver() error {
 	if err != nil {
 		return err
 	}
-	ctx, _, err := req.because()
+	ctx, _, err := req.actContext()
 	if err != nil {
 		return err
 	}

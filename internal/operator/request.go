@@ -184,8 +184,8 @@ func problemOf(err error) *problem {
 // maxReason is the number of characters of the longest reason.
 const maxReason = 1024
 
-// because returns a context for an act with the reason in the form. It returns a problem if there is none.
-func (req *request) because() (ctx context.Context, reason string, err error) {
+// actContext returns a context for an act with the reason in the form. It returns a problem if there is none.
+func (req *request) actContext() (ctx context.Context, reason string, err error) {
 	reason = strings.TrimSpace(strings.ReplaceAll(req.r.PostForm.Get("reason"), "\r\n", "\n"))
 	if reason == "" || !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason ||
 		strings.ContainsFunc(reason, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == utf8.RuneError }) {

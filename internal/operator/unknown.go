@@ -183,7 +183,7 @@ func (req *request) resolve() error {
 	if err != nil {
 		return err
 	}
-	ctx, reason, err := req.because()
+	ctx, reason, err := req.actContext()
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ var styles = struct{ body, strong, caption, small, head style }{ //nolint:gochec
 // lead is the distance of baselines.
 const lead = 11.5
 
-// The most lines of a text. The longest text that the API accepts needs fewer; more are those of a text of many short lines.
+// The most lines of a text. The longest text that the API accepts fits; only texts with many line breaks are cut.
 const (
 	maxNameLines = 12
 	maxTextLines = 60
@@ -205,7 +205,7 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 	}
 }
 
-// beside puts texts beside each other, each with an order of its own, or below each other if they are too long.
+// beside lays texts out on one line, or below each other if they do not fit. Each keeps its own direction.
 func (l *layout) beside(width float64, texts ...string) []line {
 	var apart []line
 	together := line{}

@@ -83,7 +83,7 @@ func (c listenCmd) Run(env Environment) error {
 		return err
 	}
 	l.key = []byte(key)
-	// The position comes first: a run that cannot have one says nothing that looks like a beginning.
+	// Find the start position before anything is printed, so that a failed start prints no banner.
 	begun, err := l.begin(env.Context, c.From)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // settingLeastMigration is the setting whose value is the number of a migration, in decimal digits: programs that do not have this
-// migration must not use the database. A migration that takes away what an earlier release uses writes it, as
+// migration must not use the database. A migration that drops something that an earlier release needs must set it, as
 //
 //	insert into settings (key, value) values ('least_migration', '61')
 //	    on conflict (key) do update set value = excluded.value;

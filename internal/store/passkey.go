@@ -163,7 +163,7 @@ func (t *tx) useChallenge(ctx context.Context, account, user ID, challenge Chall
 	return err
 }
 
-// usePasskey uses the proof of a passkey of a user of a locked account up.
+// usePasskey consumes the proof of a passkey of a user. The caller has locked the account.
 func (t *tx) usePasskey(ctx context.Context, account, user ID, proof *PasskeyProof) error {
 	if err := t.useChallenge(ctx, account, user, proof.Challenge); err != nil {
 		return err

@@ -133,8 +133,8 @@ func scanSession(row scanner) (storedSession, error) {
 	return r, nil
 }
 
-// SessionRecords returns the sessions of one user of the company that have not ended, the last begun first: those on a page, which is
-// counted from 1, and the number of all. It returns [ErrNotFound] if the company has no such user.
+// SessionRecords returns one page of a user's open sessions, newest first, and their total number. Pages are counted from 1. It returns
+// [ErrNotFound] if the company has no such user.
 func (t *Tenant) SessionRecords(ctx context.Context, user ID, page, perPage int) ([]SessionRecord, int, error) {
 	var records []SessionRecord
 	var total int
