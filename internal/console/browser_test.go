@@ -141,37 +141,13 @@ func (b *browser) wantLegible(where string) {
 	}
 }
 
-// What axe looks for: all violations; those that depend on colours and sizes, which differ between the appearances of a page; and the others
-// with the sizes, which a page in another language may have.
-const (
-	axeAll        = `runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
-	axeAppearance = `runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]}`
-	axeLanguage   = axeAll + `, rules: {"color-contrast": {enabled: false}}`
-)
+// axeLanguage are the rules of axe for a page in another language, whose sizes and directions may differ, but not its colours.
+const axeLanguage = chromium.AxeAll + `, rules: {"color-contrast": {enabled: false}}`
 
 // wantAccessible fails the test for every violation that axe finds on the page.
 func (b *browser) wantAccessible(where string) {
 	b.t.Helper()
-	b.runAxe(where, axeAll)
-}
-
-// runAxe fails the test for every violation of some rules that axe finds on the page.
-func (b *browser) runAxe(where, rules string) {
-	b.t.Helper()
-	var loaded bool
-	b.do(chromedp.Evaluate(`typeof axe === "object"`, &loaded))
-	if !loaded { // a page keeps it in every appearance
-		source, err := os.ReadFile("testdata/axe.min.js")
-		kit.Must(b.t, err)
-		b.do(chromedp.Evaluate(string(source)+";0", nil))
-	}
-	var found []string
-	b.do(chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"], `+rules+`})
-			.then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).join("; ")))`,
-		&found, chromium.Awaited))
-	for _, violation := range found {
-		b.t.Errorf("%s: %s", where, violation)
-	}
+	b.Axe(where, chromium.AxeAll)
 }
 
 // wantReachable fails the test for every link of a list whose middle is covered by something else than an open dialog, and for
@@ -211,7 +187,7 @@ func (b *browser) inspect(name string) {
 		b.wantLegible(where)
 		switch {
 		case a.dark:
-			b.runAxe(where, axeAppearance)
+			b.Axe(where, chromium.AxeAppearance)
 		case !a.rightToLeft:
 			b.wantAccessible(where)
 		}
@@ -231,7 +207,7 @@ func (b *browser) inspectArabic(name string) {
 		b.wantLegible(where)
 		b.wantQuiet(where)
 	}
-	b.runAxe(name+" in Arabic", axeLanguage)
+	b.Axe(name+" in Arabic", axeLanguage)
 	if name != "page-codes" && name != "page-styleguide" { // the first has the names of an official list, and the second is for developers
 		b.wantArabic(name)
 	}

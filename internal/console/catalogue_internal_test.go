@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"io/fs"
 	"net/http"
@@ -99,27 +97,6 @@ func sourceText(t *testing.T) string {
 	add(texts, "templates/*.html")
 	add(os.DirFS("."), "*.go")
 	return out.String()
-}
-
-// TestVendored checks that vendored files have the digests in VENDORED.md.
-func TestVendored(t *testing.T) {
-	text, err := os.ReadFile("static/VENDORED.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile("(?m)^\\| (\\S+) \\|.*`([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(text), -1)
-	if len(rows) != 5 {
-		t.Fatalf("%d rows", len(rows))
-	}
-	for _, row := range rows {
-		file, err := os.ReadFile("static/" + row[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != row[2] {
-			t.Errorf("%s has the digest %x", row[1], sum)
-		}
-	}
 }
 
 // secured returns a production console that uses TLS, with its own store.

@@ -3,9 +3,7 @@ package pdf_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -387,27 +385,6 @@ func TestLogo(t *testing.T) {
 				t.Errorf("%d images, want %d", got, c.images)
 			}
 		})
-	}
-}
-
-// TestVendored checks that vendored files have the digests in VENDORED.md.
-func TestVendored(t *testing.T) {
-	text, err := os.ReadFile("assets/VENDORED.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile("(?m)^\\| (\\S+) \\|.*`([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(text), -1)
-	if len(rows) != 5 {
-		t.Fatalf("%d rows", len(rows))
-	}
-	for _, row := range rows {
-		file, err := os.ReadFile("assets/" + row[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != row[2] {
-			t.Errorf("%s has the digest %x", row[1], sum)
-		}
 	}
 }
 
