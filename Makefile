@@ -37,7 +37,7 @@ check: lint vulncheck
 # The race detector, but not for the hashing of passwords, compression, the shaping of text, the parts of SQLite that are C translated to Go, and
 # packages that only parse and format what they are given. They would take most of the time of the tests. The race detector still
 # follows the locks that guard their data. A package that has a sync.Map, an atomic value or a sync.Once for a map must not be here: the
-# race detector would miss the synchronization and report races that are none. Nor may a package that makes an instance of a generic type
+# race detector would miss the synchronization and report false races. Nor may a package that makes an instance of a generic type
 # with such a value: the linker could take that instance for all packages.
 UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8 regexp github.com/alecthomas/kong github.com/pressly/goose/v3/internal/sqlparser
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
@@ -156,7 +156,7 @@ screenshots:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
 
-# What is distributed, for every platform, into dist: archives, packages, an image, a Helm chart, compose files, bills of materials, checksums (docs/install.md).
+# What is distributed, for every platform, into dist: archives, packages, an image, a Helm chart, compose files, bills of materials, checksums (docs/ops/install.md).
 # make dist PLATFORMS= builds only the chart and the compose files.
 # make dist RELEASE=1.2.0 SIGNING_KEY=FILE; without RELEASE the tag of the commit names the release.
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 )
 
-//go:embed CHANGELOG.md docs/*.md docs/guides/*.md docs/providers/*.md
+//go:embed CHANGELOG.md docs/*.md docs/changes/*.md docs/guides/*.md docs/ops/*.md docs/providers/*.md
 var documents embed.FS
 
 // Documents returns CHANGELOG.md and the Markdown files under docs.

@@ -20,7 +20,7 @@ import (
 	"quittance/test/kit"
 )
 
-var update = flag.Bool("update", false, "write the table of pages in docs/access.md anew")
+var update = flag.Bool("update", false, "write the table of pages in docs/permissions.md anew")
 
 // colleague adds a user with a role to the sandbox's company and returns a visitor who is logged in as that user.
 func (s *system) colleague(t testing.TB, role access.Role) *visitor {
@@ -113,7 +113,7 @@ func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 	}
 }
 
-// TestAccessTable checks that docs/access.md shows for every page who may see and use it.
+// TestAccessTable checks that docs/permissions.md shows for every page who may see and use it.
 func TestAccessTable(t *testing.T) {
 	accesstest.WantTable(t, "Pages of the console", console.Routes(), false, *update)
 }

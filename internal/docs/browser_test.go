@@ -61,3 +61,25 @@ func TestReferenceInABrowser(t *testing.T) {
 		}
 	}
 }
+
+// TestGuidesAreAccessible checks with axe that no page of the documentation has a violation, on a large screen and on a dark phone. Three pages of the
+// reference stand for all, which come from one template, because axe takes half a minute for the longest.
+func TestGuidesAreAccessible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a browser; make test runs it")
+	}
+	t.Parallel()
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	page := chromium.New(t, server.URL)
+	for _, path := range append(guidePaths(), "/docs", "/docs/none", "/docs/reference", "/docs/reference/api-keys", "/docs/reference/errors") {
+		page.Show(1440, 1000, "light")
+		page.Open(path)
+		page.Axe(path, chromium.AxeAll)
+		page.Show(390, 800, "dark")
+		page.Until(`[...document.querySelectorAll("pre, main table")].every(b => (b.scrollWidth > b.clientWidth || b.scrollHeight > b.clientHeight) === b.hasAttribute("tabindex"))`)
+		page.Axe(path+" on a phone", chromium.AxeAppearance)
+	}
+	page.Allow("404")
+	page.WantQuiet("the guides")
+}

@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -62,8 +61,8 @@ type resource struct {
 // builder makes the pages.
 type builder struct {
 	layout *template.Template
-	guides []page
-	// advice are the causes of each error code and what to do, from the guide.
+	groups []group
+	// advice are the causes of each error code and what to do.
 	advice map[string]advice
 	api    *apiDocument
 	index  []searchEntry
@@ -97,10 +96,13 @@ func (b *builder) makeGuides(documents fs.FS) (map[string]resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	if b.guides, b.advice, err = render(documents); err != nil {
+	if b.groups, b.advice, err = render(documents); err != nil {
 		return nil, err
 	}
-	pages := append(slices.Clip(b.guides), page{Path: indexPath, Title: "Documentation", Cards: true}, page{Path: missingPath, Title: "Page not found"})
+	pages := []page{{Path: indexPath, Title: "Documentation", Cards: true}, {Path: missingPath, Title: "Page not found"}}
+	for _, g := range b.groups {
+		pages = append(pages, g.Pages...)
+	}
 	for _, p := range pages {
 		if out[p.Path], err = b.show(p, nil); err != nil {
 			return nil, err
@@ -112,7 +114,7 @@ func (b *builder) makeGuides(documents fs.FS) (map[string]resource, error) {
 // show returns a page in the layout. chapters are the pages of the reference.
 func (b *builder) show(p page, chapters []page) (resource, error) {
 	var html bytes.Buffer
-	if err := b.layout.Execute(&html, view{page: p, All: b.guides, Chapters: chapters}); err != nil {
+	if err := b.layout.Execute(&html, view{page: p, Groups: b.groups, Chapters: chapters}); err != nil {
 		return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
 	}
 	return resource{asset.New(html.Bytes(), "text/html; charset=utf-8"), asset.Revalidate}, nil
@@ -124,10 +126,12 @@ func (b *builder) reference(openapi []byte) (map[string]resource, error) {
 	if b.api, err = readAPI(openapi); err != nil {
 		return nil, err
 	}
-	for _, guide := range b.guides {
-		b.search(kindGuide, guide.Title, guide.About, guide.Path)
-		for _, s := range guide.Sections {
-			b.search(kindGuide, s.Title, guide.Title, guide.Path+"#"+s.ID)
+	for _, g := range b.groups {
+		for _, guide := range g.Pages {
+			b.search(kindGuide, guide.Title, guide.About, guide.Path)
+			for _, s := range guide.Sections {
+				b.search(kindGuide, s.Title, guide.Title, guide.Path+"#"+s.ID)
+			}
 		}
 	}
 	chapters, err := b.referencePages()
@@ -184,11 +188,15 @@ func (s *Site) find(path string) (resource, int, error) {
 	return guides[missingPath], http.StatusNotFound, nil
 }
 
-// ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404.
+// ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404, and those of pages that were moved a redirect.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	found, status, err := s.find(r.URL.EscapedPath())
 	header := w.Header()
 	maps.Copy(header, http.Header{"Content-Security-Policy": {policy}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}})
+	if to, found := moved[r.URL.EscapedPath()]; found {
+		http.Redirect(w, r, to, http.StatusMovedPermanently)
+		return
+	}
+	found, status, err := s.find(r.URL.EscapedPath())
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "cannot make the documentation", "error", err)
 		http.Error(w, "An internal error occurred.", status)

@@ -25,7 +25,29 @@ import (
 )
 
 // paths lists all pages.
-var paths = append(slices.Clip(referencePaths), "/docs/guide", "/docs/guides/unknown-outcome", "/docs/guides/polling-to-webhooks", "/docs/guides/production", "/docs/access", "/docs/audit", "/docs/webhooks", "/docs/console", "/docs/import", "/docs/sandbox", "/docs/cli", "/docs/sdk", "/docs/testing", "/docs/documents", "/docs/providers", "/docs/providers/phoss-ap", "/docs/providers/e-invoice-be", "/docs/providers/storecove", "/docs/provider-protocol", "/docs/operators", "/docs/install", "/docs/operations", "/docs/monitoring", "/changelog")
+var paths = slices.Concat(referencePaths, guidePaths())
+
+// guideFiles returns the documents that have a page: all but those for readers of the source.
+func guideFiles() (names []string) {
+	err := fs.WalkDir(quittance.Documents(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !slices.Contains([]string{"docs/benchmarks.md", "docs/reliability.md"}, name) {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	return names
+}
+
+// guidePaths returns the paths of the pages of documents.
+func guidePaths() (paths []string) {
+	for _, name := range guideFiles() {
+		paths = append(paths, strings.TrimSuffix(strings.Replace("/"+name, "/CHANGELOG", "/changelog", 1), ".md"))
+	}
+	return paths
+}
 
 // referencePaths lists the index and the pages of the reference.
 var referencePaths = []string{
@@ -181,14 +203,14 @@ func TestLinksResolve(t *testing.T) {
 func TestHostileDocuments(t *testing.T) {
 	with := func(text string) fs.FS {
 		documents := fstest.MapFS{}
-		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/guides/unknown-outcome.md", "docs/guides/polling-to-webhooks.md", "docs/guides/production.md", "docs/access.md", "docs/audit.md", "docs/webhooks.md", "docs/console.md", "docs/import.md", "docs/sandbox.md", "docs/cli.md", "docs/sdk.md", "docs/testing.md", "docs/documents.md", "docs/providers.md", "docs/providers/phoss-ap.md", "docs/providers/e-invoice-be.md", "docs/providers/storecove.md", "docs/provider-protocol.md", "docs/operators.md", "docs/install.md", "docs/operations.md", "docs/monitoring.md"} {
+		for _, name := range guideFiles() {
 			documents[name] = &fstest.MapFile{Data: []byte("# Title\n\n")}
 		}
 		documents["docs/guide.md"].Data = []byte("# Title\n\n" + text + "\n")
 		return documents
 	}
 	site := docs.New(with("<script>alert(1)</script>\n\n<b onclick=x>b</b>\n\n| a |\n|:-:|\n| 1 |"), openapi, quiet)
-	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert") || strings.Contains(page, "onclick") || strings.Contains(page, "style=") {
+	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert(") || strings.Contains(page, "onclick") || strings.Contains(page, "style=") {
 		t.Error(page)
 	}
 	for _, link := range []string{"nowhere.md", "javascript:alert(1)", "http://plain.example", "/docs/guide", "../README.md", "//elsewhere.example"} {
@@ -270,6 +292,19 @@ func TestUnknownPath(t *testing.T) {
 		response := get(newSite(), path, "If-None-Match", "*")
 		if text := body(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(text, `href="/docs"`) {
 			t.Errorf("%s: %d %s", path, response.StatusCode, text)
+		}
+	}
+}
+
+// The paths of pages that were moved lead to the page that took their place.
+func TestMovedPages(t *testing.T) {
+	for from, to := range map[string]string{"/docs/install": "/docs/ops/install", "/docs/monitoring": "/docs/ops/monitor", "/docs/operators": "/docs/ops/operators"} {
+		response := get(newSite(), from)
+		if response.StatusCode != http.StatusMovedPermanently || response.Header.Get("Location") != to || response.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: %d %v", from, response.StatusCode, response.Header)
+		}
+		if got := get(newSite(), to); got.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", to, got.StatusCode)
 		}
 	}
 }

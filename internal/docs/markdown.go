@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -31,10 +32,17 @@ type page struct {
 // section is a heading of a page. Method and Path are those of an operation; empty for other headings.
 type section struct{ ID, Title, Method, Path string }
 
-// view is the data of the page template: the page, and for the navigation all guides, and on a page of the reference all of its pages.
+// view is the data of the page template: the page, and for the navigation all groups of guides, and on a page of the reference all of its pages.
 type view struct {
 	page
-	All, Chapters []page
+	Groups   []group
+	Chapters []page
+}
+
+// group is the guides that belong together: Title says for what.
+type group struct {
+	Title string
+	Pages []page
 }
 
 // task is something that a reader wants to do, and the path where it is explained.
@@ -52,53 +60,114 @@ func (view) Tasks() []task {
 	}
 }
 
-// advice are the columns of the guide's table of error codes: when an error occurs, and what to do.
+// advice are the columns of the table of error codes: when an error occurs, and what to do.
 type advice [2]template.HTML
 
-// sources lists the documents in display order: file, path and summary.
-var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
-	{"docs/guide.md", "/docs/guide", "From login to four final states, step by step; every error code, every limit."},
-	{"docs/guides/unknown-outcome.md", "/docs/guides/unknown-outcome", "What to do when nobody knows whether the provider has a document, played in the sandbox."},
-	{"docs/guides/polling-to-webhooks.md", "/docs/guides/polling-to-webhooks", "From reading every invoice to the events feed and webhooks, in steps."},
-	{"docs/guides/production.md", "/docs/guides/production", "A checklist for your program, your company and your deployment."},
-	{"docs/access.md", "/docs/access", "Roles and scopes: who may call which operation and see which page."},
-	{"docs/audit.md", "/docs/audit", "What leaves an entry in the audit log, and who reads it."},
-	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
-	{"docs/console.md", "/docs/console", "The web pages for people who write no code, and what their symbols mean."},
-	{"docs/import.md", "/docs/import", "Drafts from a CSV or XLSX file: the columns, the limits, and what is a fault."},
-	{"docs/sandbox.md", "/docs/sandbox", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
-	{"docs/cli.md", "/docs/cli", "Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
-	{"docs/sdk.md", "/docs/sdk", "The SDKs for Go, TypeScript and Python: one task in all three, and what they have in common."},
-	{"docs/testing.md", "/docs/testing", "Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
-	{"docs/documents.md", "/docs/documents", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
-	{"docs/providers.md", "/docs/providers", "Which providers there are adapters for, what each can do, and how to connect one."},
-	{"docs/providers/phoss-ap.md", "/docs/providers/phoss-ap", "How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},
-	{"docs/providers/e-invoice-be.md", "/docs/providers/e-invoice-be", "How invoices travel through the Peppol access point e-invoice.be, and what each of its words means."},
-	{"docs/providers/storecove.md", "/docs/providers/storecove", "How invoices travel through Storecove, and why it says so little about them."},
-	{"docs/provider-protocol.md", "/docs/provider-protocol", "How to put a gateway in front of a real provider."},
-	{"docs/operators.md", "/docs/operators", "The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
-	{"docs/install.md", "/docs/install", "Archives, packages, the container image: how to verify, install, upgrade and remove them."},
-	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, backup."},
-	{"docs/monitoring.md", "/docs/monitoring", "Metrics, alerts, a dashboard and logs: what each says, and what to do about it."},
-	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},
+// sources lists the documents of each group in display order: file and summary. Those of the last group are found by links alone.
+var sources = [...]struct { //nolint:gochecknoglobals // a constant table
+	group string
+	pages [][2]string
+}{
+	{"Start", [][2]string{
+		{"docs/guide.md", "From login to four final states, step by step."},
+		{"docs/sandbox.md", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
+		{"docs/cli.md", "Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
+		{"docs/console.md", "The web pages for people who write no code, and what their symbols mean."},
+	}},
+	{"Build", [][2]string{
+		{"docs/sdk.md", "The SDKs for Go, TypeScript and Python: one task in all three, and what they have in common."},
+		{"docs/webhooks.md", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
+		{"docs/guides/unknown-outcome.md", "What to do when nobody knows whether the provider has a document, played in the sandbox."},
+		{"docs/guides/polling-to-webhooks.md", "From reading every invoice to the events feed and webhooks, in steps."},
+		{"docs/incoming.md", "What a company receives: the e-invoices, their revisions, and what is read from them."},
+		{"docs/import.md", "Drafts from a CSV or XLSX file: the columns, the limits, and what is a fault."},
+		{"docs/testing.md", "Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
+		{"docs/guides/production.md", "A checklist for your program, your company and your deployment."},
+	}},
+	{"Run", [][2]string{
+		{"docs/operations.md", "Which page has what you want to do."},
+		{"docs/ops/on-call.md", "For the night: what is wrong, what to do, and what not to do."},
+		{"docs/ops/install.md", "Archives, packages, the container image: how to verify, install, upgrade and remove them."},
+		{"docs/ops/go-live.md", "From an empty machine to a production account."},
+		{"docs/ops/serve.md", "Listeners, TLS, settings, limits and quotas of a server."},
+		{"docs/ops/upgrade.md", "Replicas, and how one release replaces another without downtime."},
+		{"docs/ops/keys.md", "The key file: make it, keep it, rotate it."},
+		{"docs/ops/administer.md", "Accounts, users, connections and e-mail, on the command line."},
+		{"docs/ops/operators.md", "The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
+		{"docs/ops/monitor.md", "Metrics, a dashboard and traces."},
+		{"docs/ops/alerts.md", "Each alert: what it says, and what to do about it."},
+		{"docs/ops/logs.md", "Each line of the log: what it says, and what to do about it."},
+		{"docs/ops/backup.md", "Back up, restore, practise a disaster, and run a standby."},
+		{"docs/ops/evidence.md", "The evidence of everything the provider said: verify it, export it, anchor it."},
+		{"docs/ops/scaling.md", "More than one machine: PostgreSQL, replicas, pools, standbys, and what to measure."},
+	}},
+	{"Reference", [][2]string{
+		{"docs/errors.md", "Every error code, pages of lists, idempotency keys, and every limit."},
+		{"docs/access.md", "API keys, people, their roles, passwords and sessions."},
+		{"docs/sign-on.md", "Single sign-on with an OpenID provider, and second factors."},
+		{"docs/permissions.md", "Who may call which operation and see which page."},
+		{"docs/audit.md", "What leaves an entry in the audit log, and who reads it."},
+		{"docs/documents.md", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
+		{"docs/providers.md", "Which providers there are adapters for, what each can do, and how to connect one."},
+		{"docs/providers/phoss-ap.md", "How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},
+		{"docs/providers/e-invoice-be.md", "How invoices travel through the Peppol access point e-invoice.be, and what each of its words means."},
+		{"docs/providers/storecove.md", "How invoices travel through Storecove, and why it says so little about them."},
+		{"docs/provider-protocol.md", "How to put a gateway in front of a real provider."},
+		{"CHANGELOG.md", "New features, changes and deprecations."},
+	}},
+	{"", [][2]string{
+		{"docs/changes/0.3.0.md", "What changed in release 0.3.0."},
+		{"docs/changes/0.2.0.md", "What changed in release 0.2.0."},
+		{"docs/changes/0.1.0.md", "What changed in release 0.1.0."},
+	}},
 }
 
-// render returns a page for each document, and what the guide says about each error code.
-func render(documents fs.FS) (pages []page, codes map[string]advice, err error) {
-	codes = map[string]advice{}
-	for _, source := range sources {
-		content, err := fs.ReadFile(documents, source.file)
-		if err != nil {
-			return nil, nil, fmt.Errorf("docs: %w", err)
-		}
-		p, err := renderOne(content, source.file, codes)
-		if err != nil {
-			return nil, nil, fmt.Errorf("docs: %s: %w", source.file, err)
-		}
-		p.Path, p.About = source.path, source.about
-		pages = append(pages, p)
+// moved are the paths of pages that earlier releases had, and the pages that took their place.
+var moved = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"/docs/install":    "/docs/ops/install",
+	"/docs/monitoring": "/docs/ops/monitor",
+	"/docs/operators":  "/docs/ops/operators",
+}
+
+// pagePath returns the path of the page of a document.
+func pagePath(file string) string {
+	if file == "CHANGELOG.md" {
+		return changelogPath
 	}
-	return pages, codes, nil
+	return "/" + strings.TrimSuffix(file, ".md")
+}
+
+// hasPage reports whether a document has a page.
+func hasPage(file string) bool {
+	for _, g := range sources {
+		if slices.ContainsFunc(g.pages, func(source [2]string) bool { return source[0] == file }) {
+			return true
+		}
+	}
+	return false
+}
+
+// render returns a page for each document, in groups, and what the guide says about each error code.
+func render(documents fs.FS) (groups []group, codes map[string]advice, err error) {
+	codes = map[string]advice{}
+	for _, g := range sources {
+		made := group{Title: g.group}
+		for _, source := range g.pages {
+			file := source[0]
+			content, err := fs.ReadFile(documents, file)
+			if err != nil {
+				return nil, nil, fmt.Errorf("docs: %w", err)
+			}
+			p, err := renderOne(content, file, codes)
+			if err != nil {
+				return nil, nil, fmt.Errorf("docs: %s: %w", file, err)
+			}
+			p.Path, p.About = pagePath(file), source[1]
+			made.Pages = append(made.Pages, p)
+		}
+		groups = append(groups, made)
+	}
+	return groups, codes, nil
 }
 
 // newMarkdown returns the converter of Markdown, which leaves HTML out.
@@ -142,7 +211,7 @@ func renderOne(content []byte, file string, codes map[string]advice) (page, erro
 	if err != nil {
 		return page{}, err
 	}
-	if file == guideFile {
+	if file == errorsFile {
 		if err := readAdvice(markdown, document, content, codes); err != nil {
 			return page{}, err
 		}
@@ -155,8 +224,8 @@ func renderOne(content []byte, file string, codes map[string]advice) (page, erro
 	return p, nil
 }
 
-// guideFile is the guide with the table of error codes: status, code, when, what to do.
-const guideFile = "docs/guide.md"
+// errorsFile is the document with the table of error codes: status, code, when, what to do.
+const errorsFile = "docs/errors.md"
 
 // readAdvice adds the rows of the table of error codes. Their links have been resolved.
 func readAdvice(markdown goldmark.Markdown, document ast.Node, content []byte, codes map[string]advice) error {
@@ -224,10 +293,8 @@ func resolve(file, link string) (string, error) {
 	if marked {
 		fragment = "#" + fragment
 	}
-	for _, source := range sources {
-		if source.file == path.Join(path.Dir(file), name) {
-			return source.path + fragment, nil
-		}
+	if target := path.Join(path.Dir(file), name); hasPage(target) {
+		return pagePath(target) + fragment, nil
 	}
 	return "", fmt.Errorf("the link %q leads to no page", link)
 }

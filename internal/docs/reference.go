@@ -41,7 +41,7 @@ type successView struct {
 type errorView struct {
 	Status, Code, Message string
 	Body                  template.HTML
-	// When and What are the columns of the guide's table: the causes of the error, and what the caller does about it.
+	// When and What are the columns of the table in docs/errors.md: the causes of the error, and what the caller does about it.
 	When, What template.HTML
 	Headers    []field
 }
@@ -320,7 +320,7 @@ func (b *builder) errorsPage() (page, error) {
 		}
 		advice, ok := b.advice[code]
 		if !ok || statuses[code] == "" {
-			return p, fmt.Errorf("docs: the guide does not describe %s", code)
+			return p, fmt.Errorf("docs: docs/errors.md does not describe %s", code)
 		}
 		v := errorView{Status: statuses[code], Code: code, Message: found.Summary, Body: body, When: advice[0], What: advice[1]}
 		for _, name := range []string{"Retry-After", "WWW-Authenticate"} {

@@ -17,7 +17,7 @@ import (
 	"quittance/internal/store"
 )
 
-var update = flag.Bool("update", false, "write the table of operations in docs/access.md anew")
+var update = flag.Bool("update", false, "write the table of operations in docs/permissions.md anew")
 
 // colleague adds a user with a role to the company, and returns the company as that user sees it.
 func (c *company) colleague(t testing.TB, role access.Role) *company {
@@ -107,7 +107,7 @@ func TestForbiddenChangesNothing(t *testing.T) {
 	})
 }
 
-// TestAccessTable checks that docs/access.md shows for every operation who may call it.
+// TestAccessTable checks that docs/permissions.md shows for every operation who may call it.
 func TestAccessTable(t *testing.T) {
 	var shown []accesstest.Route
 	for _, route := range server.Routes() {

@@ -81,10 +81,10 @@ func TestDocumentationIsServed(t *testing.T) {
 	}
 }
 
-// TestGuideListsTheErrorCatalogue checks that the guide lists exactly the codes of the error catalogue, with their
+// TestGuideListsTheErrorCatalogue checks that the page about errors lists exactly the codes of the error catalogue, with their
 // statuses.
 func TestGuideListsTheErrorCatalogue(t *testing.T) {
-	text, err := fs.ReadFile(quittance.Documents(), "docs/guide.md")
+	text, err := fs.ReadFile(quittance.Documents(), "docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +93,13 @@ func TestGuideListsTheErrorCatalogue(t *testing.T) {
 		code := api.Code(row[2])
 		entry, known := errorCatalogue[code]
 		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
-			t.Errorf("the guide has %s %s, but the catalogue %d", row[1], code, entry.status)
+			t.Errorf("docs/errors.md has %s %s, but the catalogue %d", row[1], code, entry.status)
 		}
 		listed[code] = true
 	}
 	for code, entry := range errorCatalogue {
 		if !listed[code] {
-			t.Errorf("%d %s is not in the guide", entry.status, code)
+			t.Errorf("%d %s is not in docs/errors.md", entry.status, code)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	} else {
 		// In a transaction of its own, because it also ends a batch of pending deliveries.
 		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
-			// The subscription is locked before its deliveries ("Rows are locked in one order" in ARCHITECTURE.md). It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
+			// The subscription is locked before its deliveries (docs/decisions/018-order-of-locks.md). It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
 			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, update.Deactivate); err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 	"quittance/test/kit"
 )
 
-// fields is the input of a digest, made only from the file and its description in docs/operations.md.
+// fields is the input of a digest, made only from the file and its description in docs/ops/evidence.md.
 type fields struct {
 	t    *testing.T
 	text bytes.Buffer
@@ -261,7 +261,7 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 }
 
 // TestExportVerifiesByItself checks that an export can be verified without the database, from its description in
-// docs/operations.md.
+// docs/ops/evidence.md.
 func TestExportVerifiesByItself(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		invoiceFile, incomingFile := f.exports(t)

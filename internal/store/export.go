@@ -17,7 +17,7 @@ import (
 const exportFormat = "quittance-evidence-v3"
 
 // export is everything that is retained and shown about one invoice, one credit note or one incoming e-invoice, in a form that can be verified
-// without the database; docs/operations.md describes how.
+// without the database; docs/ops/evidence.md describes how.
 type export struct {
 	Format    string `json:"format"`
 	InvoiceID *ID    `json:"invoice_id,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"quittance/test/kit"
 )
 
-// placement is what docs/scaling.md says about a table: the column that it is distributed by, "" for a reference table, and whether its
+// placement is what docs/ops/scaling.md says about a table: the column that it is distributed by, "" for a reference table, and whether its
 // keys have to change first.
 type placement struct {
 	column string
@@ -27,7 +27,7 @@ var (
 // placements reads the table of the section about sharding.
 func placements(t *testing.T) map[string]placement {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scaling.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "ops", "scaling.md"))
 	kit.Must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n| Tables | Placement |\n")
 	section, _, _ = strings.Cut(section, "\n\n")
@@ -43,7 +43,7 @@ func placements(t *testing.T) map[string]placement {
 		}
 		for _, name := range placedTable.FindAllStringSubmatch(cells[1], -1) {
 			if _, twice := found[name[1]]; twice {
-				t.Errorf("docs/scaling.md places %s twice", name[1])
+				t.Errorf("docs/ops/scaling.md places %s twice", name[1])
 			}
 			found[name[1]] = by
 		}
@@ -51,7 +51,7 @@ func placements(t *testing.T) map[string]placement {
 	return found
 }
 
-// TestEveryTableHasAPlacement checks the design in docs/scaling.md with the schema: it places every table, and the database could keep
+// TestEveryTableHasAPlacement checks the design in docs/ops/scaling.md with the schema: it places every table, and the database could keep
 // the keys and references of each where it is placed. A key of a distributed table must contain its column, and here begins with it; a
 // reference must stay in the shard or lead to a reference table.
 func TestEveryTableHasAPlacement(t *testing.T) {
@@ -61,7 +61,7 @@ func TestEveryTableHasAPlacement(t *testing.T) {
 		}
 		placed := placements(t)
 		if tables := f.texts(t, `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`); !slices.Equal(tables, slices.Sorted(maps.Keys(placed))) {
-			t.Errorf("docs/scaling.md places %v\nthe schema has %v", slices.Sorted(maps.Keys(placed)), tables)
+			t.Errorf("docs/ops/scaling.md places %v\nthe schema has %v", slices.Sorted(maps.Keys(placed)), tables)
 		}
 		for _, key := range f.texts(t, `select c.relname || ' ' || a.attname from pg_index i join pg_class c on c.oid = i.indrelid
 			join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] where i.indisunique and c.relnamespace = 'public'::regnamespace`) {

@@ -81,8 +81,7 @@ func (t *tx) takeUsage(tenant ID) usage {
 	return counted
 }
 
-// writeUsage writes the counted usage. Rows of tenants are locked last, and in the order of their identifiers; see "Rows are locked in
-// one order" in ARCHITECTURE.md.
+// writeUsage writes the counted usage. Rows of tenants are locked last, and in the order of their identifiers; see docs/decisions/018-order-of-locks.md.
 func (t *tx) writeUsage(ctx context.Context) error {
 	for _, tenant := range slices.SortedFunc(maps.Keys(t.unwrittenUsage), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
 		counted := t.takeUsage(tenant)

@@ -93,8 +93,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 // lock locks the submission and returns it as it is now, with the connection's failures.
 func (l SubmissionLease) lock(ctx context.Context, tx *tx) (s Submission, failures int64, err error) {
 	t := l.Tenant
-	// The invoice is locked first, as in every transaction that changes more of a submission than its lease ("Rows are locked in
-	// one order" in ARCHITECTURE.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
+	// The invoice is locked first, as in every transaction that changes more of a submission than its lease (docs/decisions/018-order-of-locks.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
 	var version, updated int64
 	was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+`, version, updated_at, (select failures from connections where account_id = $3 and id = $4)
 		from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection), &version, &updated, &failures)

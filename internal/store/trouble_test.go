@@ -33,7 +33,7 @@ func behindProxy(t *testing.T, checkpoint store.Checkpoint) (*fixture, *pgtest.P
 }
 
 // TestLostCommit checks that a commit whose response is lost returns ErrUnavailable, which means that it may have
-// happened, and that repeating the operation as docs/guide.md describes does it once.
+// happened, and that repeating the operation as docs/errors.md describes does it once.
 func TestLostCommit(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // a file has no responses to lose

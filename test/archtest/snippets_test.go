@@ -9,19 +9,22 @@ import (
 	"testing"
 )
 
-// snippets say for each block of commands or code in the README and the guides which test runs it, or why none does. start is the beginning of a
-// block; "" stands for all others of the page in the language. TestGuideCommandLines also parses every line of the guides that calls the program.
+// parsed stands for blocks that are not run, but whose commands and flags exist: TestGuideCommandLines and TestGuideFlags check it.
+const parsed = "parsed"
+
+// snippets say for each block of commands or code in the README and the guides which test reads it from the document and runs it, or why none does.
+// start is the beginning of a block; "" stands for all others of the page in the language.
 var snippets = []struct{ page, language, start, by string }{
-	{"README.md", "sh", "go run", "TestSandbox"},
-	{"README.md", "sh", "go build", "TestListen"},
+	{"README.md", "sh", "go run", "not run: it serves until it is stopped"},
+	{"README.md", "sh", "go build", "not run: it listens until it is stopped"},
 	{"README.md", "sh", "API=", "TestFirstSubmission"},
 	{"README.md", "sh", "make test", "not run: it runs the tests"},
 	{"docs/access.md", "sh", "", "TestPageCalls"},
-	{"docs/access.md", "", "quittance serve", "not run: flags to add to a command"},
-	{"docs/cli.md", "sh", "quittance sandbox", "TestTrigger"},
-	{"docs/cli.md", "sh", "quittance listen", "TestListen"},
-	{"docs/cli.md", "sh", "quittance webhooks verify", "TestScripts"},
+	{"docs/cli.md", "sh", "quittance sandbox", parsed},
+	{"docs/cli.md", "sh", "quittance listen", parsed},
+	{"docs/cli.md", "sh", "quittance webhooks verify", parsed},
 	{"docs/cli.md", "sh", "", "TestCommandPage"},
+	{"docs/errors.md", "sh", "", "TestPageCalls"},
 	{"docs/guide.md", "sh", "", "TestPageCalls"},
 	{"docs/guides/polling-to-webhooks.md", "sh", "", "TestConformance"},
 	{"docs/guides/polling-to-webhooks.md", "go", "", "TestConformance"},
@@ -30,31 +33,38 @@ var snippets = []struct{ page, language, start, by string }{
 	{"docs/guides/unknown-outcome.md", "go", "", "TestConformance"},
 	{"docs/guides/unknown-outcome.md", "js", "", "TestConformance"},
 	{"docs/guides/unknown-outcome.md", "python", "", "TestConformance"},
-	{"docs/install.md", "", "releases@", "not run: a line of a file"},
-	{"docs/install.md", "sh", "quittance version", "TestVersion"},
-	{"docs/install.md", "sh", "", "not run: it needs root, a package manager, a container engine or a cluster; make dist-check does what can be done without"},
-	{"docs/operations.md", "sh", `cd "$HOME/quittance"`, "TestFromNothingToProduction"},
-	{"docs/operations.md", "sh", `export QUITTANCE_ENV_FILE="$HOME`, "TestFromNothingToProduction"},
-	{"docs/operations.md", "sh", "quittance version", "TestInstalledAgain"},
-	{"docs/operations.md", "sh", "systemctl", "not run: it needs systemd; TestScheduleOfTheGuide runs the units"},
-	{"docs/operations.md", "sh", "quittance-bench", "TestBenchAll"},
-	{"docs/operations.md", "sh", "quittance sandbox", "not run: it serves until it is stopped"},
-	{"docs/operations.md", "sh", "", "TestGuideCommandLines"},
-	{"docs/provider-protocol.md", "sh", "", "TestGuideCommandLines"},
+	{"docs/ops/administer.md", "sh", "", parsed},
+	{"docs/ops/backup.md", "sh", "systemctl", "not run: it needs systemd; TestScheduleOfTheGuide runs the units"},
+	{"docs/ops/backup.md", "sh", "", parsed},
+	{"docs/ops/evidence.md", "sh", "", parsed},
+	{"docs/ops/go-live.md", "sh", `cd "$HOME/quittance"`, "TestFromNothingToProduction"},
+	{"docs/ops/go-live.md", "sh", `export QUITTANCE_ENV_FILE="$HOME`, "TestFromNothingToProduction"},
+	{"docs/ops/go-live.md", "sh", "", parsed},
+	{"docs/ops/install.md", "", "releases@", "not run: a line of a file"},
+	{"docs/ops/install.md", "sh", "quittance version", parsed},
+	{"docs/ops/install.md", "sh", "", "not run: it needs root, a package manager, a container engine or a cluster; make dist-check does what can be done without"},
+	{"docs/ops/keys.md", "sh", "", parsed},
+	{"docs/ops/on-call.md", "sh", "", parsed},
+	{"docs/ops/scaling.md", "sh", "quittance-bench", parsed},
+	{"docs/ops/scaling.md", "sh", "quittance sandbox", "not run: it serves until it is stopped"},
+	{"docs/ops/scaling.md", "sh", "", parsed},
+	{"docs/ops/serve.md", "sh", "", parsed},
+	{"docs/ops/upgrade.md", "sh", "quittance version", "TestInstalledAgain"},
+	{"docs/provider-protocol.md", "sh", "", parsed},
 	{"docs/providers.md", "console", "", "not run: it shows the output of one installation"},
 	{"docs/providers/e-invoice-be.md", "console", "", "not run: it needs an account of the provider"},
 	{"docs/providers/phoss-ap.md", "console", "", "not run: it needs an access point"},
 	{"docs/providers/storecove.md", "console", "", "not run: it needs an account of the provider"},
 	{"docs/reliability.md", "sh", "", "not run: hours of tests"},
-	{"docs/sandbox.md", "sh", "quittance sandbox", "TestGuideCommandLines"},
+	{"docs/sandbox.md", "sh", "quittance sandbox", parsed},
 	{"docs/sandbox.md", "sh", "", "TestPageCalls"},
-	{"docs/scaling.md", "sh", "", "TestGuideCommandLines"},
 	{"docs/sdk.md", "sh", "export QUITTANCE_URL", "TestPageCalls"},
-	{"docs/sdk.md", "sh", "quittance sandbox", "TestGuideCommandLines"},
+	{"docs/sdk.md", "sh", "quittance sandbox", parsed},
 	{"docs/sdk.md", "sh", "", "not run: paths of one machine; TestFromAnotherModule, TestSandbox and TestService use the checkout in the same way"},
 	{"docs/sdk.md", "go", "", "TestConformance"},
 	{"docs/sdk.md", "js", "", "TestConformance"},
 	{"docs/sdk.md", "python", "", "TestConformance"},
+	{"docs/sign-on.md", "", "quittance serve", "not run: flags to add to a command"},
 	{"docs/testing.md", "sh", "go mod edit", "TestFromAnotherModule"},
 	{"docs/testing.md", "sh", "", "TestTestingPage"},
 	{"docs/testing.md", "go", "", "TestInvoiceIsSentOnce"},
@@ -66,7 +76,8 @@ var snippets = []struct{ page, language, start, by string }{
 	{"docs/webhooks.md", "python", "", "TestPageReceivers"},
 }
 
-// TestSnippetsAreRun checks that every block of commands or code is in the table, that every row has a block, and that the tests exist.
+// TestSnippetsAreRun checks that every block of commands or code is in the table, that every row has a block, and that the tests of the package
+// that runs it read the document.
 func TestSnippetsAreRun(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	below, belowErr := filepath.Glob("docs/*/*.md")
@@ -92,13 +103,16 @@ func TestSnippetsAreRun(t *testing.T) {
 			}
 		}
 	}
-	tests := testNames(t)
+	tests := testPackages(t)
 	for n, row := range snippets {
 		if !used[n] && row.language != "" {
 			t.Errorf("no block for the row %+v", row)
 		}
-		if !strings.HasPrefix(row.by, "not run: ") && !tests[row.by] {
-			t.Errorf("there is no test %s", row.by)
+		if row.by == parsed || strings.HasPrefix(row.by, "not run: ") {
+			continue
+		}
+		if !strings.Contains(tests[row.by], filepath.Base(row.page)) {
+			t.Errorf("there is no test %s in a package whose tests read %s", row.by, row.page)
 		}
 	}
 }
@@ -113,22 +127,29 @@ func snippetRow(page, language, content string) int {
 	return -1
 }
 
-// testNames returns the names of all tests.
-func testNames(t *testing.T) map[string]bool {
+// testPackages returns the text of all tests in the packages that have a test, by its name.
+func testPackages(t *testing.T) map[string]string {
 	t.Helper()
-	names := map[string]bool{}
+	texts, names := map[string]string{}, map[string][]string{} // by directory
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(path)
+		texts[filepath.Dir(path)] += string(text)
 		for _, name := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
-			names[string(name[1])] = true
+			names[filepath.Dir(path)] = append(names[filepath.Dir(path)], string(name[1]))
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	tests := map[string]string{}
+	for dir, found := range names {
+		for _, name := range found {
+			tests[name] += texts[dir]
+		}
+	}
+	return tests
 }

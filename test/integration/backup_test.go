@@ -279,8 +279,8 @@ func TestInterruptedCommandsFail(t *testing.T) {
 // confined as the server is.
 func TestScheduleOfTheGuide(t *testing.T) {
 	t.Parallel()
-	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "### Schedule backups\n")
-	section, _, ended := strings.Cut(section, "\n### ")
+	_, section, found := strings.Cut(readText(t, "../../docs/ops/backup.md"), "## Schedule backups\n")
+	section, _, ended := strings.Cut(section, "\n## ")
 	service := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindStringSubmatch(section)
 	cron := regexp.MustCompile(`(?m)^30 2 \* \* \* root (.*)$`).FindStringSubmatch(section)
 	if !found || !ended || service == nil || cron == nil {

@@ -193,7 +193,7 @@ func (s *canaryStory) settle() {
 // pages reads everything that can be read.
 func (s *canaryStory) pages() {
 	for _, path := range []string{"/api/v1/client/account", "/api/v1/webhooks/events?limit=100", "/api/v1/client/credit-notes", "/openapi.json", "/healthz", "/readyz", "/docs", "/docs/guide",
-		"/docs/webhooks", "/docs/operations", "/docs/sandbox", "/docs/provider-protocol", "/docs/reference", "/changelog", "/"} {
+		"/docs/webhooks", "/docs/operations", "/docs/ops/on-call", "/docs/sandbox", "/docs/provider-protocol", "/docs/reference", "/changelog", "/"} {
 		s.do("GET", path, "", nil)
 	}
 	for _, path := range s.list(invoicesPath) {

@@ -254,11 +254,11 @@ func (s *canaryStory) connection(args ...string) {
 // logMessage matches the message of a log line in the text format.
 var logMessage = regexp.MustCompile(`^time=\S+ level=[A-Z]+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// checkLogs checks that every log line of the servers has a row in docs/monitoring.md, except those of net/http, and that none has an empty
+// checkLogs checks that every log line of the servers has a row in docs/ops/logs.md, except those of net/http, and that none has an empty
 // error or what a company has written.
 func (s *canaryStory) checkLogs() {
 	s.t.Helper()
-	documented, err := os.ReadFile("../../docs/monitoring.md")
+	documented, err := os.ReadFile("../../docs/ops/logs.md")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func (s *canaryStory) checkLogs() {
 			lines++
 			message := strings.Trim(found[1], `"`)
 			if !strings.HasPrefix(message, "http: ") && !bytes.Contains(documented, []byte("| `"+message+"` |")) {
-				s.t.Errorf("docs/monitoring.md does not have the line %s", line)
+				s.t.Errorf("docs/ops/logs.md does not have the line %s", line)
 			}
 			line = strings.Replace(line, "request_id="+marker, "", 1) // which a client chooses
 			if strings.Contains(line, "<nil>") || strings.Contains(line, marker) {

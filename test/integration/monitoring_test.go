@@ -20,11 +20,12 @@ import (
 
 // The files of monitoring.
 const (
-	monitoringGuide = "../../docs/monitoring.md"
-	alertRules      = "../../deploy/prometheus/alerts.yml"
-	alertTests      = "../../deploy/prometheus/alerts_test.yml"
-	longAlertTests  = "../../deploy/prometheus/alerts_days_test.yml"
-	dashboardFile   = "../../deploy/grafana/quittance.json"
+	metricsGuide   = "../../docs/ops/monitor.md"
+	alertsGuide    = "../../docs/ops/alerts.md"
+	alertRules     = "../../deploy/prometheus/alerts.yml"
+	alertTests     = "../../deploy/prometheus/alerts_test.yml"
+	longAlertTests = "../../deploy/prometheus/alerts_days_test.yml"
+	dashboardFile  = "../../deploy/grafana/quittance.json"
 )
 
 var (
@@ -52,7 +53,7 @@ func readText(t *testing.T, path string) string {
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
-	for _, row := range metricRow.FindAllStringSubmatch(readText(t, monitoringGuide), -1) {
+	for _, row := range metricRow.FindAllStringSubmatch(readText(t, metricsGuide), -1) {
 		var labels []string
 		for label := range strings.FieldsSeq(row[3]) {
 			if name, ok := strings.CutPrefix(label, "`"); ok {
@@ -94,7 +95,7 @@ func checkMetricsTable(t *testing.T, scrape []byte) {
 		delete(documented, "quittance_disk_free_bytes") // of the file system of a SQLite database
 	}
 	if !maps.Equal(documented, scraped) || len(scraped) < 20 {
-		t.Errorf("the table in %s has\n%v\nand the scrape\n%v", monitoringGuide, documented, scraped)
+		t.Errorf("the table in %s has\n%v\nand the scrape\n%v", metricsGuide, documented, scraped)
 	}
 }
 
@@ -104,7 +105,7 @@ func wantDocumented(t *testing.T, place, text string) {
 	documented := documentedMetrics(t)
 	for _, name := range metricUse.FindAllString(text, -1) {
 		if documented[name] == "" && documented[ofHistogram.ReplaceAllString(name, "")] == "" {
-			t.Errorf("%s uses %s, which %s does not have", place, name, monitoringGuide)
+			t.Errorf("%s uses %s, which %s does not have", place, name, metricsGuide)
 		}
 	}
 }
@@ -121,7 +122,7 @@ func TestAlertRules(t *testing.T) {
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v (scripts/setup installs it)\n%s", err, out)
 	}
-	rules, tests, guide := readText(t, alertRules), readText(t, alertTests)+readText(t, longAlertTests), readText(t, monitoringGuide)
+	rules, tests, guide := readText(t, alertRules), readText(t, alertTests)+readText(t, longAlertTests), readText(t, alertsGuide)
 	wantDocumented(t, alertRules, rules)
 	names := alertName.FindAllStringSubmatch(rules, -1)
 	for _, found := range names {
@@ -137,11 +138,11 @@ func TestAlertRules(t *testing.T) {
 		if regexp.MustCompile(`\b(max|min|sum|count|absent)\((quittance|rate|increase)`).MatchString(strings.ReplaceAll(rule, "or on () absent(", "")) {
 			t.Errorf("%s mixes installations", name)
 		}
-		if !strings.Contains(guide, "\n### "+name+"\n") || !strings.Contains(rules, "          runbook: docs/monitoring.md#"+strings.ToLower(name)+"\n") {
-			t.Errorf("%s has no section for %s, or the rule does not name it", monitoringGuide, name)
+		if !strings.Contains(guide, "\n## "+name+"\n") || !strings.Contains(rules, "          runbook: docs/ops/alerts.md#"+strings.ToLower(name)+"\n") {
+			t.Errorf("%s has no section for %s, or the rule does not name it", alertsGuide, name)
 		}
 	}
-	if len(names) < 10 || strings.Count(rules, "- alert:") != len(names) || strings.Count(guide, "\n### Quittance") != len(names) {
+	if len(names) < 10 || strings.Count(rules, "- alert:") != len(names) || strings.Count(guide, "\n## Quittance") != len(names) {
 		t.Errorf("%d alerts were found", len(names))
 	}
 }

@@ -22,10 +22,10 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// fromNothing returns the scripts in the first section of the operations guide: settings, company, serve, submit, check.
+// fromNothing returns the scripts in the first section of docs/ops/go-live.md: settings, company, serve, submit, check.
 func fromNothing(t *testing.T) [5]string {
 	t.Helper()
-	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "## From nothing to production\n")
+	_, section, found := strings.Cut(readText(t, "../../docs/ops/go-live.md"), "## From nothing to production\n")
 	section, _, ended := strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
 	if !found || !ended || len(blocks) != 5 {
@@ -64,7 +64,7 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 	return certificate
 }
 
-// TestFromNothingToProduction runs the scripts of the first section of the operations guide, each in a shell of its own: the deployment must
+// TestFromNothingToProduction runs the scripts of the first section of docs/ops/go-live.md, each in a shell of its own: the deployment must
 // serve in production, over TLS, and submit. They run as written, except for what the guide tells readers to replace: the addresses and the
 // database in quittance.env, the address of the provider, and the address of the server. The server listens on a free port of the loopback
 // address, so its address is known only when it runs. "exec" before the server lets the test stop it.

@@ -217,11 +217,11 @@ func (f *fleet) shell(t *testing.T, script string) {
 	}
 }
 
-// upgradeScripts returns the two scripts of the section "Upgrades" of the operations guide: before the upgrade, and after it.
+// upgradeScripts returns the two scripts of the section "Upgrades" of docs/ops/upgrade.md: before the upgrade, and after it.
 func upgradeScripts(t *testing.T) (before, after string) {
 	t.Helper()
-	_, section, found := strings.Cut(readText(t, "../../docs/operations.md"), "\n### Upgrades\n")
-	section, _, ended := strings.Cut(section, "\n### ")
+	_, section, found := strings.Cut(readText(t, "../../docs/ops/upgrade.md"), "\n## Upgrades\n")
+	section, _, ended := strings.Cut(section, "\n## ")
 	blocks := strings.Split(section, "```")
 	if !found || !ended || len(blocks) != 5 {
 		t.Fatalf("the guide has %d scripts there", len(blocks)/2)

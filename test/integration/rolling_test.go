@@ -18,7 +18,7 @@ import (
 )
 
 // futureMigrations are changes that a later version may make to the schema: they only add, each to one table
-// (docs/operations.md, "Upgrades").
+// (docs/ops/upgrade.md, "Upgrades").
 var futureMigrations = []string{
 	`create table later (id bigint not null primary key, account_id bytea not null references accounts (id))`,
 	`alter table invoices add column later text`,

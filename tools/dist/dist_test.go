@@ -260,7 +260,7 @@ func testPackage(t *testing.T, out, binary string) {
 	file := filepath.Join(out, "quittance_1.2.0-1_"+runtime.GOARCH+".deb")
 	listed := command(t, "", "dpkg-deb", "--contents", file)
 	for _, want := range []string{`-rwxr-xr-x root/root +\d+ 2026-03-01 \d\d:\d\d \./usr/bin/quittance`, `-rw-r----- root/root .* \./etc/quittance/quittance\.env`,
-		`\./usr/lib/systemd/system/quittance\.service`, `\./usr/share/doc/quittance/copyright`, `\./usr/share/doc/quittance/THIRD-PARTY-LICENSES`, `\./usr/share/doc/quittance/install\.md`} {
+		`\./usr/lib/systemd/system/quittance\.service`, `\./usr/share/doc/quittance/copyright`, `\./usr/share/doc/quittance/THIRD-PARTY-LICENSES`, `\./usr/share/doc/quittance/docs/operations\.md`, `\./usr/share/doc/quittance/docs/ops/install\.md`} {
 		if !regexp.MustCompile(want + "\n").MatchString(listed) {
 			t.Errorf("no line matches %s:\n%s", want, listed)
 		}

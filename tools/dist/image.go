@@ -126,6 +126,8 @@ func rootEntries(from imageSource) []entry {
 		{name: "usr/share/", mode: 0o755},
 		{name: "usr/share/doc/", mode: 0o755},
 		{name: "usr/share/doc/quittance/", mode: 0o755},
+		{name: "usr/share/doc/quittance/docs/", mode: 0o755},
+		{name: "usr/share/doc/quittance/docs/ops/", mode: 0o755},
 	}
 	for _, document := range from.documents {
 		document.name = path.Join(documentation[1:], document.name)

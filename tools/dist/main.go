@@ -128,15 +128,17 @@ func (d distribution) write(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// documents returns the documents that accompany the binary for p.
+// documents returns the documents that accompany the binary for p, at the paths that they have in the source, so that the links
+// between them work. Of the guides, it is those for the people who run the service.
 func (d distribution) documents(ctx context.Context, p platform) ([]entry, error) {
 	licences, err := d.source.licences(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	documents := []entry{{name: "THIRD-PARTY-LICENSES", mode: 0o644, content: licences}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/install.md", "docs/operations.md"} {
-		documents = append(documents, entry{name: filepath.Base(name), mode: 0o644, from: filepath.Join(d.source.dir, filepath.FromSlash(name))})
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		documents = append(documents, entry{name: name, mode: 0o644, from: filepath.Join(d.source.dir, name)})
 	}
-	return documents, nil
+	pages, err := d.tracked(ctx, "docs", "docs", "docs/operations.md", "docs/ops")
+	return append(documents, pages...), err
 }

@@ -1,4 +1,4 @@
-// Package accesstest compares the tables in docs/access.md with the routes of the service.
+// Package accesstest compares the tables in docs/permissions.md with the routes of the service.
 //
 // Start reading at [WantTable].
 package accesstest
@@ -20,9 +20,9 @@ type Route struct {
 }
 
 // file is the document, as tests of a package in internal see it.
-const file = "../../docs/access.md"
+const file = "../../docs/permissions.md"
 
-// WantTable checks that the section of docs/access.md with a heading ends with the table of some routes: a row for each, and a column
+// WantTable checks that the section of docs/permissions.md with a heading ends with the table of some routes: a row for each, and a column
 // for each role, and for each scope of an API key if keys is true. With update it writes the table.
 func WantTable(t *testing.T, heading string, routes []Route, keys, update bool) {
 	t.Helper()

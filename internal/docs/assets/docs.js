@@ -51,6 +51,15 @@
     });
   }
 
+  // What is larger than its box can be scrolled with the keyboard. A choice of a language and an opened part change what is shown.
+  const scrollable = () => document.querySelectorAll("pre, main table").forEach((box) => {
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  });
+  scrollable();
+  for (const event of ["load", "resize", "change"]) addEventListener(event, scrollable);
+  document.addEventListener("toggle", scrollable, true);
+
   // A link to a nested field opens what hides it.
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
