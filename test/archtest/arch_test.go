@@ -1,7 +1,6 @@
-// This file holds the code to its architecture. It reads the table under "Who may import whom" in ARCHITECTURE.md and
-// compares it with the imports as they are, in both directions; and it holds the rules that neither the compiler nor
-// the linters know: who touches SQL, reveals a secret or restores a state, which packages are used nowhere, and what
-// every file has to look like. The lists at the top are the rules: argue in review for a change of them or of the table.
+// Package archtest_test holds the code to its architecture, where neither the compiler nor a linter does. It compares the imports with the
+// layers in ARCHITECTURE.md, lists who reveals a secret, restores a state or reads rows with SQL of its own, and checks the documents: their
+// links, their sizes, and that what they tell to run is run by a test. The lists are the rules. Argue in review for a change of them.
 package archtest_test
 
 import (
@@ -29,37 +28,8 @@ import (
 const (
 	modulePath   = "quittance"
 	sdkPath      = modulePath + "/client" // a module of its own, at the same place in the tree
-	tableFile    = "ARCHITECTURE.md"
-	tableHeading = "## Who may import whom"
 	maxFileLines = 500
-	maxBodyLines = 80
 )
-
-// forbidden packages are imported nowhere, not even by tests.
-var forbidden = map[string]string{
-	"unsafe":         "nothing here needs it",
-	"plugin":         "nothing here needs it",
-	"expvar":         "it shows the command line and memory to whoever reaches the default mux; metrics go through prometheus",
-	"net/http/pprof": "it registers itself with the default mux; profiles come from go test",
-	"math/rand":      "use math/rand/v2 for jitter and crypto/rand for what must not be guessed",
-	"io/ioutil":      "io and os have it all",
-}
-
-// restricted packages, a final /... meaning those below too, are imported by the named packages alone, and by tests.
-var restricted = map[string][]string{
-	"database/sql":                 {"internal/db", "internal/store", "internal/bench/benchdb"}, // store for its Null types and ErrNoRows
-	"modernc.org/sqlite/...":       {"internal/db", "internal/bench/benchdb"},
-	"github.com/pressly/goose/...": {"internal/db"},
-	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
-	"github.com/minio/...":         {"internal/backup"},
-	"github.com/tink-crypto/...":   {"internal/secret"},
-	"github.com/xuri/excelize/...": {"internal/tabular"},
-	"go.opentelemetry.io/...":      {"internal/tracing", "internal/tracing/tracingtest"}, // what a span may contain is decided in one place
-	"testing":                      {"internal/access/accesstest", "internal/backup/s3test", "internal/files/filestest", "internal/mail/mailtest", "internal/pgtest", "internal/provider/providertest", "internal/sso/ssotest", "internal/store/audittest", "internal/store/storetest", "quittancetest", "test/kit", "test/kit/chromium"},
-	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
-	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
-	"os/exec":                      {"internal/backup/s3test", "internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster", "test/kit"},
-}
 
 // guarded functions and methods, by name, are used only in these files outside of the package that declares them, tests
 // excepted. Each file in a list has to use its entry.
@@ -104,14 +74,10 @@ var guarded = map[string]struct {
 
 func TestArchitecture(t *testing.T) {
 	m := loadModule(t)
-	t.Run("every import is in the table, and nothing else is", m.testTable)
-	t.Run("forbidden and restricted packages", m.testPackages)
+	t.Run("no import points to a higher layer", m.testLayers)
 	t.Run("guarded functions", m.testGuarded)
 	t.Run("one package listens", m.testListeners)
-	t.Run("no init functions", m.testNoInit)
-	t.Run("every package has a comment", m.testPackageComments)
-	t.Run("every exported name has a comment", m.testNameComments)
-	t.Run("files and functions have a readable size", m.testSizes)
+	t.Run("files have a readable size", m.testSizes)
 }
 
 // TestNothingOfTheWorkplace looks for what says where, and not what, the project was written.
@@ -242,130 +208,6 @@ func imported(spec *ast.ImportSpec) string {
 	return name
 }
 
-func (m *module) testTable(t *testing.T) {
-	uses := map[string]map[string]string{} // package → package of ours that it imports → where
-	m.production(func(pkg string, f sourceFile) {
-		if uses[pkg] == nil {
-			uses[pkg] = map[string]string{}
-		}
-		for _, spec := range f.syntax.Imports {
-			if name := imported(spec); strings.HasPrefix(name, modulePath+"/") {
-				uses[pkg][relative(name)] = m.at(spec)
-			}
-		}
-	})
-	table := readTable(t)
-	for _, pkg := range slices.Sorted(maps.Keys(uses)) {
-		right := fmt.Sprintf("| %s | %s |", pkg, cell(uses[pkg]))
-		row, found := table[pkg]
-		if !found {
-			t.Errorf("%s has no row for the package %s. Add to its table:\n%s", tableFile, pkg, right)
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(uses[pkg])) {
-			if !slices.Contains(row.allowed, name) {
-				t.Errorf("%s: %s imports %s, and its row in the table does not allow that. Do without the import; or, if the design has changed, let %s:%d be:\n%s",
-					uses[pkg][name], pkg, name, tableFile, row.line, right)
-			}
-		}
-		for _, name := range row.allowed {
-			if uses[pkg][name] == "" {
-				t.Errorf("%s:%d allows %s to import %s, which it does not. Let the row be:\n%s", tableFile, row.line, pkg, name, right)
-			}
-		}
-	}
-	for pkg, row := range table {
-		if uses[pkg] == nil {
-			t.Errorf("%s:%d is about %s, and there is no such package. Remove the row", tableFile, row.line, pkg)
-		}
-	}
-}
-
-// noImports stands in the table for a package that imports none of ours.
-const noImports = "—"
-
-// cell writes the imports of a row as the table has them.
-func cell(imports map[string]string) string {
-	if len(imports) == 0 {
-		return noImports
-	}
-	return strings.Join(slices.Sorted(maps.Keys(imports)), ", ")
-}
-
-// tableRow is one row of the import table.
-type tableRow struct {
-	line    int
-	allowed []string
-}
-
-// readTable reads the rows that follow the heading, up to the next heading.
-func readTable(t *testing.T) map[string]tableRow {
-	t.Helper()
-	text, err := os.ReadFile(tableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string]tableRow{}
-	inside := false
-	for i, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "#") {
-			inside = line == tableHeading
-		}
-		if !inside || !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|-") || strings.HasPrefix(line, "| package |") {
-			continue
-		}
-		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
-		if len(cells) != 4 {
-			t.Fatalf("%s:%d: a row has two cells: | package | imports, or %s for none |", tableFile, i+1, noImports)
-		}
-		pkg, imports := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
-		if _, twice := rows[pkg]; twice {
-			t.Errorf("%s:%d: %s has a row already", tableFile, i+1, pkg)
-		}
-		row := tableRow{line: i + 1}
-		if imports != noImports {
-			for name := range strings.SplitSeq(imports, ",") {
-				row.allowed = append(row.allowed, strings.TrimSpace(name))
-			}
-		}
-		rows[pkg] = row
-	}
-	if len(rows) == 0 {
-		t.Fatalf("%s has no table under %q", tableFile, tableHeading)
-	}
-	return rows
-}
-
-func (m *module) testPackages(t *testing.T) {
-	m.each(func(pkg string, f sourceFile) {
-		for _, spec := range f.syntax.Imports {
-			name := imported(spec)
-			if why, found := forbidden[name]; found {
-				t.Errorf("%s: %s is used nowhere: %s", m.at(spec), name, why)
-			}
-			for pattern, allowed := range restricted {
-				if matches(pattern, name) && !f.test && !slices.Contains(allowed, pkg) {
-					t.Errorf("%s: %s is for %s alone", m.at(spec), name, or(allowed, "tests"))
-				}
-			}
-		}
-	})
-}
-
-// matches tells whether a pattern stands for an import path, as in the go command.
-func matches(pattern, name string) bool {
-	prefix, deep := strings.CutSuffix(pattern, "/...")
-	return name == prefix || deep && strings.HasPrefix(name, prefix+"/")
-}
-
-// or writes a list for a message, or says what an empty one means.
-func or(list []string, empty string) string {
-	if len(list) == 0 {
-		return empty
-	}
-	return strings.Join(list, " and ")
-}
-
 func (m *module) testGuarded(t *testing.T) {
 	used := map[string]bool{} // "name file"
 	m.production(func(pkg string, f sourceFile) {
@@ -429,16 +271,6 @@ func (m *module) testListeners(t *testing.T) {
 	})
 }
 
-func (m *module) testNoInit(t *testing.T) {
-	m.each(func(_ string, f sourceFile) {
-		for _, decl := range f.syntax.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !ast.IsGenerated(f.syntax) {
-				t.Errorf("%s: an init function runs before anybody asks for it: call it from main, or build the value where it is used", m.at(fn))
-			}
-		}
-	})
-}
-
 func (m *module) testSizes(t *testing.T) {
 	m.each(func(_ string, f sourceFile) {
 		if ast.IsGenerated(f.syntax) {
@@ -446,15 +278,6 @@ func (m *module) testSizes(t *testing.T) {
 		}
 		if lines := m.set.File(f.syntax.Pos()).LineCount() - 1; lines > maxFileLines {
 			t.Errorf("%s has %d lines, and %d is the most: split it by subject", f.path, lines, maxFileLines)
-		}
-		for _, decl := range f.syntax.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || f.test {
-				continue
-			}
-			if lines := m.set.Position(fn.Body.Rbrace).Line - m.set.Position(fn.Body.Lbrace).Line - 1; lines > maxBodyLines {
-				t.Errorf("%s: the body of %s has %d lines, and %d is the most", m.at(fn), fn.Name.Name, lines, maxBodyLines)
-			}
 		}
 	})
 }

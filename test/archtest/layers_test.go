@@ -1,0 +1,77 @@
+package archtest_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const (
+	layerFile    = "ARCHITECTURE.md"
+	layerHeading = "## Layers"
+)
+
+// upward are the imports that still point to a higher layer. The list only gets shorter.
+var upward = map[string]string{"internal/view": "internal/submission"}
+
+// testLayers holds that a package of a layer imports nothing of a higher one. What is in no layer is beside the product.
+func (m *module) testLayers(t *testing.T) {
+	layers := readLayers(t)
+	if len(layers) < 30 {
+		t.Fatalf("%s has %d packages in its layers", layerFile, len(layers))
+	}
+	for pkg := range layers {
+		if m.packages[pkg] == nil {
+			t.Errorf("%s has the package %s, which is not there", layerFile, pkg)
+		}
+	}
+	found := map[string]string{}
+	m.production(func(pkg string, f sourceFile) {
+		from, inLayer := layers[pkg]
+		if !inLayer {
+			return
+		}
+		for _, spec := range f.syntax.Imports {
+			name := relative(imported(spec))
+			if to, ok := layers[name]; !ok || to >= from {
+				continue
+			}
+			if found[pkg] = name; upward[pkg] != name {
+				t.Errorf("%s: %s imports %s, which is in a higher layer of %s", m.at(spec), pkg, name, layerFile)
+			}
+		}
+	})
+	for pkg, name := range upward {
+		if found[pkg] != name {
+			t.Errorf("%s does not import %s any more: take it off the list", pkg, name)
+		}
+	}
+}
+
+// readLayers returns the packages in the table of layers, each with the number of its row; the first is the highest.
+func readLayers(t *testing.T) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(layerFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), layerHeading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	layers, row := map[string]int{}, 0
+	for line := range strings.SplitSeq(section, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || strings.HasPrefix(line, "|-") {
+			continue
+		}
+		for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(cells[2], -1) {
+			pkg := name[1]
+			if !strings.Contains(pkg, "/") {
+				pkg = "internal/" + pkg
+			}
+			layers[pkg] = row
+		}
+		row++
+	}
+	return layers
+}
