@@ -7,9 +7,10 @@ import (
 	"quittance/client/api"
 )
 
-// CreateCustomer adds a customer to the customer book. The call has an Idempotency-Key, as [Client.CreateInvoice] has. Fill a draft with
-// [api.CustomerFields.Fill].
-func (c *Client) CreateCustomer(ctx context.Context, customer api.CustomerFields, options ...CallOption) (api.Customer, error) {
+// CreateCustomer adds a customer to the customer book. The call has an Idempotency-Key, as [Client.CreateInvoice] has.
+// Fill a draft with [api.CustomerFields.Fill].
+func (c *Client) CreateCustomer(ctx context.Context, customer api.CustomerFields,
+	options ...CallOption) (api.Customer, error) {
 	return callOne[api.Customer](ctx, c, post(clientPath+"/customers", customer), options...)
 }
 
@@ -23,20 +24,24 @@ func (c *Client) Customer(ctx context.Context, id string) (api.Customer, error) 
 	return callOne[api.Customer](ctx, c, get(customerPath(id), nil))
 }
 
-// PatchCustomer changes a customer. The patch is a JSON merge patch (RFC 7396): nil removes a field. Invoices do not change.
-func (c *Client) PatchCustomer(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.Customer, error) {
-	return callOne[api.Customer](ctx, c, request{method: http.MethodPatch, path: customerPath(id), body: patch}, options...)
+// PatchCustomer changes a customer. The patch is a JSON merge patch (RFC 7396): nil removes a field. Invoices do not
+// change.
+func (c *Client) PatchCustomer(ctx context.Context, id string, patch map[string]any,
+	options ...CallOption) (api.Customer, error) {
+	return callOne[api.Customer](ctx, c, request{method: http.MethodPatch, path: customerPath(id), body: patch},
+		options...)
 }
 
-// DeleteCustomer deletes a customer permanently. Invoices do not change. The error has the code not_found if the customer is already
-// deleted, which can be the effect of an earlier attempt of the same call whose response was lost.
+// DeleteCustomer deletes a customer permanently. Invoices do not change. The error has the code not_found if the
+// customer is already deleted, which can be the effect of an earlier attempt of the same call whose response was lost.
 func (c *Client) DeleteCustomer(ctx context.Context, id string) (api.Deleted, error) {
 	return callOne[api.Deleted](ctx, c, request{method: http.MethodDelete, path: customerPath(id), repeatable: true})
 }
 
-// CreateItem adds an item to the item catalogue. The call has an Idempotency-Key, as [Client.CreateInvoice] has. Fill an invoice line
-// with [api.CatalogueItemFields.Fill].
-func (c *Client) CreateItem(ctx context.Context, item api.CatalogueItemFields, options ...CallOption) (api.CatalogueItem, error) {
+// CreateItem adds an item to the item catalogue. The call has an Idempotency-Key, as [Client.CreateInvoice] has. Fill
+// an invoice line with [api.CatalogueItemFields.Fill].
+func (c *Client) CreateItem(ctx context.Context, item api.CatalogueItemFields,
+	options ...CallOption) (api.CatalogueItem, error) {
 	return callOne[api.CatalogueItem](ctx, c, post(clientPath+"/items", item), options...)
 }
 
@@ -51,8 +56,10 @@ func (c *Client) Item(ctx context.Context, id string) (api.CatalogueItem, error)
 }
 
 // PatchItem changes an item, as [Client.PatchCustomer] does a customer.
-func (c *Client) PatchItem(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.CatalogueItem, error) {
-	return callOne[api.CatalogueItem](ctx, c, request{method: http.MethodPatch, path: itemPath(id), body: patch}, options...)
+func (c *Client) PatchItem(ctx context.Context, id string, patch map[string]any,
+	options ...CallOption) (api.CatalogueItem, error) {
+	return callOne[api.CatalogueItem](ctx, c, request{method: http.MethodPatch, path: itemPath(id), body: patch},
+		options...)
 }
 
 // DeleteItem deletes an item permanently, as [Client.DeleteCustomer] does a customer.

@@ -26,8 +26,8 @@ const (
 
 // The errors of a response that is not what the API promises.
 var (
-	// ErrUnreadable: the response is not one of this API: it is not JSON, has no data, is a redirect, or the page of a proxy.
-	// After a 2xx status the operation has probably had its effect.
+	// ErrUnreadable: the response is not one of this API: it is not JSON, has no data, is a redirect, or the page of a
+	// proxy. After a 2xx status the operation has probably had its effect.
 	ErrUnreadable = errors.New("the response is not one of this API")
 	// ErrTooLarge: the response has more than [MaxResponse] bytes. Ask for fewer entries per page.
 	ErrTooLarge = errors.New("the response is too large")
@@ -36,8 +36,8 @@ var (
 // ErrIdempotencyKey is the error of a call whose [IdempotencyKey] is not valid. Nothing was sent.
 var ErrIdempotencyKey = errors.New("an Idempotency-Key must have 1 to 255 visible ASCII characters")
 
-// ResponseError is a response that is not a success or cannot be decoded. It wraps the [api.Error] of the service for errors.As,
-// or [ErrUnreadable] or [ErrTooLarge] if there is none.
+// ResponseError is a response that is not a success or cannot be decoded. It wraps the [api.Error] of the service for
+// errors.As, or [ErrUnreadable] or [ErrTooLarge] if there is none.
 type ResponseError struct {
 	// Status is the HTTP status. It is a 2xx if the response is a success that cannot be decoded.
 	Status int
@@ -79,15 +79,16 @@ func hasCode(err error, code api.Code) bool {
 // CallOption changes one call.
 type CallOption func(*request)
 
-// IdempotencyKey makes the call with your own key, of 1 to 255 visible ASCII characters, instead of a random one. A call with the
-// same key and the same content within 24 hours gets the response of the first one and has no further effect. Use it if your
-// program may stop and repeat the call after a restart.
+// IdempotencyKey makes the call with your own key, of 1 to 255 visible ASCII characters, instead of a random one. A
+// call with the same key and the same content within 24 hours gets the response of the first one and has no further
+// effect. Use it if your program may stop and repeat the call after a restart.
 func IdempotencyKey(key string) CallOption {
 	return func(r *request) { r.key, r.keyed = key, true }
 }
 
-// RawBody makes the call with this JSON document in place of its argument, byte by byte and with the same retries. It is for documents that
-// people write: the service judges what a Go value cannot hold, such as a name that occurs twice or is unknown.
+// RawBody makes the call with this JSON document in place of its argument, byte by byte and with the same retries. It
+// is for documents that people write: the service judges what a Go value cannot hold, such as a name that occurs twice
+// or is unknown.
 func RawBody(document []byte) CallOption {
 	return func(r *request) { r.body, r.file = nil, document }
 }
@@ -103,8 +104,8 @@ type request struct {
 	// repeatable means that sending the request twice has the effect of sending it once. withoutKey means that it is not
 	// repeatable, and that the operation takes no Idempotency-Key.
 	repeatable, withoutKey bool
-	// key is the Idempotency-Key. A request that is neither repeatable nor withoutKey gets one, and is repeatable with it: that
-	// of the caller if keyed, or a random one.
+	// key is the Idempotency-Key. A request that is neither repeatable nor withoutKey gets one, and is repeatable with it:
+	// that of the caller if keyed, or a random one.
 	key   string
 	keyed bool
 	// public requests need no token.
@@ -137,9 +138,10 @@ func callList[T any](ctx context.Context, c *Client, r request) (out api.List[T]
 	return out, err
 }
 
-// call makes a call and returns the content of the envelope of its response. It ignores fields that this version does not know.
-// A response without data is an error, because it would look like an empty invoice.
-func call[Content, Position any](ctx context.Context, c *Client, r request, options ...CallOption) (data Content, at Position, err error) {
+// call makes a call and returns the content of the envelope of its response. It ignores fields that this version does
+// not know. A response without data is an error, because it would look like an empty invoice.
+func call[Content, Position any](ctx context.Context, c *Client, r request,
+	options ...CallOption) (data Content, at Position, err error) {
 	for _, option := range options {
 		option(&r)
 	}
@@ -190,8 +192,8 @@ func (c *Client) prepare(r *request) (err error) {
 	return nil
 }
 
-// send makes the attempts of a call with the API key or a session, and again with a new session if the token is rejected. That is safe
-// for every operation, because the service checks the token first.
+// send makes the attempts of a call with the API key or a session, and again with a new session if the token is
+// rejected. That is safe for every operation, because the service checks the token first.
 func (c *Client) send(ctx context.Context, r *request) (response, error) {
 	if r.public || c.key != nil {
 		return c.attempts(ctx, r, c.key)
@@ -269,8 +271,9 @@ func (c *Client) roundTrip(ctx context.Context, r *request, s *session) (respons
 	if err != nil {
 		return response{}, fmt.Errorf("client: %w", err)
 	}
-	a := response{operation: r.method + " " + r.path, status: got.StatusCode, requestID: got.Header.Get(api.HeaderRequestID),
-		retryAfter: api.ParseRetryAfter(got.Header.Get("Retry-After"), c.now(), math.MaxInt64)}
+	a := response{operation: r.method + " " + r.path, status: got.StatusCode,
+		requestID: got.Header.Get(api.HeaderRequestID), retryAfter: api.ParseRetryAfter(got.Header.Get("Retry-After"),
+			c.now(), math.MaxInt64)}
 	if r.stream && got.StatusCode == http.StatusOK {
 		a.file = got.Body
 		return a, nil
@@ -315,5 +318,6 @@ func (a response) check() error {
 }
 
 func (a response) failure(cause error) *ResponseError {
-	return &ResponseError{Status: a.status, RequestID: a.requestID, RetryAfter: a.retryAfter, operation: a.operation, cause: cause}
+	return &ResponseError{Status: a.status, RequestID: a.requestID, RetryAfter: a.retryAfter, operation: a.operation,
+		cause: cause}
 }

@@ -1,5 +1,6 @@
-// Package client is the Go SDK of Quittance. It authenticates with an API key, or logs in automatically with a password, retries calls
-// that are safe to retry, and returns the results and errors of the service as the types of package api.
+// Package client is the Go SDK of Quittance. It authenticates with an API key, or logs in automatically with a
+// password, retries calls that are safe to retry, and returns the results and errors of the service as the types of
+// package api.
 //
 //	quittance, err := client.New(client.Config{
 //		BaseURL: "https://quittance.example.com",
@@ -29,13 +30,13 @@
 //		fmt.Println("the receiver says", *s)
 //	}
 //
-// Its invariant: a call has its effect at most once, whatever fails. The client retries only calls whose repetition the service
-// recognises: reads, logins, submissions, and changes with an Idempotency-Key. Attempts and waits are bounded and end with the
-// context. API key, password and token are sent to the base URL only: redirects are not followed, and this package puts none of them
-// into an error or into the output of fmt.
+// Its invariant: a call has its effect at most once, whatever fails. The client retries only calls whose repetition the
+// service recognises: reads, logins, submissions, and changes with an Idempotency-Key. Attempts and waits are bounded
+// and end with the context. API key, password and token are sent to the base URL only: redirects are not followed, and
+// this package puts none of them into an error or into the output of fmt.
 //
-// Start reading at [New] and [Client.SubmitAndWait]. Every request goes through call.go, and each operation is one line in
-// operations.go.
+// Start reading at [New] and [Client.SubmitAndWait]. Every request goes through call.go, and each operation is one line
+// in operations.go.
 package client
 
 import (
@@ -55,29 +56,31 @@ import (
 const (
 	// DefaultMaxAttempts is how often a call that is safe to repeat is sent by default.
 	DefaultMaxAttempts = 4
-	// DefaultTimeout is the time-out of one attempt, including its response. A submission waits for the provider during its call,
-	// for 20 s by default, so a much shorter time-out would interrupt it.
+	// DefaultTimeout is the time-out of one attempt, including its response. A submission waits for the provider during
+	// its call, for 20 s by default, so a much shorter time-out would interrupt it.
 	DefaultTimeout = 60 * time.Second
-	// MaxRetryAfter is the longest Retry-After that a call waits for. If the service asks for more, the call fails at once, and
-	// [ResponseError] has the time to wait.
+	// MaxRetryAfter is the longest Retry-After that a call waits for. If the service asks for more, the call fails at
+	// once, and [ResponseError] has the time to wait.
 	MaxRetryAfter = time.Minute
 	// MaxResponse is the largest response that the client reads, in bytes. A purchase document has at most 10 MiB, and a
 	// third more in base64.
 	MaxResponse = 16 << 20
 )
 
-// Config configures a [Client]. BaseURL is required, and either APIKey, or Email and Password; the zero values of the other fields mean
-// the defaults.
+// Config configures a [Client]. BaseURL is required, and either APIKey, or Email and Password; the zero values of the
+// other fields mean the defaults.
 type Config struct {
-	// BaseURL is the address of the service without /api: http or https, with an optional path prefix and without user info, query
-	// or fragment. It should be https unless the service is on the same machine, because http sends the key or password unencrypted.
+	// BaseURL is the address of the service without /api: http or https, with an optional path prefix and without user
+	// info, query or fragment. It should be https unless the service is on the same machine, because http sends the key or
+	// password unencrypted.
 	BaseURL string
 	// APIKey is the credential of a machine, such as qk_production_…. A call whose key is not accepted any more fails.
 	APIKey string
 	// Email and Password log in. They are sent on the first call, and again when a token has expired or was revoked.
 	Email, Password string
-	// OTP returns a code of the user's authenticator app, or a recovery code, for a user with a second factor. A login calls it when the
-	// service has asked for a code, and sends each code once. nil means that such a login fails with the code otp_required.
+	// OTP returns a code of the user's authenticator app, or a recovery code, for a user with a second factor. A login
+	// calls it when the service has asked for a code, and sends each code once. nil means that such a login fails with the
+	// code otp_required.
 	OTP func(context.Context) (string, error)
 	// HTTPClient makes the requests; its Timeout bounds one attempt. Its CheckRedirect is not used: redirects are never
 	// followed. nil means one with [DefaultTimeout] on [http.DefaultTransport].
@@ -90,8 +93,8 @@ type Config struct {
 	Now func() time.Time
 	// Sleep waits for a duration, or until the context ends, and returns its error then; nil means a timer.
 	Sleep func(context.Context, time.Duration) error
-	// Jitter returns a number from 0 up to but not including 1, which spreads the retries of many clients; nil means random
-	// numbers.
+	// Jitter returns a number from 0 up to but not including 1, which spreads the retries of many clients; nil means
+	// random numbers.
 	Jitter func() float64
 	// Random is the source of Idempotency-Keys, 16 bytes each; nil means [crypto/rand.Reader].
 	Random io.Reader
@@ -129,15 +132,15 @@ type Client struct {
 	pending  *login   // nil when no login is in progress
 }
 
-// New returns a client. It sends nothing: without an API key, the first call logs in. It returns an error if a required field is missing or the base
-// URL does not have the form that [Config] describes.
+// New returns a client. It sends nothing: without an API key, the first call logs in. It returns an error if a required
+// field is missing or the base URL does not have the form that [Config] describes.
 func New(config Config) (*Client, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	c := &Client{otp: config.OTP, base: strings.TrimRight(config.BaseURL, "/"), email: config.Email, password: hide(config.Password),
-		userAgent: config.UserAgent, maxAttempts: config.MaxAttempts, now: config.Now, sleep: config.Sleep,
-		jitter: config.Jitter, reader: config.Random}
+	c := &Client{otp: config.OTP, base: strings.TrimRight(config.BaseURL, "/"), email: config.Email,
+		password: hide(config.Password), userAgent: config.UserAgent, maxAttempts: config.MaxAttempts, now: config.Now,
+		sleep: config.Sleep, jitter: config.Jitter, reader: config.Random}
 	if config.APIKey != "" {
 		c.key = &session{token: hide(config.APIKey)}
 	}
@@ -173,7 +176,8 @@ func New(config Config) (*Client, error) {
 func (c Config) check() error {
 	base, err := url.Parse(c.BaseURL)
 	// The error omits the URL, because an invalid URL may contain a password.
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || strings.ContainsAny(c.BaseURL, "?#") {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		strings.ContainsAny(c.BaseURL, "?#") {
 		return errors.New("client: the base URL must be http or https with a host and without user info, query and fragment")
 	}
 	if user := c.Email != "" && c.Password != ""; user == (c.APIKey != "") || c.APIKey != "" && c.Email+c.Password != "" {

@@ -30,7 +30,8 @@ func TestCallsHaveTheirEffectAtMostOnce(t *testing.T) {
 			"": nil, "drop": drop, "drop after": s.dropAfter, "truncate": s.truncate,
 			"401": refuse(401, api.CodeUnauthenticated), "429": refuse(429, api.CodeRateLimited, "Retry-After", "3"),
 			"500": refuse(500, api.CodeInternal), "502": write(502, "<html>"), "503": refuse(503, api.CodeUnavailable),
-			"504": write(504, ""), "garbage": write(200, "{{{"), "null": write(200, `{"data":null}`), "foreign": write(200, `{"data":["x"]}`),
+			"504": write(504, ""), "garbage": write(200, "{{{"), "null": write(200, `{"data":null}`),
+			"foreign":  write(200, `{"data":["x"]}`),
 			"redirect": write(307, "", "Location", elsewhere.URL),
 		}
 		names := make([]string, 0, len(faults))
@@ -41,7 +42,8 @@ func TestCallsHaveTheirEffectAtMostOnce(t *testing.T) {
 		for range random.IntN(11) {
 			s.script = append(s.script, faults[names[random.IntN(len(names))]])
 		}
-		loginNames := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "drop after" || name == "truncate" })
+		loginNames := slices.DeleteFunc(slices.Clone(names),
+			func(name string) bool { return name == "drop after" || name == "truncate" })
 		for range random.IntN(6) {
 			s.atLogin = append(s.atLogin, faults[loginNames[random.IntN(len(loginNames))]])
 		}
@@ -62,7 +64,8 @@ func TestCallsHaveTheirEffectAtMostOnce(t *testing.T) {
 				ids[made.ID] = true
 				continue
 			}
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, password) || strings.Contains(text, tokens) {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, password) ||
+				strings.Contains(text, tokens) {
 				t.Fatalf("an error contains a secret: %s", text)
 			}
 		}
@@ -128,11 +131,13 @@ func TestNothingShowsTheSecrets(t *testing.T) {
 	}
 	for _, value := range []any{config, &config, struct{ C client.Config }{config}, c, struct{ c *client.Client }{c}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			if text := fmt.Sprintf(verb, value); strings.Contains(text, password) || strings.Contains(text, tokens) || strings.Contains(text, fmt.Sprintf("%x", password)) {
+			if text := fmt.Sprintf(verb, value); strings.Contains(text, password) || strings.Contains(text, tokens) ||
+				strings.Contains(text, fmt.Sprintf("%x", password)) {
 				t.Errorf("%s of %T contains a secret: %s", verb, value, text)
 			}
 		}
-		if text, err := json.Marshal(value); err == nil && (strings.Contains(string(text), password) || strings.Contains(string(text), tokens)) {
+		if text, err := json.Marshal(value); err == nil &&
+			(strings.Contains(string(text), password) || strings.Contains(string(text), tokens)) {
 			t.Errorf("%T as JSON contains a secret: %s", value, text)
 		}
 	}

@@ -22,7 +22,8 @@ func ExampleClient_CreateAPIKey() {
 		"POST /api/v1/client/api-keys": `{"data":{"id":"key-1","name":"ERP","key":"qk_sandbox_00sD5BYEnD81lGzjWMwm3DFC4HBUGvYJxBFK6T8uFh3pa0xQ4"}}`,
 	})
 	defer stop()
-	created, err := quittance.CreateAPIKey(context.Background(), api.APIKeyRequest{Name: new("ERP"), Scopes: []string{"read", "write", "submit"}})
+	created, err := quittance.CreateAPIKey(context.Background(),
+		api.APIKeyRequest{Name: new("ERP"), Scopes: []string{"read", "write", "submit"}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -105,7 +106,8 @@ func ExampleClient_AuditLog() {
 	})
 	defer stop()
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	page, err := quittance.AuditLog(context.Background(), client.AuditQuery{Act: "invoice.submit", From: day, To: day.AddDate(0, 0, 1)})
+	page, err := quittance.AuditLog(context.Background(),
+		client.AuditQuery{Act: "invoice.submit", From: day, To: day.AddDate(0, 0, 1)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,8 +14,9 @@ func ExampleClient_CreateCreditNote() {
 		"POST /api/v1/client/credit-notes": `{"data":{"id":"cn-1","total_amount":1050.00}}`,
 	})
 	defer stop()
-	note, err := quittance.CreateCreditNote(context.Background(), api.CreditNoteRequest{InvoiceID: new("inv-1"), CreditNoteNumber: new("CN-2026-0001"),
-		IssueDate: new("2026-03-15"), Reason: new("The goods were returned."), Kind: new(api.CreditFull)})
+	note, err := quittance.CreateCreditNote(context.Background(),
+		api.CreditNoteRequest{InvoiceID: new("inv-1"), CreditNoteNumber: new("CN-2026-0001"),
+			IssueDate: new("2026-03-15"), Reason: new("The goods were returned."), Kind: new(api.CreditFull)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -60,7 +61,8 @@ func ExampleClient_PatchCreditNote() {
 		"PATCH /api/v1/client/credit-notes/cn-1": `{"data":{"id":"cn-1","reason":"Two hours were not worked."}}`,
 	})
 	defer stop()
-	note, err := quittance.PatchCreditNote(context.Background(), "cn-1", map[string]any{"reason": "Two hours were not worked."})
+	note, err := quittance.PatchCreditNote(context.Background(),
+		"cn-1", map[string]any{"reason": "Two hours were not worked."})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -118,7 +120,8 @@ func ExampleClient_IncomingInvoices() {
 		"GET /api/v1/client/incoming-invoices": `{"data":[{"id":"in-1","revision":2}],"pagination":{}}`,
 	})
 	defer stop()
-	page, err := quittance.IncomingInvoices(context.Background(), client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 20}})
+	page, err := quittance.IncomingInvoices(context.Background(),
+		client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 20}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,7 +15,8 @@ func ExampleClient_CreateInvoice() {
 	})
 	defer stop()
 	// The key makes the call safe to repeat even if the program restarts.
-	draft, err := quittance.CreateInvoice(context.Background(), api.Draft{InvoiceNumber: new("INV-2026-0001")}, client.IdempotencyKey("order-4711"))
+	draft, err := quittance.CreateInvoice(context.Background(), api.Draft{InvoiceNumber: new("INV-2026-0001")},
+		client.IdempotencyKey("order-4711"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +46,8 @@ func ExampleClient_Invoices() {
 		"GET /api/v1/client/invoices": `{"data":[{"id":"inv-1"}],"pagination":{"total":1}}`,
 	})
 	defer stop()
-	page, err := quittance.Invoices(context.Background(), client.InvoiceQuery{Attention: new(true), Paging: client.Paging{PerPage: 20}})
+	page, err := quittance.Invoices(context.Background(),
+		client.InvoiceQuery{Attention: new(true), Paging: client.Paging{PerPage: 20}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -75,7 +77,8 @@ func ExampleClient_PatchInvoice() {
 		"PATCH /api/v1/client/invoices/inv-1": `{"data":{"id":"inv-1","due_date":"2026-04-30"}}`,
 	})
 	defer stop()
-	invoice, err := quittance.PatchInvoice(context.Background(), "inv-1", map[string]any{"due_date": "2026-04-30", "note": nil})
+	invoice, err := quittance.PatchInvoice(context.Background(),
+		"inv-1", map[string]any{"due_date": "2026-04-30", "note": nil})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -32,7 +32,8 @@ func connect(responses map[string]string) (quittance *client.Client, stop func()
 	all := map[string]string{"POST /api/v1/client/auth/login": `{"data":{"token":"token-1","user":{"name":"Olivia"}}}`}
 	maps.Copy(all, responses)
 	server := replay(all)
-	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com", Password: "from your secret store"})
+	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com",
+		Password: "from your secret store"})
 	if err != nil {
 		panic(err)
 	}
@@ -50,7 +51,8 @@ func Example() {
 	defer server.Close()
 	ctx := context.Background() // with a deadline in your program
 
-	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com", Password: "from your secret store"})
+	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com",
+		Password: "from your secret store"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,12 +60,13 @@ func Example() {
 	number := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	draft, err := quittance.CreateInvoice(ctx, api.Draft{
 		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
-		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"),
-		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		TotalAmount: number("1050.00"),
-		Items: []api.Item{{ItemCode: new("SKU-7"), Name: new("Consulting"), Description: new("Workshop"), UnitCode: new("HUR"),
-			Quantity: number("10"), BaseQuantity: number("1"), GrossUnitPrice: number("110.00"), DiscountAmount: number("10.00"),
-			NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerCountry: new("AE"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"),
+		PaymentMeansCode: new("30"),
+		TotalAmount:      number("1050.00"),
+		Items: []api.Item{{ItemCode: new("SKU-7"), Name: new("Consulting"), Description: new("Workshop"),
+			UnitCode: new("HUR"), Quantity: number("10"), BaseQuantity: number("1"), GrossUnitPrice: number("110.00"),
+			DiscountAmount: number("10.00"), NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
 	}, client.IdempotencyKey("order-4711"))
 	if err != nil {
 		fmt.Println(err)
@@ -84,7 +87,8 @@ func Example() {
 func ExampleResponseError() {
 	server := replay(map[string]string{"POST /api/v1/client/auth/login": `{"data":{"token":"token-1"}}`})
 	defer server.Close()
-	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com", Password: "from your secret store"})
+	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com",
+		Password: "from your secret store"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -110,7 +114,8 @@ func ExampleClient_AllInvoices() {
 		"GET /api/v1/client/invoices":    `{"data":[{"id":"inv-2"},{"id":"inv-1"}],"pagination":{"has_more":false}}`,
 	})
 	defer server.Close()
-	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com", Password: "from your secret store"})
+	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com",
+		Password: "from your secret store"})
 	if err != nil {
 		fmt.Println(err)
 		return

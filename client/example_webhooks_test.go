@@ -14,8 +14,9 @@ func ExampleClient_CreateSubscription() {
 		"POST /api/v1/webhooks/subscriptions": `{"data":{"id":"hook-1","secret":"whsec_1"}}`,
 	})
 	defer stop()
-	created, err := quittance.CreateSubscription(context.Background(), api.SubscriptionRequest{URL: new("https://erp.example.com/quittance"),
-		Events: []string{string(api.EventStatusChanged)}})
+	created, err := quittance.CreateSubscription(context.Background(),
+		api.SubscriptionRequest{URL: new("https://erp.example.com/quittance"),
+			Events: []string{string(api.EventStatusChanged)}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,7 +10,8 @@ import (
 	"quittance/client/api"
 )
 
-// TestBrokenExport fails if a file that the service could not finish is read like a whole one, or if a refusal is read as a file.
+// TestBrokenExport fails if a file that the service could not finish is read like a whole one, or if a refusal is read
+// as a file.
 func TestBrokenExport(t *testing.T) {
 	s := newService(t)
 	s.script = []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {

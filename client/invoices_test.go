@@ -55,11 +55,13 @@ func TestInvoices(t *testing.T) {
 	s, c, _ := start(t)
 	s.fallback = (&invoiceList{ids: numbered(30)}).ServeHTTP
 	page, err := c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 3, PerPage: 10}})
-	if err != nil || len(page.Data) != 10 || page.Data[0].ID != "invoice-10" || page.Pagination.LastPage != 3 || page.Pagination.Total != 30 {
+	if err != nil || len(page.Data) != 10 || page.Data[0].ID != "invoice-10" || page.Pagination.LastPage != 3 ||
+		page.Pagination.Total != 30 {
 		t.Errorf("%+v, %v", page, err)
 	}
 	// The data of an empty list is not null.
-	if page, err = c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 9}}); err != nil || len(page.Data) != 0 {
+	if page, err = c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 9}}); err != nil ||
+		len(page.Data) != 0 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -142,23 +144,28 @@ func TestAllInvoicesStops(t *testing.T) {
 	}
 }
 
-// TestEveryListIsRead checks that each iterator reads its pages with the filters of its query, and stops where the list ends.
+// TestEveryListIsRead checks that each iterator reads its pages with the filters of its query, and stops where the list
+// ends.
 func TestEveryListIsRead(t *testing.T) {
 	for path, test := range map[string]struct {
 		read func(*client.Client) iter.Seq2[string, error]
 		want []string // queries
 	}{
 		"/client/credit-notes": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllCreditNotes(t.Context(), client.CreditNoteQuery{Paging: client.Paging{PerPage: 2}, InvoiceID: "x", IssueDateTo: "2026-03-31"}), func(n api.CreditNoteSummary) string { return n.ID })
-		}, []string{"invoice_id=x&issue_date_to=2026-03-31&page=1&per_page=2", "invoice_id=x&issue_date_to=2026-03-31&page=2&per_page=2"}},
+			return ids(c.AllCreditNotes(t.Context(), client.CreditNoteQuery{Paging: client.Paging{PerPage: 2}, InvoiceID: "x",
+				IssueDateTo: "2026-03-31"}), func(n api.CreditNoteSummary) string { return n.ID })
+		}, []string{"invoice_id=x&issue_date_to=2026-03-31&page=1&per_page=2",
+			"invoice_id=x&issue_date_to=2026-03-31&page=2&per_page=2"}},
 		"/client/incoming-invoices": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllIncomingInvoices(t.Context(), client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 2}, IssueDateFrom: "2026-03-01"}), func(n api.IncomingInvoice) string { return n.ID })
+			return ids(c.AllIncomingInvoices(t.Context(), client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: 2},
+				IssueDateFrom: "2026-03-01"}), func(n api.IncomingInvoice) string { return n.ID })
 		}, []string{"issue_date_from=2026-03-01&page=1&per_page=2", "issue_date_from=2026-03-01&page=2&per_page=2"}},
 		"/webhooks/subscriptions": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllSubscriptions(t.Context(), 2), func(n api.Subscription) string { return n.ID })
 		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
 		"/webhooks/deliveries": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllDeliveries(t.Context(), client.DeliveryQuery{Paging: client.Paging{PerPage: 2}, EventID: "e"}), func(n api.Delivery) string { return n.ID })
+			return ids(c.AllDeliveries(t.Context(), client.DeliveryQuery{Paging: client.Paging{PerPage: 2}, EventID: "e"}),
+				func(n api.Delivery) string { return n.ID })
 		}, []string{"event_id=e&page=1&per_page=2", "event_id=e&page=2&per_page=2"}},
 		"/client/invoices/x/submissions": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllSubmissions(t.Context(), "x", 2), func(one api.SubmissionRecord) string { return one.ID })
@@ -173,7 +180,8 @@ func TestEveryListIsRead(t *testing.T) {
 			return ids(c.AllCreditNoteEvidence(t.Context(), "x", 2), func(one api.Evidence) string { return one.ID })
 		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
 		"/client/incoming-invoices/x/revisions": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllIncomingRevisions(t.Context(), "x", 2), func(one api.IncomingRevision) string { return strconv.Itoa(one.Revision) })
+			return ids(c.AllIncomingRevisions(t.Context(), "x", 2),
+				func(one api.IncomingRevision) string { return strconv.Itoa(one.Revision) })
 		}, []string{"page=1&per_page=2", "page=2&per_page=2"}},
 		"/client/users": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllUsers(t.Context(), 2), func(one api.User) string { return one.ID })
@@ -188,7 +196,8 @@ func TestEveryListIsRead(t *testing.T) {
 			return ids(c.AllSessions(t.Context(), "u", 2), func(one api.Session) string { return one.ID })
 		}, []string{"page=1&per_page=2&user_id=u", "page=2&per_page=2&user_id=u"}},
 		"/client/audit": {func(c *client.Client) iter.Seq2[string, error] {
-			return ids(c.AllAuditEntries(t.Context(), client.AuditQuery{Paging: client.Paging{PerPage: 2}, Act: "draft"}), func(one api.AuditEntry) string { return one.ID })
+			return ids(c.AllAuditEntries(t.Context(), client.AuditQuery{Paging: client.Paging{PerPage: 2}, Act: "draft"}),
+				func(one api.AuditEntry) string { return one.ID })
 		}, []string{"act=draft&page=1&per_page=2", "act=draft&page=2&per_page=2"}},
 		"/webhooks/events": {func(c *client.Client) iter.Seq2[string, error] {
 			return ids(c.AllEvents(t.Context(), "3", 2), func(e api.Event[json.RawMessage]) string { return e.ID })
@@ -196,7 +205,8 @@ func TestEveryListIsRead(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			s, c, _ := start(t)
-			s.script = []http.HandlerFunc{write(200, `{"data":[{"id":"1","revision":1},{"id":"2","revision":2}],"pagination":{"has_more":true,"next_cursor":"5"}}`),
+			s.script = []http.HandlerFunc{write(200,
+				`{"data":[{"id":"1","revision":1},{"id":"2","revision":2}],"pagination":{"has_more":true,"next_cursor":"5"}}`),
 				write(200, `{"data":[{"id":"3","revision":3}],"pagination":{"has_more":false,"next_cursor":"6"}}`)}
 			var got, queries []string
 			for id, err := range test.read(c) {

@@ -3,12 +3,10 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"quittance/client/api"
 )
@@ -18,12 +16,13 @@ const (
 	webhooksPath = "/api/v1/webhooks"
 )
 
-// ErrSecretLost means that a webhook subscription or an API key exists, but the only response with its secret did not arrive. Deactivate
-// the subscription, or revoke the key, that is returned with the error, and create another one with another Idempotency-Key.
+// ErrSecretLost means that a webhook subscription or an API key exists, but the only response with its secret did not
+// arrive. Deactivate the subscription, or revoke the key, that is returned with the error, and create another one with
+// another Idempotency-Key.
 var ErrSecretLost = errors.New("client: the response with the secret was lost")
 
-// ErrLinkLost means that an invitation exists, but the only response with its link did not arrive. Invite the person again with another
-// key, which replaces the invitation.
+// ErrLinkLost means that an invitation exists, but the only response with its link did not arrive. Invite the person
+// again with another key, which replaces the invitation.
 var ErrLinkLost = errors.New("client: the response with the link of the invitation was lost")
 
 // path appends escaped segments to a path.
@@ -64,11 +63,13 @@ func (c *Client) SecondFactor(ctx context.Context) (api.SecondFactor, error) {
 
 // BeginTOTP makes the secret of an authenticator app, which replaces nothing until [Client.ConfirmTOTP].
 func (c *Client) BeginTOTP(ctx context.Context) (api.TOTPEnrollment, error) {
-	return callOne[api.TOTPEnrollment](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp", withoutKey: true})
+	return callOne[api.TOTPEnrollment](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp",
+		withoutKey: true})
 }
 
-// ConfirmTOTP makes the authenticator app that shows code the user's second factor, and returns the recovery codes, which no other call
-// returns. otp is a code of the present second factor, or empty if there is none, which needs the password. Set [Config.OTP] for later logins.
+// ConfirmTOTP makes the authenticator app that shows code the user's second factor, and returns the recovery codes,
+// which no other call returns. otp is a code of the present second factor, or empty if there is none, which needs the
+// password. Set [Config.OTP] for later logins.
 func (c *Client) ConfirmTOTP(ctx context.Context, code, otp string) (api.RecoveryCodes, error) {
 	body := api.TOTPConfirmation{Code: &code}
 	if otp != "" {
@@ -76,18 +77,21 @@ func (c *Client) ConfirmTOTP(ctx context.Context, code, otp string) (api.Recover
 	} else {
 		body.CurrentPassword = new(c.currentPassword())
 	}
-	return callOne[api.RecoveryCodes](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp/confirm", withoutKey: true, body: body})
+	return callOne[api.RecoveryCodes](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp/confirm",
+		withoutKey: true, body: body})
 }
 
 // DisableTOTP removes the user's second factor, and ends the user's other sessions.
 func (c *Client) DisableTOTP(ctx context.Context, otp string) (api.SecondFactorDisabled, error) {
-	return callOne[api.SecondFactorDisabled](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp/disable", withoutKey: true,
-		body: api.BothFactors{CurrentPassword: new(c.currentPassword()), OTP: &otp}})
+	return callOne[api.SecondFactorDisabled](ctx, c,
+		request{method: http.MethodPost, path: clientPath + "/auth/totp/disable", withoutKey: true,
+			body: api.BothFactors{CurrentPassword: new(c.currentPassword()), OTP: &otp}})
 }
 
 // ReplaceRecoveryCodes replaces the user's recovery codes and returns the new ones, which no other call returns.
 func (c *Client) ReplaceRecoveryCodes(ctx context.Context, otp string) (api.RecoveryCodes, error) {
-	return callOne[api.RecoveryCodes](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/totp/recovery-codes", withoutKey: true,
+	return callOne[api.RecoveryCodes](ctx, c, request{method: http.MethodPost,
+		path: clientPath + "/auth/totp/recovery-codes", withoutKey: true,
 		body: api.BothFactors{CurrentPassword: new(c.currentPassword()), OTP: &otp}})
 }
 
@@ -96,33 +100,38 @@ func (c *Client) RemoveUser(ctx context.Context, id string) (api.User, error) {
 	return callOne[api.User](ctx, c, request{method: http.MethodDelete, path: path(clientPath+"/users", id)})
 }
 
-// ChangeAddress changes the e-mail address of the caller; otp is a code of the second factor, if there is one. The new address is unproved until
-// the link that is mailed to it was used. Later logins of the client need the new address: make another client with it.
+// ChangeAddress changes the e-mail address of the caller; otp is a code of the second factor, if there is one. The new
+// address is unproved until the link that is mailed to it was used. Later logins of the client need the new address:
+// make another client with it.
 func (c *Client) ChangeAddress(ctx context.Context, email, otp string) (api.User, error) {
 	body := api.AddressRequest{Email: &email, CurrentPassword: new(c.currentPassword())}
 	if otp != "" {
 		body.OTP = &otp
 	}
-	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address", withoutKey: true, body: body})
+	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address", withoutKey: true,
+		body: body})
 }
 
 // RequestAddressProof asks for an e-mail with a link that proves the address of the caller.
 func (c *Client) RequestAddressProof(ctx context.Context) (api.AddressProofRequested, error) {
-	return callOne[api.AddressProofRequested](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address/proof", withoutKey: true})
+	return callOne[api.AddressProofRequested](ctx, c,
+		request{method: http.MethodPost, path: clientPath + "/auth/address/proof", withoutKey: true})
 }
 
 // ProveAddress proves the address of the caller with the code of the link in that e-mail.
 func (c *Client) ProveAddress(ctx context.Context, code string) (api.User, error) {
-	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address/confirm", withoutKey: true, body: api.AddressProofRequest{Code: &code}})
+	return callOne[api.User](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/address/confirm",
+		withoutKey: true, body: api.AddressProofRequest{Code: &code}})
 }
 
-// ResetSecondFactor removes the second factor of a colleague who cannot use it any more, and ends all sessions of the colleague.
+// ResetSecondFactor removes the second factor of a colleague who cannot use it any more, and ends all sessions of the
+// colleague.
 func (c *Client) ResetSecondFactor(ctx context.Context, user string, options ...CallOption) (api.User, error) {
 	return callOne[api.User](ctx, c, post(path(clientPath+"/users", user)+"/second-factor/reset", nil), options...)
 }
 
-// Sessions returns one page of the user's sessions that have not ended, the last begun first. An owner gets those of a colleague with the
-// identifier user; an empty one is the caller.
+// Sessions returns one page of the user's sessions that have not ended, the last begun first. An owner gets those of a
+// colleague with the identifier user; an empty one is the caller.
 func (c *Client) Sessions(ctx context.Context, user string, page Paging) (api.List[api.Session], error) {
 	return callList[api.Session](ctx, c, get(clientPath+"/sessions", page.values(map[string]string{"user_id": user})))
 }
@@ -138,9 +147,11 @@ func (c *Client) EndOtherSessions(ctx context.Context, options ...CallOption) (i
 	return ended.Ended, err
 }
 
-// CreateAPIKey creates the credential of a machine. Only this response has the key: store it. If an earlier attempt or call with the same
-// Idempotency-Key has created it, it is returned with [ErrSecretLost]. Users create API keys; no API key can.
-func (c *Client) CreateAPIKey(ctx context.Context, key api.APIKeyRequest, options ...CallOption) (api.NewAPIKey, error) {
+// CreateAPIKey creates the credential of a machine. Only this response has the key: store it. If an earlier attempt or
+// call with the same Idempotency-Key has created it, it is returned with [ErrSecretLost]. Users create API keys; no API
+// key can.
+func (c *Client) CreateAPIKey(ctx context.Context, key api.APIKeyRequest,
+	options ...CallOption) (api.NewAPIKey, error) {
 	created, err := callOne[api.NewAPIKey](ctx, c, post(clientPath+"/api-keys", key), options...)
 	if err == nil && created.Key == "" {
 		err = ErrSecretLost
@@ -164,14 +175,18 @@ func (c *Client) Users(ctx context.Context, page Paging) (api.List[api.User], er
 }
 
 // ChangeUser changes the role of a user, or disables or enables one. The last active owner cannot be changed.
-func (c *Client) ChangeUser(ctx context.Context, id string, change api.UserChange, options ...CallOption) (api.User, error) {
-	return callOne[api.User](ctx, c, request{method: http.MethodPatch, path: path(clientPath+"/users", id), body: change}, options...)
+func (c *Client) ChangeUser(ctx context.Context, id string, change api.UserChange,
+	options ...CallOption) (api.User, error) {
+	return callOne[api.User](ctx, c, request{method: http.MethodPatch, path: path(clientPath+"/users", id), body: change},
+		options...)
 }
 
-// InviteUser invites a person. Only this response has the link: send it to the person. If an earlier attempt or call with the same key has
-// made the invitation, it is returned with [ErrLinkLost].
-func (c *Client) InviteUser(ctx context.Context, email string, role api.Role, options ...CallOption) (api.NewInvitation, error) {
-	made, err := callOne[api.NewInvitation](ctx, c, post(clientPath+"/users/invitations", api.InvitationRequest{Email: &email, Role: &role}), options...)
+// InviteUser invites a person. Only this response has the link: send it to the person. If an earlier attempt or call
+// with the same key has made the invitation, it is returned with [ErrLinkLost].
+func (c *Client) InviteUser(ctx context.Context, email string, role api.Role,
+	options ...CallOption) (api.NewInvitation, error) {
+	made, err := callOne[api.NewInvitation](ctx, c,
+		post(clientPath+"/users/invitations", api.InvitationRequest{Email: &email, Role: &role}), options...)
 	if err == nil && made.URL == "" {
 		err = ErrLinkLost
 	}
@@ -199,8 +214,9 @@ func (c *Client) CreateInvoice(ctx context.Context, draft api.Draft, options ...
 	return callOne[api.Invoice](ctx, c, post(clientPath+"/invoices", draft), options...)
 }
 
-// ImportInvoices creates the drafts of a CSV or XLSX file, all or none. A file with faults gives an error with [api.CodeValidationFailed], whose
-// details name row and column. The call has an Idempotency-Key, as [Client.CreateInvoice].
+// ImportInvoices creates the drafts of a CSV or XLSX file, all or none. A file with faults gives an error with
+// [api.CodeValidationFailed], whose details name row and column. The call has an Idempotency-Key, as
+// [Client.CreateInvoice].
 func (c *Client) ImportInvoices(ctx context.Context, file []byte, options ...CallOption) (api.Import, error) {
 	return callOne[api.Import](ctx, c, importRequest(file, nil), options...)
 }
@@ -212,7 +228,8 @@ func (c *Client) CheckImport(ctx context.Context, file []byte, options ...CallOp
 	return callOne[api.Import](ctx, c, r, options...)
 }
 
-// Sheet makes [Client.ImportInvoices] and [Client.CheckImport] read a worksheet of an XLSX file by its name, instead of the first one.
+// Sheet makes [Client.ImportInvoices] and [Client.CheckImport] read a worksheet of an XLSX file by its name, instead of
+// the first one.
 func Sheet(name string) CallOption {
 	return func(r *request) {
 		query := url.Values{"sheet": {name}}
@@ -226,28 +243,31 @@ func importRequest(file []byte, query url.Values) request {
 	if bytes.HasPrefix(file, []byte("PK")) { // an XLSX file is a ZIP archive
 		mediaType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	}
-	return request{method: http.MethodPost, path: clientPath + "/invoices/import", query: query, file: file, fileType: mediaType}
+	return request{method: http.MethodPost, path: clientPath + "/invoices/import", query: query, file: file,
+		fileType: mediaType}
 }
 
 // Preflight checks a draft as [Client.CreateInvoice] does and stores nothing.
 func (c *Client) Preflight(ctx context.Context, draft api.Draft) (api.Preflight, error) {
-	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
+	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight",
+		body: draft, repeatable: true})
 }
 
 // PreflightFor is [Client.Preflight] for a document format, such as pint-ae: it also returns what that format needs.
 func (c *Client) PreflightFor(ctx context.Context, draft api.Draft, profile string) (api.Preflight, error) {
-	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", query: profileQuery(profile), body: draft, repeatable: true})
+	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight",
+		query: profileQuery(profile), body: draft, repeatable: true})
 }
 
-// LookUpRecipient asks the provider whether the buyer with an electronic address can receive documents. The answer is advice; Found is nil
-// if the provider cannot say. The call waits for the provider, up to 20 seconds.
+// LookUpRecipient asks the provider whether the buyer with an electronic address can receive documents. The answer is
+// advice; Found is nil if the provider cannot say. The call waits for the provider, up to 20 seconds.
 func (c *Client) LookUpRecipient(ctx context.Context, scheme, id string) (api.RecipientLookup, error) {
 	return callOne[api.RecipientLookup](ctx, c, request{method: http.MethodPost, path: clientPath + "/recipients/lookup",
 		body: api.RecipientQuery{Scheme: &scheme, ID: &id}, repeatable: true})
 }
 
-// InvoiceDocument returns an invoice as an XML document (UBL 2.1) in a document format, pint-ae or bis3. An invoice that lacks something
-// that the format needs gives an error with [api.CodeInvoiceIncomplete].
+// InvoiceDocument returns an invoice as an XML document (UBL 2.1) in a document format, pint-ae or bis3. An invoice
+// that lacks something that the format needs gives an error with [api.CodeInvoiceIncomplete].
 func (c *Client) InvoiceDocument(ctx context.Context, id, profile string) ([]byte, error) {
 	return c.file(ctx, get(invoicePath(id, "document"), profileQuery(profile)))
 }
@@ -257,9 +277,9 @@ func (c *Client) CreditNoteDocument(ctx context.Context, id, profile string) ([]
 	return c.file(ctx, get(creditNotePath(id)+"/document", profileQuery(profile)))
 }
 
-// InvoicePDF returns an invoice as pages for people, a PDF/A-3 file. In a document format, which is profile or else that of the company's
-// connection, the XML document is attached, and an invoice that lacks something gives an error with [api.CodeInvoiceIncomplete]. An
-// empty profile names none.
+// InvoicePDF returns an invoice as pages for people, a PDF/A-3 file. In a document format, which is profile or else
+// that of the company's connection, the XML document is attached, and an invoice that lacks something gives an error
+// with [api.CodeInvoiceIncomplete]. An empty profile names none.
 func (c *Client) InvoicePDF(ctx context.Context, id, profile string) ([]byte, error) {
 	return c.file(ctx, get(invoicePath(id, "document.pdf"), optionalProfile(profile)))
 }
@@ -295,30 +315,33 @@ func (c *Client) Invoice(ctx context.Context, id string) (api.Invoice, error) {
 	return callOne[api.Invoice](ctx, c, get(invoicePath(id), nil))
 }
 
-// PatchInvoice changes a draft, or an invoice that the provider has rejected, which is then a draft again. The patch is a
-// JSON merge patch (RFC 7396): nil removes a field, and items are replaced as a whole.
-func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.Invoice, error) {
+// PatchInvoice changes a draft, or an invoice that the provider has rejected, which is then a draft again. The patch is
+// a JSON merge patch (RFC 7396): nil removes a field, and items are replaced as a whole.
+func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]any,
+	options ...CallOption) (api.Invoice, error) {
 	return callOne[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
 }
 
-// DeleteInvoice deletes a draft permanently. The error has the code not_found if the draft is already deleted, which can be the
-// effect of an earlier attempt of the same call whose response was lost.
+// DeleteInvoice deletes a draft permanently. The error has the code not_found if the draft is already deleted, which
+// can be the effect of an earlier attempt of the same call whose response was lost.
 func (c *Client) DeleteInvoice(ctx context.Context, id string) (api.Deleted, error) {
 	return callOne[api.Deleted](ctx, c, request{method: http.MethodDelete, path: invoicePath(id), repeatable: true})
 }
 
-// Submit submits a complete draft once; a repeated call returns the recorded result. The result is Submission.Outcome of the
-// invoice. [api.OutcomeUnknown] and [api.OutcomeInProgress] are not errors: the service does not know yet whether the provider has
-// the document, and keeps asking.
+// Submit submits a complete draft once; a repeated call returns the recorded result. The result is Submission.Outcome
+// of the invoice. [api.OutcomeUnknown] and [api.OutcomeInProgress] are not errors: the service does not know yet
+// whether the provider has the document, and keeps asking.
 //
-// If an attempt is interrupted while the service is still submitting, the next one fails with submission_in_progress: read the
-// invoice, or use [Client.SubmitAndWait].
+// If an attempt is interrupted while the service is still submitting, the next one fails with submission_in_progress:
+// read the invoice, or use [Client.SubmitAndWait].
 func (c *Client) Submit(ctx context.Context, id string) (api.Invoice, error) {
-	return callOne[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id, "submit"), repeatable: true})
+	return callOne[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id, "submit"),
+		repeatable: true})
 }
 
 // Submissions returns one page of all submissions of an invoice.
-func (c *Client) Submissions(ctx context.Context, invoiceID string, page Paging) (api.List[api.SubmissionRecord], error) {
+func (c *Client) Submissions(ctx context.Context, invoiceID string,
+	page Paging) (api.List[api.SubmissionRecord], error) {
 	return callList[api.SubmissionRecord](ctx, c, get(invoicePath(invoiceID, "submissions"), page.values(nil)))
 }
 
@@ -333,7 +356,8 @@ func (c *Client) EvidenceBody(ctx context.Context, evidenceID string) (api.Retai
 }
 
 // CreateCreditNote stores a credit note for an invoice as a draft.
-func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteRequest, options ...CallOption) (api.CreditNote, error) {
+func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteRequest,
+	options ...CallOption) (api.CreditNote, error) {
 	return callOne[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
 }
 
@@ -349,8 +373,10 @@ func (c *Client) CreditNote(ctx context.Context, id string) (api.CreditNote, err
 
 // PatchCreditNote changes the issue_date, reason and reason_code of a credit note. The patch is a JSON merge patch (RFC
 // 7396): nil removes reason_code.
-func (c *Client) PatchCreditNote(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.CreditNote, error) {
-	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch}, options...)
+func (c *Client) PatchCreditNote(ctx context.Context, id string, patch map[string]any,
+	options ...CallOption) (api.CreditNote, error) {
+	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch},
+		options...)
 }
 
 // VoidCreditNote voids a credit note, so that another one can credit its amount.
@@ -358,107 +384,20 @@ func (c *Client) VoidCreditNote(ctx context.Context, id string, options ...CallO
 	return callOne[api.CreditNote](ctx, c, post(creditNotePath(id)+"/void", nil), options...)
 }
 
-// SubmitCreditNote submits a credit note once, like [Client.Submit]. The error has the code credit_note_submission_disabled if the
-// provider connection of the company does not submit credit notes.
+// SubmitCreditNote submits a credit note once, like [Client.Submit]. The error has the code
+// credit_note_submission_disabled if the provider connection of the company does not submit credit notes.
 func (c *Client) SubmitCreditNote(ctx context.Context, id string) (api.CreditNote, error) {
-	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPost, path: creditNotePath(id) + "/submit", repeatable: true})
+	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPost, path: creditNotePath(id) + "/submit",
+		repeatable: true})
 }
 
 // CreditNoteSubmissions returns one page of all submissions of a credit note.
-func (c *Client) CreditNoteSubmissions(ctx context.Context, id string, page Paging) (api.List[api.SubmissionRecord], error) {
+func (c *Client) CreditNoteSubmissions(ctx context.Context, id string,
+	page Paging) (api.List[api.SubmissionRecord], error) {
 	return callList[api.SubmissionRecord](ctx, c, get(creditNotePath(id)+"/submissions", page.values(nil)))
 }
 
 // CreditNoteEvidence returns one page of the provider responses about a credit note.
 func (c *Client) CreditNoteEvidence(ctx context.Context, id string, page Paging) (api.List[api.Evidence], error) {
 	return callList[api.Evidence](ctx, c, get(creditNotePath(id)+"/evidence", page.values(nil)))
-}
-
-// IncomingInvoices returns one page of the incoming e-invoices, each in its latest revision, newest first.
-func (c *Client) IncomingInvoices(ctx context.Context, query IncomingInvoiceQuery) (api.List[api.IncomingInvoice], error) {
-	return callList[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", query.values()))
-}
-
-// IncomingInvoice returns an incoming e-invoice in its latest revision, with what its document says.
-func (c *Client) IncomingInvoice(ctx context.Context, id string) (api.IncomingInvoiceDetail, error) {
-	return callOne[api.IncomingInvoiceDetail](ctx, c, get(incomingPath(id), nil))
-}
-
-// IncomingRevisions returns one page of the revisions of an incoming e-invoice, oldest first.
-func (c *Client) IncomingRevisions(ctx context.Context, id string, page Paging) (api.List[api.IncomingRevision], error) {
-	return callList[api.IncomingRevision](ctx, c, get(incomingPath(id, "revisions"), page.values(nil)))
-}
-
-// IncomingAttachment returns the bytes of an attachment of a revision; id is that of the e-invoice, and attachment that of one of
-// [api.ParsedDocument.Attachments]. The sender has chosen the content: treat it as data, and do not run or open it unchecked.
-func (c *Client) IncomingAttachment(ctx context.Context, id string, revision int, attachment string) ([]byte, error) {
-	return c.file(ctx, get(incomingPath(id, "revisions", strconv.Itoa(revision), "attachments", attachment), nil))
-}
-
-// IncomingPDF returns the latest revision of an incoming e-invoice as pages for people, a PDF/A-3 file with the received document
-// attached. A document that cannot be read gives an error with [api.CodeDocumentUnreadable].
-func (c *Client) IncomingPDF(ctx context.Context, id string) ([]byte, error) {
-	return c.file(ctx, get(incomingPath(id, "document.pdf"), nil))
-}
-
-// IncomingRevisionPDF is [Client.IncomingPDF] for a revision, from 1.
-func (c *Client) IncomingRevisionPDF(ctx context.Context, id string, revision int) ([]byte, error) {
-	return c.file(ctx, get(incomingPath(id, "revisions", strconv.Itoa(revision), "document.pdf"), nil))
-}
-
-// IncomingDocument returns the document of a revision, from 1.
-func (c *Client) IncomingDocument(ctx context.Context, id string, revision int) (api.RetainedBody, error) {
-	return callOne[api.RetainedBody](ctx, c, get(incomingPath(id, "revisions", strconv.Itoa(revision), "document"), nil))
-}
-
-// CreateSubscription subscribes an HTTPS destination to webhooks. Only this response has the signing secret: store it.
-// If an earlier attempt or call with the same key has created the subscription, it is returned with [ErrSecretLost].
-func (c *Client) CreateSubscription(ctx context.Context, subscription api.SubscriptionRequest, options ...CallOption) (api.NewSubscription, error) {
-	created, err := callOne[api.NewSubscription](ctx, c, post(webhooksPath+"/subscriptions", subscription), options...)
-	if err == nil && created.Secret == "" {
-		err = ErrSecretLost
-	}
-	return created, err
-}
-
-// Subscriptions returns one page of the webhook subscriptions, newest first, the deactivated ones included.
-func (c *Client) Subscriptions(ctx context.Context, page Paging) (api.List[api.Subscription], error) {
-	return callList[api.Subscription](ctx, c, get(webhooksPath+"/subscriptions", page.values(nil)))
-}
-
-// Subscription returns a webhook subscription, without its secret.
-func (c *Client) Subscription(ctx context.Context, id string) (api.Subscription, error) {
-	return callOne[api.Subscription](ctx, c, get(subscriptionPath(id), nil))
-}
-
-// DeactivateSubscription permanently deactivates a webhook subscription. Its history is kept.
-func (c *Client) DeactivateSubscription(ctx context.Context, id string, options ...CallOption) (api.Subscription, error) {
-	return callOne[api.Subscription](ctx, c, post(subscriptionPath(id)+"/deactivate", nil), options...)
-}
-
-// Deliveries returns one page of the webhook deliveries, newest first.
-func (c *Client) Deliveries(ctx context.Context, query DeliveryQuery) (api.List[api.Delivery], error) {
-	return callList[api.Delivery](ctx, c, get(webhooksPath+"/deliveries", query.values()))
-}
-
-// Delivery returns a webhook delivery with every attempt.
-func (c *Client) Delivery(ctx context.Context, id string) (api.DeliveryDetail, error) {
-	return callOne[api.DeliveryDetail](ctx, c, get(deliveryPath(id), nil))
-}
-
-// Redeliver starts a delivery again, with the same event UUID and the same bytes.
-func (c *Client) Redeliver(ctx context.Context, id string, options ...CallOption) (api.DeliveryDetail, error) {
-	return callOne[api.DeliveryDetail](ctx, c, post(deliveryPath(id)+"/redeliver", nil), options...)
-}
-
-// Events returns up to limit events after a cursor, oldest first. The cursor is "" for the beginning, [api.CursorLatest] for the
-// end, and then the NextCursor of the previous result. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 means the default of the
-// service. For the payloads see [api.Event].
-func (c *Client) Events(ctx context.Context, after string, limit int) (feed api.Feed[api.Event[json.RawMessage]], err error) {
-	query := Paging{}.values(map[string]string{"after": after})
-	if limit != 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	feed.Data, feed.Pagination, err = call[[]api.Event[json.RawMessage], api.Cursor](ctx, c, get(webhooksPath+"/events", query))
-	return feed, err
 }

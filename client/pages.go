@@ -43,11 +43,11 @@ type InvoiceQuery struct {
 	IssueDateFrom, IssueDateTo string
 	// UpdatedSince selects invoices that changed at this time or later.
 	UpdatedSince time.Time
-	// Attention selects invoices that need a person, or the others: those whose outcome has been unknown for over ten minutes, that
-	// were rejected, or that have a state that the provider calls negative.
+	// Attention selects invoices that need a person, or the others: those whose outcome has been unknown for over ten
+	// minutes, that were rejected, or that have a state that the provider calls negative.
 	Attention *bool
-	// Sort is created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending order. If it is
-	// empty, the newest invoices come first.
+	// Sort is created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending order. If it
+	// is empty, the newest invoices come first.
 	Sort string
 }
 
@@ -60,7 +60,8 @@ type CreditNoteQuery struct {
 	IssueDateFrom, IssueDateTo string
 }
 
-// IncomingInvoiceQuery selects incoming e-invoices of a list, by their latest revisions. Fields that are empty do not restrict it.
+// IncomingInvoiceQuery selects incoming e-invoices of a list, by their latest revisions. Fields that are empty do not
+// restrict it.
 type IncomingInvoiceQuery struct {
 	Paging
 	// IssueDateFrom and IssueDateTo bound the issue date, both inclusive: YYYY-MM-DD.
@@ -120,10 +121,10 @@ func (p Paging) values(filters map[string]string) url.Values {
 }
 
 func (q InvoiceQuery) values() url.Values {
-	return q.Paging.values(map[string]string{"invoice_number": q.InvoiceNumber, "submitted": flag(q.Submitted), "attention": flag(q.Attention),
-		"external_id": q.ExternalID, "recipient_name": q.RecipientName, "issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo,
-		"updated_since": moment(q.UpdatedSince), "sort": q.Sort,
-		"submission_state": q.SubmissionState, "provider_invoice_state": q.ProviderInvoiceState,
+	return q.Paging.values(map[string]string{"invoice_number": q.InvoiceNumber, "submitted": flag(q.Submitted),
+		"attention": flag(q.Attention), "external_id": q.ExternalID, "recipient_name": q.RecipientName,
+		"issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo, "updated_since": moment(q.UpdatedSince),
+		"sort": q.Sort, "submission_state": q.SubmissionState, "provider_invoice_state": q.ProviderInvoiceState,
 		"tax_authority_state": q.TaxAuthorityState, "receiver_state": q.ReceiverState})
 }
 
@@ -136,7 +137,8 @@ func moment(at time.Time) string {
 }
 
 func (q AuditQuery) values() url.Values {
-	return q.Paging.values(map[string]string{"actor": q.Actor, "act": q.Act, "subject_id": q.SubjectID, "from": moment(q.From), "to": moment(q.To)})
+	return q.Paging.values(map[string]string{"actor": q.Actor, "act": q.Act, "subject_id": q.SubjectID,
+		"from": moment(q.From), "to": moment(q.To)})
 }
 
 func (q BookQuery) values() url.Values {
@@ -152,11 +154,13 @@ func flag(on *bool) string {
 }
 
 func (q CreditNoteQuery) values() url.Values {
-	return q.Paging.values(map[string]string{"invoice_id": q.InvoiceID, "issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo})
+	return q.Paging.values(map[string]string{"invoice_id": q.InvoiceID, "issue_date_from": q.IssueDateFrom,
+		"issue_date_to": q.IssueDateTo})
 }
 
 func (q IncomingInvoiceQuery) values() url.Values {
-	return q.Paging.values(map[string]string{"issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo, "updated_since": moment(q.UpdatedSince)})
+	return q.Paging.values(map[string]string{"issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo,
+		"updated_since": moment(q.UpdatedSince)})
 }
 
 func (q DeliveryQuery) values() url.Values {
@@ -164,12 +168,12 @@ func (q DeliveryQuery) values() url.Values {
 		"event": string(q.Event), "state": string(q.State)})
 }
 
-// AllInvoices iterates over all invoices that match the query, and reads each page when it is needed. It ignores query.Page. It
-// yields each invoice once, even if new invoices move it to the next page meanwhile, and may also yield the new ones. It stops
-// after an error.
+// AllInvoices iterates over all invoices that match the query, and reads each page when it is needed. It ignores
+// query.Page. It yields each invoice once, even if new invoices move it to the next page meanwhile, and may also yield
+// the new ones. It stops after an error.
 //
-// Do not change properties that the query filters by during the iteration: if an invoice leaves the list, another one moves to the
-// previous page and is missed. Collect the identifiers first.
+// Do not change properties that the query filters by during the iteration: if an invoice leaves the list, another one
+// moves to the previous page and is missed. Collect the identifiers first.
 func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.InvoiceSummary, error] {
 	return all(query.PerPage, func(i *api.InvoiceSummary) string { return i.ID },
 		func(page Paging) (api.List[api.InvoiceSummary], error) {
@@ -181,42 +185,50 @@ func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[
 
 // AllCreditNotes iterates over all credit notes that match the query, as [Client.AllInvoices] does over invoices.
 func (c *Client) AllCreditNotes(ctx context.Context, query CreditNoteQuery) iter.Seq2[api.CreditNoteSummary, error] {
-	return all(query.PerPage, func(one *api.CreditNoteSummary) string { return one.ID }, func(page Paging) (api.List[api.CreditNoteSummary], error) {
-		query := query
-		query.Paging = page
-		return c.CreditNotes(ctx, query)
-	})
+	return all(query.PerPage, func(one *api.CreditNoteSummary) string { return one.ID },
+		func(page Paging) (api.List[api.CreditNoteSummary], error) {
+			query := query
+			query.Paging = page
+			return c.CreditNotes(ctx, query)
+		})
 }
 
-// AllIncomingInvoices iterates over all incoming e-invoices that match the query, as [Client.AllInvoices] does over invoices.
-func (c *Client) AllIncomingInvoices(ctx context.Context, query IncomingInvoiceQuery) iter.Seq2[api.IncomingInvoice, error] {
-	return all(query.PerPage, func(one *api.IncomingInvoice) string { return one.ID }, func(page Paging) (api.List[api.IncomingInvoice], error) {
-		query := query
-		query.Paging = page
-		return c.IncomingInvoices(ctx, query)
-	})
+// AllIncomingInvoices iterates over all incoming e-invoices that match the query, as [Client.AllInvoices] does over
+// invoices.
+func (c *Client) AllIncomingInvoices(ctx context.Context,
+	query IncomingInvoiceQuery) iter.Seq2[api.IncomingInvoice, error] {
+	return all(query.PerPage, func(one *api.IncomingInvoice) string { return one.ID },
+		func(page Paging) (api.List[api.IncomingInvoice], error) {
+			query := query
+			query.Paging = page
+			return c.IncomingInvoices(ctx, query)
+		})
 }
 
-// AllSubscriptions iterates over all webhook subscriptions, as [Client.AllInvoices] does over invoices. perPage is the size of a page; 0
-// means the default.
+// AllSubscriptions iterates over all webhook subscriptions, as [Client.AllInvoices] does over invoices. perPage is the
+// size of a page; 0 means the default.
 func (c *Client) AllSubscriptions(ctx context.Context, perPage int) iter.Seq2[api.Subscription, error] {
-	return all(perPage, func(one *api.Subscription) string { return one.ID }, func(page Paging) (api.List[api.Subscription], error) {
-		return c.Subscriptions(ctx, page)
-	})
+	return all(perPage, func(one *api.Subscription) string { return one.ID },
+		func(page Paging) (api.List[api.Subscription], error) {
+			return c.Subscriptions(ctx, page)
+		})
 }
 
 // AllDeliveries iterates over all webhook deliveries that match the query, as [Client.AllInvoices] does over invoices.
 func (c *Client) AllDeliveries(ctx context.Context, query DeliveryQuery) iter.Seq2[api.Delivery, error] {
-	return all(query.PerPage, func(one *api.Delivery) string { return one.ID }, func(page Paging) (api.List[api.Delivery], error) {
-		query := query
-		query.Paging = page
-		return c.Deliveries(ctx, query)
-	})
+	return all(query.PerPage, func(one *api.Delivery) string { return one.ID },
+		func(page Paging) (api.List[api.Delivery], error) {
+			query := query
+			query.Paging = page
+			return c.Deliveries(ctx, query)
+		})
 }
 
-// AllEvents iterates over all events after a cursor, oldest first, up to those that are there now. The cursor is "" for the beginning.
-// perPage is the number of events in a response; 0 means the default. To go on later, keep the cursor of [Client.Events] instead.
-func (c *Client) AllEvents(ctx context.Context, after string, perPage int) iter.Seq2[api.Event[json.RawMessage], error] {
+// AllEvents iterates over all events after a cursor, oldest first, up to those that are there now. The cursor is "" for
+// the beginning. perPage is the number of events in a response; 0 means the default. To go on later, keep the cursor of
+// [Client.Events] instead.
+func (c *Client) AllEvents(ctx context.Context, after string,
+	perPage int) iter.Seq2[api.Event[json.RawMessage], error] {
 	if perPage == 0 {
 		perPage = defaultPerPage
 	}
@@ -243,52 +255,62 @@ func (c *Client) AllEvents(ctx context.Context, after string, perPage int) iter.
 
 // AllCustomers iterates over all customers that match the query, as [Client.AllInvoices] does over invoices.
 func (c *Client) AllCustomers(ctx context.Context, query BookQuery) iter.Seq2[api.Customer, error] {
-	return all(query.PerPage, func(one *api.Customer) string { return one.ID }, func(page Paging) (api.List[api.Customer], error) {
-		return c.Customers(ctx, BookQuery{Paging: page, Name: query.Name})
-	})
+	return all(query.PerPage, func(one *api.Customer) string { return one.ID },
+		func(page Paging) (api.List[api.Customer], error) {
+			return c.Customers(ctx, BookQuery{Paging: page, Name: query.Name})
+		})
 }
 
 // AllItems iterates over all items that match the query, as [Client.AllInvoices] does over invoices.
 func (c *Client) AllItems(ctx context.Context, query BookQuery) iter.Seq2[api.CatalogueItem, error] {
-	return all(query.PerPage, func(one *api.CatalogueItem) string { return one.ID }, func(page Paging) (api.List[api.CatalogueItem], error) {
-		return c.Items(ctx, BookQuery{Paging: page, Name: query.Name})
-	})
+	return all(query.PerPage, func(one *api.CatalogueItem) string { return one.ID },
+		func(page Paging) (api.List[api.CatalogueItem], error) {
+			return c.Items(ctx, BookQuery{Paging: page, Name: query.Name})
+		})
 }
 
-// AllSubmissions iterates over all submissions of an invoice, as [Client.AllInvoices] does over invoices. perPage is the size of a page; 0
-// means the default, also in the methods below.
-func (c *Client) AllSubmissions(ctx context.Context, invoiceID string, perPage int) iter.Seq2[api.SubmissionRecord, error] {
-	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID }, func(page Paging) (api.List[api.SubmissionRecord], error) {
-		return c.Submissions(ctx, invoiceID, page)
-	})
+// AllSubmissions iterates over all submissions of an invoice, as [Client.AllInvoices] does over invoices. perPage is
+// the size of a page; 0 means the default, also in the methods below.
+func (c *Client) AllSubmissions(ctx context.Context, invoiceID string,
+	perPage int) iter.Seq2[api.SubmissionRecord, error] {
+	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID },
+		func(page Paging) (api.List[api.SubmissionRecord], error) {
+			return c.Submissions(ctx, invoiceID, page)
+		})
 }
 
 // AllEvidence iterates over all provider responses about an invoice.
 func (c *Client) AllEvidence(ctx context.Context, invoiceID string, perPage int) iter.Seq2[api.Evidence, error] {
-	return all(perPage, func(one *api.Evidence) string { return one.ID }, func(page Paging) (api.List[api.Evidence], error) {
-		return c.Evidence(ctx, invoiceID, page)
-	})
+	return all(perPage, func(one *api.Evidence) string { return one.ID },
+		func(page Paging) (api.List[api.Evidence], error) {
+			return c.Evidence(ctx, invoiceID, page)
+		})
 }
 
 // AllCreditNoteSubmissions iterates over all submissions of a credit note.
-func (c *Client) AllCreditNoteSubmissions(ctx context.Context, id string, perPage int) iter.Seq2[api.SubmissionRecord, error] {
-	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID }, func(page Paging) (api.List[api.SubmissionRecord], error) {
-		return c.CreditNoteSubmissions(ctx, id, page)
-	})
+func (c *Client) AllCreditNoteSubmissions(ctx context.Context, id string,
+	perPage int) iter.Seq2[api.SubmissionRecord, error] {
+	return all(perPage, func(one *api.SubmissionRecord) string { return one.ID },
+		func(page Paging) (api.List[api.SubmissionRecord], error) {
+			return c.CreditNoteSubmissions(ctx, id, page)
+		})
 }
 
 // AllCreditNoteEvidence iterates over all provider responses about a credit note.
 func (c *Client) AllCreditNoteEvidence(ctx context.Context, id string, perPage int) iter.Seq2[api.Evidence, error] {
-	return all(perPage, func(one *api.Evidence) string { return one.ID }, func(page Paging) (api.List[api.Evidence], error) {
-		return c.CreditNoteEvidence(ctx, id, page)
-	})
+	return all(perPage, func(one *api.Evidence) string { return one.ID },
+		func(page Paging) (api.List[api.Evidence], error) {
+			return c.CreditNoteEvidence(ctx, id, page)
+		})
 }
 
 // AllIncomingRevisions iterates over all revisions of an incoming e-invoice, oldest first.
-func (c *Client) AllIncomingRevisions(ctx context.Context, id string, perPage int) iter.Seq2[api.IncomingRevision, error] {
-	return all(perPage, func(one *api.IncomingRevision) string { return strconv.Itoa(one.Revision) }, func(page Paging) (api.List[api.IncomingRevision], error) {
-		return c.IncomingRevisions(ctx, id, page)
-	})
+func (c *Client) AllIncomingRevisions(ctx context.Context, id string,
+	perPage int) iter.Seq2[api.IncomingRevision, error] {
+	return all(perPage, func(one *api.IncomingRevision) string { return strconv.Itoa(one.Revision) },
+		func(page Paging) (api.List[api.IncomingRevision], error) {
+			return c.IncomingRevisions(ctx, id, page)
+		})
 }
 
 // AllUsers iterates over all users of the company, oldest first.
@@ -300,9 +322,10 @@ func (c *Client) AllUsers(ctx context.Context, perPage int) iter.Seq2[api.User, 
 
 // AllInvitations iterates over all invitations that were not used yet, newest first.
 func (c *Client) AllInvitations(ctx context.Context, perPage int) iter.Seq2[api.Invitation, error] {
-	return all(perPage, func(one *api.Invitation) string { return one.ID }, func(page Paging) (api.List[api.Invitation], error) {
-		return c.Invitations(ctx, page)
-	})
+	return all(perPage, func(one *api.Invitation) string { return one.ID },
+		func(page Paging) (api.List[api.Invitation], error) {
+			return c.Invitations(ctx, page)
+		})
 }
 
 // AllAPIKeys iterates over all API keys, newest first, including those that were revoked or have expired.
@@ -312,7 +335,8 @@ func (c *Client) AllAPIKeys(ctx context.Context, perPage int) iter.Seq2[api.APIK
 	})
 }
 
-// AllSessions iterates over all sessions of a user that have not ended, the last begun first. user is as in [Client.Sessions].
+// AllSessions iterates over all sessions of a user that have not ended, the last begun first. user is as in
+// [Client.Sessions].
 func (c *Client) AllSessions(ctx context.Context, user string, perPage int) iter.Seq2[api.Session, error] {
 	return all(perPage, func(one *api.Session) string { return one.ID }, func(page Paging) (api.List[api.Session], error) {
 		return c.Sessions(ctx, user, page)
@@ -321,15 +345,16 @@ func (c *Client) AllSessions(ctx context.Context, user string, perPage int) iter
 
 // AllAuditEntries iterates over all entries of the audit log that match the query, newest first. Only owners read it.
 func (c *Client) AllAuditEntries(ctx context.Context, query AuditQuery) iter.Seq2[api.AuditEntry, error] {
-	return all(query.PerPage, func(one *api.AuditEntry) string { return one.ID }, func(page Paging) (api.List[api.AuditEntry], error) {
-		query := query
-		query.Paging = page
-		return c.AuditLog(ctx, query)
-	})
+	return all(query.PerPage, func(one *api.AuditEntry) string { return one.ID },
+		func(page Paging) (api.List[api.AuditEntry], error) {
+			query := query
+			query.Paging = page
+			return c.AuditLog(ctx, query)
+		})
 }
 
-// all iterates over the pages of a list. If a page is too large to read, it continues with half the page size; one entry always
-// fits.
+// all iterates over the pages of a list. If a page is too large to read, it continues with half the page size; one
+// entry always fits.
 func all[T any](perPage int, id func(*T) string, fetch func(Paging) (api.List[T], error)) iter.Seq2[T, error] {
 	if perPage == 0 {
 		perPage = defaultPerPage

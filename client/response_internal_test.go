@@ -15,7 +15,8 @@ func FuzzResponse(f *testing.F) {
 	f.Add(201, `{"data":null}`, "5")
 	f.Add(202, `{"data":{"submission":{"outcome":"unknown"}},"data":[]}`, "")
 	f.Add(302, ``, "Sun, 01 Mar 2026 09:30:00 GMT")
-	f.Add(422, `{"error":{"code":"validation_failed","message":"","details":{"items[0].name":[{"rule":"required"}]}}}`, "-1")
+	f.Add(422, `{"error":{"code":"validation_failed","message":"","details":{"items[0].name":[{"rule":"required"}]}}}`,
+		"-1")
 	f.Add(429, `{"error":{"code":"rate_limited"}}`, "99999999999999999999")
 	f.Add(503, `[`, "soon")
 	f.Fuzz(func(t *testing.T, status int, body, after string) {

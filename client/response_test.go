@@ -15,7 +15,8 @@ import (
 
 func TestErrorsOfTheServiceAreReturned(t *testing.T) {
 	s, c, _ := start(t)
-	s.script = []http.HandlerFunc{write(409, `{"error":{"code":"duplicate_invoice_number","message":"Submitted before.","details":{"invoice_id":"invoice-7"},"hint":"new"},"more":1}`,
+	s.script = []http.HandlerFunc{write(409,
+		`{"error":{"code":"duplicate_invoice_number","message":"Submitted before.","details":{"invoice_id":"invoice-7"},"hint":"new"},"more":1}`,
 		"Retry-After", "7", api.HeaderRequestID, "request-9")}
 	_, err := c.Submit(t.Context(), "i")
 	var response *client.ResponseError
@@ -23,10 +24,12 @@ func TestErrorsOfTheServiceAreReturned(t *testing.T) {
 	if !errors.As(err, &response) || !errors.As(err, &said) {
 		t.Fatalf("%T: %v", err, err)
 	}
-	if response.Status != 409 || response.RequestID != "request-9" || response.RetryAfter != 7*time.Second || response.Err != said {
+	if response.Status != 409 || response.RequestID != "request-9" || response.RetryAfter != 7*time.Second ||
+		response.Err != said {
 		t.Errorf("%+v", response)
 	}
-	if said.Code != api.CodeDuplicateInvoiceNumber || said.Message != "Submitted before." || said.Details["invoice_id"] != "invoice-7" {
+	if said.Code != api.CodeDuplicateInvoiceNumber || said.Message != "Submitted before." ||
+		said.Details["invoice_id"] != "invoice-7" {
 		t.Errorf("%+v", said)
 	}
 	if want := "client: POST /api/v1/client/invoices/i/submit: HTTP 409: duplicate_invoice_number: Submitted before. (request request-9)"; err.Error() != want {
@@ -42,8 +45,9 @@ func TestUnreadableResponses(t *testing.T) {
 		status  int
 		is      error
 	}{
-		"nothing":              {write(200, ""), 200, client.ErrUnreadable},
-		"no content":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, client.ErrUnreadable},
+		"nothing": {write(200, ""), 200, client.ErrUnreadable},
+		"no content": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204,
+			client.ErrUnreadable},
 		"a page":               {write(200, "<html>Sign in to this network</html>"), 200, client.ErrUnreadable},
 		"no data":              {write(200, `{}`), 200, client.ErrUnreadable},
 		"null data":            {write(200, `{"data":null}`), 200, client.ErrUnreadable},
@@ -54,8 +58,9 @@ func TestUnreadableResponses(t *testing.T) {
 		"error in a page":      {write(404, "<html>"), 404, client.ErrUnreadable},
 		"error of another API": {write(400, `{"error":"bad"}`), 400, client.ErrUnreadable},
 		"error without a code": {write(400, `{"error":{"message":"bad"}}`), 400, client.ErrUnreadable},
-		"too large":            {write(200, `{"data":{"id":"i"}}`+strings.Repeat(" ", client.MaxResponse)), 200, client.ErrTooLarge},
-		"error too large":      {write(400, strings.Repeat(" ", client.MaxResponse+1)), 400, client.ErrTooLarge},
+		"too large": {write(200, `{"data":{"id":"i"}}`+strings.Repeat(" ", client.MaxResponse)), 200,
+			client.ErrTooLarge},
+		"error too large": {write(400, strings.Repeat(" ", client.MaxResponse+1)), 400, client.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c, _ := start(t)
@@ -63,7 +68,8 @@ func TestUnreadableResponses(t *testing.T) {
 			got, err := c.Invoice(t.Context(), "i")
 			var response *client.ResponseError
 			var said *api.Error
-			if !errors.As(err, &response) || response.Status != test.status || response.RequestID != "request-1" || !errors.Is(err, test.is) || errors.As(err, &said) {
+			if !errors.As(err, &response) || response.Status != test.status || response.RequestID != "request-1" ||
+				!errors.Is(err, test.is) || errors.As(err, &said) {
 				t.Fatalf("%v", err)
 			}
 			if got.ID != "" || got.Submitted || len(s.requests()) != 1 {
@@ -85,9 +91,11 @@ func TestResponseAtTheLimitIsRead(t *testing.T) {
 // TestUnknownFieldsAreIgnored checks that fields of a newer service, which this library does not know, are ignored.
 func TestUnknownFieldsAreIgnored(t *testing.T) {
 	s, c, _ := start(t)
-	s.fallback = write(200, `{"data":{"id":"i","total_amount":10.00,"receiver_state":"brand_new","next":{"x":[1]}},"meta":{}}`)
+	s.fallback = write(200,
+		`{"data":{"id":"i","total_amount":10.00,"receiver_state":"brand_new","next":{"x":[1]}},"meta":{}}`)
 	got, err := c.Invoice(t.Context(), "i")
-	if err != nil || got.ID != "i" || got.TotalAmount.String() != "10.00" || *got.ReceiverState != "brand_new" || got.TaxAuthorityState != nil {
+	if err != nil || got.ID != "i" || got.TotalAmount.String() != "10.00" || *got.ReceiverState != "brand_new" ||
+		got.TaxAuthorityState != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -108,7 +116,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			s.atLogin, s.script = []http.HandlerFunc{redirect}, []http.HandlerFunc{redirect}
 			for _, at := range []string{"login", "call"} {
 				var response *client.ResponseError
-				if err := call(t.Context(), c); !errors.As(err, &response) || response.Status != status || !errors.Is(err, client.ErrUnreadable) {
+				if err := call(t.Context(), c); !errors.As(err, &response) || response.Status != status ||
+					!errors.Is(err, client.ErrUnreadable) {
 					t.Errorf("%d at the %s of a %s: %v", status, at, kind, err)
 				}
 			}

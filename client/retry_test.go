@@ -30,27 +30,34 @@ func TestWhichCallsAreRetried(t *testing.T) {
 		response http.HandlerFunc
 		waits    []time.Duration // nil if it is not retried
 	}{
-		"connection dropped":    {drop, []time.Duration{first, second, third}},
-		"answer broken off":     {write(200, "{", "Content-Length", "100"), []time.Duration{first, second, third}},
-		"429":                   {refuse(429, api.CodeRateLimited), []time.Duration{first, second, third}},
-		"429 for a while":       {refuse(429, api.CodeRateLimited, "Retry-After", "2"), []time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}},
-		"429 until a date":      {refuse(429, api.CodeRateLimited, "Retry-After", date.Add(time.Minute).Format(http.TimeFormat)), []time.Duration{time.Minute, time.Minute, time.Minute}},
-		"429 until a past date": {refuse(429, api.CodeRateLimited, "Retry-After", date.Add(-time.Hour).Format(http.TimeFormat)), []time.Duration{first, second, third}},
-		"429 for too long":      {refuse(429, api.CodeRateLimited, "Retry-After", "61"), nil},
-		"429 for ever":          {refuse(429, api.CodeRateLimited, "Retry-After", "9223372036854775807"), nil},
-		"429 for nonsense":      {refuse(429, api.CodeRateLimited, "Retry-After", "soon"), []time.Duration{first, second, third}},
-		"429 for less than 0":   {refuse(429, api.CodeRateLimited, "Retry-After", "-5"), []time.Duration{first, second, third}},
-		"502 of a proxy":        {write(502, "<html>"), []time.Duration{first, second, third}},
-		"502 provider_error":    {refuse(502, api.CodeProviderError), []time.Duration{first, second, third}},
-		"503":                   {refuse(503, api.CodeUnavailable, "Retry-After", "5"), []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second}},
-		"504":                   {write(504, ""), []time.Duration{first, second, third}},
-		"400":                   {refuse(400, api.CodeMalformedRequest), nil},
-		"404":                   {refuse(404, api.CodeNotFound), nil},
-		"409":                   {refuse(409, api.CodeSubmissionInProgress), nil},
-		"422":                   {refuse(422, api.CodeValidationFailed), nil},
-		"500":                   {refuse(500, api.CodeInternal), nil},
-		"garbage":               {write(200, "garbage"), nil},
-		"redirect":              {write(302, "", "Location", "/"), nil},
+		"connection dropped": {drop, []time.Duration{first, second, third}},
+		"answer broken off":  {write(200, "{", "Content-Length", "100"), []time.Duration{first, second, third}},
+		"429":                {refuse(429, api.CodeRateLimited), []time.Duration{first, second, third}},
+		"429 for a while": {refuse(429, api.CodeRateLimited, "Retry-After", "2"),
+			[]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}},
+		"429 until a date": {refuse(429, api.CodeRateLimited,
+			"Retry-After", date.Add(time.Minute).Format(http.TimeFormat)),
+			[]time.Duration{time.Minute, time.Minute, time.Minute}},
+		"429 until a past date": {refuse(429, api.CodeRateLimited,
+			"Retry-After", date.Add(-time.Hour).Format(http.TimeFormat)), []time.Duration{first, second, third}},
+		"429 for too long": {refuse(429, api.CodeRateLimited, "Retry-After", "61"), nil},
+		"429 for ever":     {refuse(429, api.CodeRateLimited, "Retry-After", "9223372036854775807"), nil},
+		"429 for nonsense": {refuse(429, api.CodeRateLimited, "Retry-After", "soon"),
+			[]time.Duration{first, second, third}},
+		"429 for less than 0": {refuse(429, api.CodeRateLimited, "Retry-After", "-5"),
+			[]time.Duration{first, second, third}},
+		"502 of a proxy":     {write(502, "<html>"), []time.Duration{first, second, third}},
+		"502 provider_error": {refuse(502, api.CodeProviderError), []time.Duration{first, second, third}},
+		"503": {refuse(503, api.CodeUnavailable, "Retry-After", "5"),
+			[]time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second}},
+		"504":      {write(504, ""), []time.Duration{first, second, third}},
+		"400":      {refuse(400, api.CodeMalformedRequest), nil},
+		"404":      {refuse(404, api.CodeNotFound), nil},
+		"409":      {refuse(409, api.CodeSubmissionInProgress), nil},
+		"422":      {refuse(422, api.CodeValidationFailed), nil},
+		"500":      {refuse(500, api.CodeInternal), nil},
+		"garbage":  {write(200, "garbage"), nil},
+		"redirect": {write(302, "", "Location", "/"), nil},
 	} {
 		for kind, call := range operations {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -84,7 +91,8 @@ func TestIdempotencyKeysOfAttempts(t *testing.T) {
 		keys = append(keys, e.key)
 	}
 	one, two := keys[0], keys[3]
-	if !slices.Equal(keys, []string{one, one, one, two, two, "", ""}) || len(one) != 32 || len(two) != 32 || one == two || s.made() != 2 {
+	if !slices.Equal(keys, []string{one, one, one, two, two, "", ""}) || len(one) != 32 || len(two) != 32 || one == two ||
+		s.made() != 2 {
 		t.Errorf("%d effects under the keys %q", s.made(), keys)
 	}
 }
@@ -94,7 +102,8 @@ func TestRawBody(t *testing.T) {
 	const document = "{ \"invoice_number\":\"A\",\n\"invoice_number\":\"B\", \"Currency\":1.50}\n"
 	s, c, _ := start(t)
 	s.script = []http.HandlerFunc{drop, refuse(503, api.CodeUnavailable)}
-	if _, err := c.CreateInvoice(t.Context(), api.Draft{}, client.RawBody([]byte(document)), client.IdempotencyKey("order-1")); err != nil {
+	if _, err := c.CreateInvoice(t.Context(), api.Draft{}, client.RawBody([]byte(document)),
+		client.IdempotencyKey("order-1")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.PatchInvoice(t.Context(), "i", nil, client.RawBody([]byte("not JSON"))); err != nil {

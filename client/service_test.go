@@ -99,7 +99,8 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var number int
-	if _, err := fmt.Sscanf(r.Header.Get("Authorization"), "Bearer "+tokens+"%d", &number); err != nil || number <= s.revoked || number > s.logins {
+	if _, err := fmt.Sscanf(r.Header.Get("Authorization"), "Bearer "+tokens+"%d", &number); err != nil ||
+		number <= s.revoked || number > s.logins {
 		refuse(401, api.CodeUnauthenticated)(w, r)
 		return
 	}
@@ -133,7 +134,8 @@ func refuse(status int, code api.Code, header ...string) http.HandlerFunc {
 		for n := 0; n < len(header); n += 2 {
 			w.Header().Set(header[n], header[n+1])
 		}
-		response(w, status, api.ErrorBody{Error: api.Error{Code: code, Message: "No.", Details: map[string]any{"invoice_id": "invoice-7"}}})
+		response(w, status, api.ErrorBody{Error: api.Error{Code: code, Message: "No.",
+			Details: map[string]any{"invoice_id": "invoice-7"}}})
 	}
 }
 

@@ -19,13 +19,14 @@ type session struct{ token hidden }
 type login struct {
 	done chan struct{} // closed when the fields below are set
 	err  error
-	// abandoned means that the context of the call that logged in has ended, so that err says nothing about the credentials.
+	// abandoned means that the context of the call that logged in has ended, so that err says nothing about the
+	// credentials.
 	abandoned bool
 }
 
-// Login logs in now, and later calls use the new token. Calling it is optional: the first call logs in, and so does a call whose
-// token is no longer valid. The error wraps an [api.Error] with the code invalid_credentials for wrong credentials, and
-// account_suspended for a suspended account. It is [ErrAPIKey] for a client with an API key.
+// Login logs in now, and later calls use the new token. Calling it is optional: the first call logs in, and so does a
+// call whose token is no longer valid. The error wraps an [api.Error] with the code invalid_credentials for wrong
+// credentials, and account_suspended for a suspended account. It is [ErrAPIKey] for a client with an API key.
 func (c *Client) Login(ctx context.Context) (api.Login, error) {
 	if c.key != nil {
 		return api.Login{}, ErrAPIKey
@@ -55,15 +56,15 @@ func (c *Client) Logout(ctx context.Context) error {
 	return nil
 }
 
-// ChangePassword changes the password to one of 15 to 256 characters, which the client uses from then on. All other tokens of the
-// user are revoked. The call is never retried, because the old password is wrong the second time: after an error that is not a
-// [ResponseError], either password may be the current one.
+// ChangePassword changes the password to one of 15 to 256 characters, which the client uses from then on. All other
+// tokens of the user are revoked. The call is never retried, because the old password is wrong the second time: after
+// an error that is not a [ResponseError], either password may be the current one.
 func (c *Client) ChangePassword(ctx context.Context, password string) error {
 	if c.key != nil {
 		return ErrAPIKey
 	}
-	_, err := callOne[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password", withoutKey: true,
-		body: api.PasswordRequest{CurrentPassword: new(c.currentPassword()), NewPassword: &password}})
+	_, err := callOne[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password",
+		withoutKey: true, body: api.PasswordRequest{CurrentPassword: new(c.currentPassword()), NewPassword: &password}})
 	if err != nil {
 		return err
 	}
@@ -107,9 +108,9 @@ func (c *Client) login(ctx context.Context) (*session, api.Login, error) {
 	return s, response, nil
 }
 
-// session returns a session other than the rejected one, which may be nil. Of several concurrent calls that need a login, one logs
-// in and all share the result: a wrong password is tried once, not once per goroutine, because the service counts failures. If the
-// context of that call ends, another call takes over.
+// session returns a session other than the rejected one, which may be nil. Of several concurrent calls that need a
+// login, one logs in and all share the result: a wrong password is tried once, not once per goroutine, because the
+// service counts failures. If the context of that call ends, another call takes over.
 func (c *Client) session(ctx context.Context, rejected *session) (*session, error) {
 	for {
 		found, pending, lead := c.join(rejected)
@@ -130,8 +131,8 @@ func (c *Client) session(ctx context.Context, rejected *session) (*session, erro
 	}
 }
 
-// join returns the current session unless it is the rejected one. Otherwise it returns the login to wait for, or a new login that
-// the caller must lead.
+// join returns the current session unless it is the rejected one. Otherwise it returns the login to wait for, or a new
+// login that the caller must lead.
 func (c *Client) join(rejected *session) (found *session, pending *login, lead bool) {
 	c.sessions.Lock()
 	defer c.sessions.Unlock()

@@ -45,7 +45,8 @@ func TestLogsInOnFirstUseAndAgainWhenTheTokenIsRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.requests()[3:]
-	if s.loginRequests() != 2 || s.made() != 1 || len(got) != 2 || got[0].key != got[1].key || got[1].authorization != "Bearer "+tokens+"2" {
+	if s.loginRequests() != 2 || s.made() != 1 || len(got) != 2 || got[0].key != got[1].key ||
+		got[1].authorization != "Bearer "+tokens+"2" {
 		t.Errorf("%d logins, %d effects, requests %+v", s.loginRequests(), s.made(), got)
 	}
 	if len(waits.waits) > 0 {
@@ -57,7 +58,8 @@ func TestTokenRejectedTwiceIsAnError(t *testing.T) {
 	s, c, _ := start(t)
 	s.revoke(1000)
 	_, err := c.Invoice(t.Context(), "i")
-	if status, code := refusalOf(err); status != 401 || code != api.CodeUnauthenticated || s.loginRequests() != 2 || len(s.requests()) != 2 {
+	if status, code := refusalOf(err); status != 401 || code != api.CodeUnauthenticated || s.loginRequests() != 2 ||
+		len(s.requests()) != 2 {
 		t.Errorf("%v after %d logins and %d requests", err, s.loginRequests(), len(s.requests()))
 	}
 }
@@ -68,7 +70,8 @@ func TestForeign401CausesNoLogin(t *testing.T) {
 	s, c, _ := start(t)
 	s.fallback = write(401, "<html>proxy authentication</html>")
 	var response *client.ResponseError
-	if _, err := c.Invoice(t.Context(), "i"); !errors.As(err, &response) || response.Status != 401 || response.Err != nil || s.loginRequests() != 1 {
+	if _, err := c.Invoice(t.Context(), "i"); !errors.As(err, &response) || response.Status != 401 ||
+		response.Err != nil || s.loginRequests() != 1 {
 		t.Errorf("%v after %d logins", err, s.loginRequests())
 	}
 }
@@ -80,9 +83,11 @@ func TestRejectedLoginsAreReturned(t *testing.T) {
 		status   int
 		code     api.Code
 	}{
-		"wrong password":    {password: "wrong", status: 401, code: api.CodeInvalidCredentials},
-		"suspended account": {password: password, response: refuse(403, api.CodeAccountSuspended), status: 403, code: api.CodeAccountSuspended},
-		"no token accepted": {password: password, response: refuse(401, api.CodeUnauthenticated), status: 401, code: api.CodeUnauthenticated},
+		"wrong password": {password: "wrong", status: 401, code: api.CodeInvalidCredentials},
+		"suspended account": {password: password, response: refuse(403, api.CodeAccountSuspended), status: 403,
+			code: api.CodeAccountSuspended},
+		"no token accepted": {password: password, response: refuse(401, api.CodeUnauthenticated), status: 401,
+			code: api.CodeUnauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, waits := newService(t), &sleeps{}
@@ -100,7 +105,8 @@ func TestRejectedLoginsAreReturned(t *testing.T) {
 	}
 }
 
-// TestSecondFactor checks that a login asks for a code only when the service has, sends it once, and returns the failure of a wrong one.
+// TestSecondFactor checks that a login asks for a code only when the service has, sends it once, and returns the
+// failure of a wrong one.
 func TestSecondFactor(t *testing.T) {
 	s := newService(t)
 	s.atLogin = []http.HandlerFunc{refuse(401, api.CodeOTPRequired)}
@@ -159,8 +165,9 @@ func TestLogout(t *testing.T) {
 		logins    int // of the call that follows
 		failed    bool
 	}{
-		"done":                             {responses: []http.HandlerFunc{loggedOut}, logins: 1},
-		"done, and the answer is lost":     {responses: []http.HandlerFunc{drop, refuse(401, api.CodeUnauthenticated)}, logins: 1},
+		"done": {responses: []http.HandlerFunc{loggedOut}, logins: 1},
+		"done, and the answer is lost": {responses: []http.HandlerFunc{drop, refuse(401, api.CodeUnauthenticated)},
+			logins: 1},
 		"not done, and the token is good":  {responses: []http.HandlerFunc{refuse(500, api.CodeInternal)}, failed: true},
 		"the token was no longer accepted": {responses: []http.HandlerFunc{refuse(401, api.CodeUnauthenticated)}, logins: 1},
 	} {
@@ -190,7 +197,8 @@ func TestChangePassword(t *testing.T) {
 	c := newClient(t, config)
 	token := write(200, `{"data":{"token":"`+tokens+`0"}}`)
 	s.atLogin = []http.HandlerFunc{token}
-	s.script = []http.HandlerFunc{drop, refuse(422, api.CodeValidationFailed), write(200, `{"data":{"password_changed":true}}`)}
+	s.script = []http.HandlerFunc{drop, refuse(422, api.CodeValidationFailed),
+		write(200, `{"data":{"password_changed":true}}`)}
 	if err := c.ChangePassword(t.Context(), password); err == nil {
 		t.Error("no error")
 	}
@@ -241,7 +249,8 @@ func runConcurrently(t *testing.T, s *service, password string, size int) (errs 
 		}
 		s.login(w, body[:n])
 	}}
-	c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password, HTTPClient: &http.Client{Transport: inProcess{s}}})
+	c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password,
+		HTTPClient: &http.Client{Transport: inProcess{s}}})
 	var group sync.WaitGroup
 	for n := range errs {
 		group.Go(func() { _, errs[n] = c.Invoice(t.Context(), "i") })
@@ -301,7 +310,8 @@ func TestConcurrentCallsLogInAgainOnce(t *testing.T) {
 func TestAbandonedLoginIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{atLogin: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}}
-		c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password, HTTPClient: &http.Client{Transport: inProcess{s}}})
+		c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password,
+			HTTPClient: &http.Client{Transport: inProcess{s}}})
 		call := func(ctx context.Context) <-chan error {
 			done := make(chan error, 1)
 			go func() {
@@ -328,12 +338,13 @@ func TestAbandonedLoginIsTakenOver(t *testing.T) {
 	})
 }
 
-// TestAPIKey checks that a client with an API key sends it with every call and to nobody else, never logs in, and fails when the key is
-// not accepted.
+// TestAPIKey checks that a client with an API key sends it with every call and to nobody else, never logs in, and fails
+// when the key is not accepted.
 func TestAPIKey(t *testing.T) {
 	s, _, waits := start(t)
 	config := s.configure(waits)
-	config.APIKey, config.Email, config.Password = tokens+"0", "", "" // the service accepts the tokens of its logins, and this one is none
+	// the service accepts the tokens of its logins, and this one is none
+	config.APIKey, config.Email, config.Password = tokens+"0", "", ""
 	c := newClient(t, config)
 	if _, err := c.Invoice(t.Context(), "invoice-1"); !isCode(err, api.CodeUnauthenticated) {
 		t.Errorf("a key that is not accepted: %v", err)

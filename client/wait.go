@@ -15,17 +15,18 @@ const (
 	pollMax   = 30 * time.Second
 )
 
-// ErrDraftAgain means that the submitted invoice is a draft: the provider certainly did not accept it, or somebody has changed it
-// after a rejection. It is your decision whether to submit it again.
+// ErrDraftAgain means that the submitted invoice is a draft: the provider certainly did not accept it, or somebody has
+// changed it after a rejection. It is your decision whether to submit it again.
 var ErrDraftAgain = errors.New("client: the invoice is a draft again")
 
-// SubmitAndWait submits an invoice and polls it, at growing intervals of up to about half a minute, until all four states are final
-// as [Final] says, or until the function until returns true if it is not nil. It also returns when no more changes can come,
-// because the provider has rejected the document or the service no longer asks. So check the returned invoice.
+// SubmitAndWait submits an invoice and polls it, at growing intervals of up to about half a minute, until all four
+// states are final as [Final] says, or until the function until returns true if it is not nil. It also returns when no
+// more changes can come, because the provider has rejected the document or the service no longer asks. So check the
+// returned invoice.
 //
-// SubmitAndWait waits while the outcome is unknown. It submits the invoice once: if it turns out that the provider did not accept
-// it, the error is [ErrDraftAgain]. A state may never become final, so give ctx a deadline. With an error SubmitAndWait returns the
-// invoice as it was last read, or the zero value.
+// SubmitAndWait waits while the outcome is unknown. It submits the invoice once: if it turns out that the provider did
+// not accept it, the error is [ErrDraftAgain]. A state may never become final, so give ctx a deadline. With an error
+// SubmitAndWait returns the invoice as it was last read, or the zero value.
 func (c *Client) SubmitAndWait(ctx context.Context, id string, until func(api.Invoice) bool) (api.Invoice, error) {
 	if until == nil {
 		until = Final
@@ -55,10 +56,11 @@ func (c *Client) SubmitAndWait(ctx context.Context, id string, until func(api.In
 	}
 }
 
-// Final reports whether each of the four states of an invoice is final. A state is final because the provider says so, so none of them
-// says that the document was accepted: see [api.StateDetail.Meaning].
+// Final reports whether each of the four states of an invoice is final. A state is final because the provider says so,
+// so none of them says that the document was accepted: see [api.StateDetail.Meaning].
 func Final(i api.Invoice) bool {
-	for _, detail := range []*api.StateDetail{i.Details.SubmissionState, i.Details.ProviderInvoiceState, i.Details.TaxAuthorityState, i.Details.ReceiverState} {
+	for _, detail := range []*api.StateDetail{i.Details.SubmissionState, i.Details.ProviderInvoiceState,
+		i.Details.TaxAuthorityState, i.Details.ReceiverState} {
 		if detail == nil || !detail.Final {
 			return false
 		}
@@ -66,8 +68,8 @@ func Final(i api.Invoice) bool {
 	return true
 }
 
-// settled reports whether an invoice can no longer change by itself: it was rejected, after which the provider reports no other
-// states, or the service no longer asks the provider.
+// settled reports whether an invoice can no longer change by itself: it was rejected, after which the provider reports
+// no other states, or the service no longer asks the provider.
 func settled(i api.Invoice) bool {
 	s := i.Submission
 	return s != nil && (s.Outcome.Rejected() || s.Outcome != api.OutcomeInProgress && s.NextCheckAt == nil)

@@ -115,7 +115,8 @@ func BenchmarkSubmissions(b *testing.B) {
 			paths := make([]string, b.N+1)
 			benchTogether(b, func(client *http.Client, n int64) {
 				var response struct{ Data struct{ ID string } }
-				if err := json.Unmarshal(benchPost(b, client, base+"/api/v1/client/invoices", token, fmt.Sprintf(benchDraft, n)+items, http.StatusCreated), &response); err != nil {
+				if err := json.Unmarshal(benchPost(b, client, base+"/api/v1/client/invoices", token,
+					fmt.Sprintf(benchDraft, n)+items, http.StatusCreated), &response); err != nil {
 					b.Error(err)
 				}
 				paths[n] = base + "/api/v1/client/invoices/" + response.Data.ID + "/submit"

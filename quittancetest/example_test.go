@@ -79,7 +79,8 @@ func ExampleProvider_Play() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		invoice := server.WaitForInvoice(submitted.ID, func(i api.Invoice) bool { return i.ReceiverState != nil && *i.ReceiverState == "rejected" })
+		invoice := server.WaitForInvoice(submitted.ID,
+			func(i api.Invoice) bool { return i.ReceiverState != nil && *i.ReceiverState == "rejected" })
 		fmt.Println(*invoice.ReceiverState)
 	})
 	// Output:
@@ -91,10 +92,11 @@ func ExampleServer_Subscribe() {
 	example(func(t testing.TB) {
 		server := quittancetest.Start(t)
 		server.Subscribe(func(secret string) http.Handler {
-			return receiver.Handler(receiver.Verifier{Secrets: []string{secret}}, func(_ context.Context, event receiver.Event) error {
-				fmt.Println("received", event.Event)
-				return nil
-			})
+			return receiver.Handler(receiver.Verifier{Secrets: []string{secret}},
+				func(_ context.Context, event receiver.Event) error {
+					fmt.Println("received", event.Event)
+					return nil
+				})
 		}, api.EventIncomingReceived)
 		server.Provider().AddIncoming("P-1")
 		callback := server.WaitForCallback(func(quittancetest.Callback) bool { return true })

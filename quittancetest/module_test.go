@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestFromAnotherModule: the commands of docs/testing.md let another module use this package, and the tests of the page compile there.
+// TestFromAnotherModule: the commands of docs/testing.md let another module use this package, and the tests of the page
+// compile there.
 func TestFromAnotherModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles another module; make test runs it")
@@ -35,7 +36,8 @@ func TestFromAnotherModule(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "billing_test.go"), tests, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := "go mod init example.com/try\n" + strings.ReplaceAll(string(commands[1]), "/path/to/quittance", checkout) + "go vet .\n"
+	script := "go mod init example.com/try\n" + strings.ReplaceAll(string(commands[1]), "/path/to/quittance", checkout) +
+		"go vet .\n"
 	command := exec.CommandContext(t.Context(), "bash", "-eu", "-c", script)
 	command.Dir, command.Env = dir, append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {

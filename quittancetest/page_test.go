@@ -13,16 +13,19 @@ import (
 	"quittance/quittancetest"
 )
 
-// The functions in this file that docs/testing.md shows are those of the page, to the byte: TestTheTestsOfThePage in internal/docs.
+// The functions in this file that docs/testing.md shows are those of the page, to the byte: TestTheTestsOfThePage in
+// internal/docs.
 
 // billOrder creates the invoice of an order and submits it.
 func billOrder(ctx context.Context, quittance *client.Client, order string) (api.Invoice, error) {
 	number := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	draft, err := quittance.CreateInvoice(ctx, api.Draft{
-		InvoiceNumber: &order, ExternalID: &order, Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: number("1050.00"),
-		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: number("10"), NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
+		InvoiceNumber: &order, ExternalID: &order, Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"), RecipientName: new("Palm Trading LLC"),
+		RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"),
+		BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: number("1050.00"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: number("10"),
+			NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
 	}, client.IdempotencyKey(order))
 	if err != nil {
 		return api.Invoice{}, err

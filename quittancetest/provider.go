@@ -7,8 +7,8 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// Provider controls the provider sandbox of a [Server]. What it is told applies to future calls of the service. Its methods fail the test
-// if they are given what cannot happen.
+// Provider controls the provider sandbox of a [Server]. What it is told applies to future calls of the service. Its
+// methods fail the test if they are given what cannot happen.
 type Provider struct {
 	t       testing.TB
 	sandbox *fakeprovider.Server
@@ -73,8 +73,8 @@ const (
 	UnavailableAfter Failure = Failure(fakeprovider.UnavailableAfter)
 	// RefuseAfter is 422 to a submit call whose document goes on in the background.
 	RefuseAfter Failure = Failure(fakeprovider.RefuseAfter)
-	// UnknownReference is 404 to a status query, as if the document had not arrived; a submit call is dropped, and the document is unknown
-	// for 120 units of time.
+	// UnknownReference is 404 to a status query, as if the document had not arrived; a submit call is dropped, and the
+	// document is unknown for 120 units of time.
 	UnknownReference Failure = Failure(fakeprovider.Arriving)
 	// TimeOut is the right response after 30 s, longer than a call may take, and Drip one whose bytes take as long.
 	TimeOut Failure = Failure(fakeprovider.Silence)
@@ -92,20 +92,22 @@ const (
 	EchoBase64 Failure = Failure(fakeprovider.EchoBase64)
 )
 
-// The failures that report something untrue about a document. All but ForeignReport affect status queries only, after an earlier report.
+// The failures that report something untrue about a document. All but ForeignReport affect status queries only, after
+// an earlier report.
 const (
 	// ForeignReport is about another document.
 	ForeignReport Failure = Failure(fakeprovider.Foreign)
-	// StaleReport is the first report again, RepeatedReport the previous one, ReformattedReport the previous one in other bytes, and
-	// ContradictingReport the previous one with other states.
+	// StaleReport is the first report again, RepeatedReport the previous one, ReformattedReport the previous one in other
+	// bytes, and ContradictingReport the previous one with other states.
 	StaleReport         Failure = Failure(fakeprovider.Stale)
 	RepeatedReport      Failure = Failure(fakeprovider.Repeated)
 	ReformattedReport   Failure = Failure(fakeprovider.Reformatted)
 	ContradictingReport Failure = Failure(fakeprovider.Contradicting)
 )
 
-// Fail makes the next n calls of a kind fail, 1 to 1,000,000. Calls that cannot fail in this way at the moment do not count, such as a repeated
-// report before the first one. The oldest of several failures for a call applies. The test fails if no call of the kind can fail in this way.
+// Fail makes the next n calls of a kind fail, 1 to 1,000,000. Calls that cannot fail in this way at the moment do not
+// count, such as a repeated report before the first one. The oldest of several failures for a call applies. The test
+// fails if no call of the kind can fail in this way.
 func (p *Provider) Fail(call Call, failure Failure, n int) {
 	p.t.Helper()
 	possible := slices.ContainsFunc(fakeprovider.Misbehaviours(), func(way fakeprovider.Way) bool {
@@ -147,7 +149,8 @@ func (p *Provider) Failures(failure Failure) int {
 type Document struct {
 	// Reference is the permanent reference of the submission.
 	Reference string
-	// InvoiceNumber is the number of the invoice. CreditNoteNumber is that of the credit note, "" if the document is the invoice itself.
+	// InvoiceNumber is the number of the invoice. CreditNoteNumber is that of the credit note, "" if the document is the
+	// invoice itself.
 	InvoiceNumber, CreditNoteNumber string
 	// SubmitCalls is how often the reference was submitted since the start, including calls that failed.
 	SubmitCalls int
@@ -157,13 +160,15 @@ type Document struct {
 func (p *Provider) Documents() []Document {
 	var out []Document
 	for _, d := range p.sandbox.Ledger().Documents() {
-		out = append(out, Document{Reference: d.Reference, InvoiceNumber: d.InvoiceNumber, CreditNoteNumber: d.CreditNoteNumber, SubmitCalls: p.sandbox.Posts(d.Reference)})
+		out = append(out, Document{Reference: d.Reference, InvoiceNumber: d.InvoiceNumber,
+			CreditNoteNumber: d.CreditNoteNumber, SubmitCalls: p.sandbox.Posts(d.Reference)})
 	}
 	return out
 }
 
-// AddIncoming gives the company an incoming e-invoice of a synthetic supplier, with the number SUP- and the identifier, and an attachment. With
-// an identifier that exists, the supplier revises it. The identifier has 1 to 128 characters of A-Z a-z 0-9 . _ -.
+// AddIncoming gives the company an incoming e-invoice of a synthetic supplier, with the number SUP- and the identifier,
+// and an attachment. With an identifier that exists, the supplier revises it. The identifier has 1 to 128 characters of
+// A-Z a-z 0-9 . _ -.
 func (p *Provider) AddIncoming(id string) {
 	p.t.Helper()
 	if _, err := p.sandbox.AddSyntheticPurchase(id); err != nil {

@@ -17,32 +17,45 @@ import (
 )
 
 // failures are all failures.
-var failures = []quittancetest.Failure{quittancetest.TooManyRequests, quittancetest.TooManyRequestsForever, quittancetest.Unauthorized, quittancetest.UnavailableBefore,
-	quittancetest.DropBefore, quittancetest.Redirect, quittancetest.RedirectToService, quittancetest.DropAfter, quittancetest.UnavailableAfter,
-	quittancetest.RefuseAfter, quittancetest.UnknownReference, quittancetest.TimeOut, quittancetest.Drip, quittancetest.HeaderBomb, quittancetest.Huge,
-	quittancetest.Garbage, quittancetest.Truncated, quittancetest.WrongTypes, quittancetest.EchoHeader, quittancetest.EchoBody, quittancetest.EchoBase64,
-	quittancetest.ForeignReport, quittancetest.StaleReport, quittancetest.RepeatedReport, quittancetest.ReformattedReport, quittancetest.ContradictingReport}
+var failures = []quittancetest.Failure{quittancetest.TooManyRequests, quittancetest.TooManyRequestsForever,
+	quittancetest.Unauthorized, quittancetest.UnavailableBefore, quittancetest.DropBefore, quittancetest.Redirect,
+	quittancetest.RedirectToService, quittancetest.DropAfter, quittancetest.UnavailableAfter, quittancetest.RefuseAfter,
+	quittancetest.UnknownReference, quittancetest.TimeOut, quittancetest.Drip, quittancetest.HeaderBomb,
+	quittancetest.Huge, quittancetest.Garbage, quittancetest.Truncated, quittancetest.WrongTypes, quittancetest.EchoHeader,
+	quittancetest.EchoBody, quittancetest.EchoBase64, quittancetest.ForeignReport, quittancetest.StaleReport,
+	quittancetest.RepeatedReport, quittancetest.ReformattedReport, quittancetest.ContradictingReport}
 
 // calls are all calls.
-var calls = []quittancetest.Call{quittancetest.SubmitCall, quittancetest.StatusQuery, quittancetest.ListIncoming, quittancetest.FetchIncoming, quittancetest.LookUpRecipient}
+var calls = []quittancetest.Call{quittancetest.SubmitCall, quittancetest.StatusQuery, quittancetest.ListIncoming,
+	quittancetest.FetchIncoming, quittancetest.LookUpRecipient}
 
 // recipients are all magic recipients.
 var recipients = []string{
-	quittancetest.RecipientAccepted, quittancetest.RecipientRejectedByProvider, quittancetest.RecipientRejectedByAuthority, quittancetest.RecipientRejectedByReceiver, quittancetest.RecipientProcessing, quittancetest.RecipientProcessingRejected,
-	quittancetest.RecipientNotFound, quittancetest.RecipientDiscoveryTimedOut, quittancetest.RecipientReversed, quittancetest.RecipientReopened, quittancetest.RecipientUnknownWord, quittancetest.RecipientSlowSubmission,
-	quittancetest.RecipientSlowProviderInvoice, quittancetest.RecipientSlowAuthority, quittancetest.RecipientSlowReceiver, quittancetest.RecipientSilentSubmission, quittancetest.RecipientSilentProviderInvoice, quittancetest.RecipientSilentAuthority,
-	quittancetest.RecipientSilentReceiver, quittancetest.RecipientDropAfterAccept, quittancetest.RecipientDropBeforeAccept, quittancetest.RecipientLost, quittancetest.RecipientUnavailableAfterAccept, quittancetest.RecipientUnavailableBeforeAccept,
-	quittancetest.RecipientRefusedWhileAccepting, quittancetest.RecipientArriving, quittancetest.RecipientTooManyOnce, quittancetest.RecipientTooManyTwice, quittancetest.RecipientTooManyForever, quittancetest.RecipientTimeOut,
-	quittancetest.RecipientDrip, quittancetest.RecipientGarbage, quittancetest.RecipientTruncated, quittancetest.RecipientWrongTypes, quittancetest.RecipientHuge, quittancetest.RecipientHeaderBomb,
-	quittancetest.RecipientEcho, quittancetest.RecipientEchoBody, quittancetest.RecipientEchoBase64, quittancetest.RecipientRedirect, quittancetest.RecipientRedirectToService, quittancetest.RecipientForeign,
-	quittancetest.RecipientStale, quittancetest.RecipientRepeated, quittancetest.RecipientReformatted, quittancetest.RecipientContradicting}
+	quittancetest.RecipientAccepted, quittancetest.RecipientRejectedByProvider, quittancetest.RecipientRejectedByAuthority,
+	quittancetest.RecipientRejectedByReceiver, quittancetest.RecipientProcessing,
+	quittancetest.RecipientProcessingRejected, quittancetest.RecipientNotFound, quittancetest.RecipientDiscoveryTimedOut,
+	quittancetest.RecipientReversed, quittancetest.RecipientReopened, quittancetest.RecipientUnknownWord,
+	quittancetest.RecipientSlowSubmission, quittancetest.RecipientSlowProviderInvoice,
+	quittancetest.RecipientSlowAuthority, quittancetest.RecipientSlowReceiver, quittancetest.RecipientSilentSubmission,
+	quittancetest.RecipientSilentProviderInvoice, quittancetest.RecipientSilentAuthority,
+	quittancetest.RecipientSilentReceiver, quittancetest.RecipientDropAfterAccept, quittancetest.RecipientDropBeforeAccept,
+	quittancetest.RecipientLost, quittancetest.RecipientUnavailableAfterAccept,
+	quittancetest.RecipientUnavailableBeforeAccept, quittancetest.RecipientRefusedWhileAccepting,
+	quittancetest.RecipientArriving, quittancetest.RecipientTooManyOnce, quittancetest.RecipientTooManyTwice,
+	quittancetest.RecipientTooManyForever, quittancetest.RecipientTimeOut, quittancetest.RecipientDrip,
+	quittancetest.RecipientGarbage, quittancetest.RecipientTruncated, quittancetest.RecipientWrongTypes,
+	quittancetest.RecipientHuge, quittancetest.RecipientHeaderBomb, quittancetest.RecipientEcho,
+	quittancetest.RecipientEchoBody, quittancetest.RecipientEchoBase64, quittancetest.RecipientRedirect,
+	quittancetest.RecipientRedirectToService, quittancetest.RecipientForeign, quittancetest.RecipientStale,
+	quittancetest.RecipientRepeated, quittancetest.RecipientReformatted, quittancetest.RecipientContradicting}
 
-// TestVocabulary: there is a name for every call and every failure of the provider sandbox, except for the courses that [Provider.Play] chooses,
-// and for every magic recipient.
+// TestVocabulary: there is a name for every call and every failure of the provider sandbox, except for the courses that
+// [Provider.Play] chooses, and for every magic recipient.
 func TestVocabulary(t *testing.T) {
 	var wantFailures []quittancetest.Failure
 	var wantCalls []quittancetest.Call
-	courses := []fakeprovider.Misbehaviour{fakeprovider.Reversed, fakeprovider.Reopened, fakeprovider.UnknownValue, fakeprovider.MissingDimension}
+	courses := []fakeprovider.Misbehaviour{fakeprovider.Reversed, fakeprovider.Reopened, fakeprovider.UnknownValue,
+		fakeprovider.MissingDimension}
 	for _, way := range fakeprovider.Misbehaviours() {
 		if !slices.Contains(courses, way.Name) {
 			wantFailures = append(wantFailures, quittancetest.Failure(way.Name))
@@ -68,21 +81,24 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// outcome is what the service made of a failed submit call, and what is the case once the provider has been asked again.
+// outcome is what the service made of a failed submit call, and what is the case once the provider has been asked
+// again.
 type outcome struct {
 	status   int // of the error of the API; 0 for no error
 	first    api.Outcome
 	accepted int // documents that the provider has afterwards
 }
 
-// TestEverySubmitCallFails: each way in which a submit call can fail really happens, and the service treats it as docs/guide.md says: the
-// outcome is unknown unless the provider certainly does not have the document, and in the end there is one document at most.
+// TestEverySubmitCallFails: each way in which a submit call can fail really happens, and the service treats it as
+// docs/guide.md says: the outcome is unknown unless the provider certainly does not have the document, and in the end
+// there is one document at most.
 func TestEverySubmitCallFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
 	s := quittancetest.Start(t, quittancetest.WithStoppedClock())
-	once, err := client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey, HTTPClient: ownClient(t), MaxAttempts: 1}) // s.Client() repeats a refused call
+	// s.Client() repeats a refused call
+	once, err := client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey, HTTPClient: ownClient(t), MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +106,15 @@ func TestEverySubmitCallFails(t *testing.T) {
 	unknown := outcome{first: api.OutcomeUnknown, accepted: 1}
 	normal := outcome{first: api.OutcomeAcknowledged, accepted: 1}
 	for failure, want := range map[quittancetest.Failure]outcome{
-		quittancetest.TooManyRequests: refused, quittancetest.TooManyRequestsForever: refused, quittancetest.Unauthorized: refused,
-		quittancetest.UnavailableBefore: unknown, quittancetest.DropBefore: unknown, quittancetest.Redirect: unknown, quittancetest.RedirectToService: unknown,
-		quittancetest.DropAfter: unknown, quittancetest.UnavailableAfter: unknown, quittancetest.RefuseAfter: unknown, quittancetest.UnknownReference: unknown,
-		quittancetest.TimeOut: unknown, quittancetest.Drip: unknown, quittancetest.HeaderBomb: unknown, quittancetest.Huge: unknown, quittancetest.Garbage: unknown,
-		quittancetest.Truncated: unknown, quittancetest.WrongTypes: unknown, quittancetest.ForeignReport: unknown,
-		quittancetest.EchoHeader: normal, quittancetest.EchoBody: normal, quittancetest.EchoBase64: normal,
+		quittancetest.TooManyRequests: refused, quittancetest.TooManyRequestsForever: refused,
+		quittancetest.Unauthorized: refused, quittancetest.UnavailableBefore: unknown, quittancetest.DropBefore: unknown,
+		quittancetest.Redirect: unknown, quittancetest.RedirectToService: unknown, quittancetest.DropAfter: unknown,
+		quittancetest.UnavailableAfter: unknown, quittancetest.RefuseAfter: unknown, quittancetest.UnknownReference: unknown,
+		quittancetest.TimeOut: unknown, quittancetest.Drip: unknown, quittancetest.HeaderBomb: unknown,
+		quittancetest.Huge: unknown, quittancetest.Garbage: unknown, quittancetest.Truncated: unknown,
+		quittancetest.WrongTypes: unknown, quittancetest.ForeignReport: unknown, quittancetest.EchoHeader: normal,
+		quittancetest.EchoBody:   normal,
+		quittancetest.EchoBase64: normal,
 	} {
 		t.Run(string(failure), func(t *testing.T) {
 			number := string(failure)
@@ -115,7 +134,8 @@ func TestEverySubmitCallFails(t *testing.T) {
 			if n := s.Provider().Failures(failure); n != 1 {
 				t.Errorf("happened %d times", n)
 			}
-			for range 5 { // the service asks again, and sends the document again if the provider says twice that it does not have it
+			// the service asks again, and sends the document again if the provider says twice that it does not have it
+			for range 5 {
 				s.Advance(time.Hour)
 			}
 			accepted := 0
@@ -136,7 +156,8 @@ func TestEverySubmitCallFails(t *testing.T) {
 	}
 }
 
-// TestOtherCallsFail: status queries, queries for incoming e-invoices and look-ups fail as ordered, and work again afterwards.
+// TestOtherCallsFail: status queries, queries for incoming e-invoices and look-ups fail as ordered, and work again
+// afterwards.
 func TestOtherCallsFail(t *testing.T) {
 	s := quittancetest.Start(t, quittancetest.WithStoppedClock())
 	p := s.Provider()
@@ -160,7 +181,8 @@ func TestOtherCallsFail(t *testing.T) {
 		s.Advance(2 * time.Minute)
 	}
 	list, err := s.Client().IncomingInvoices(t.Context(), client.IncomingInvoiceQuery{})
-	if err != nil || len(list.Data) != 1 || p.Failures(quittancetest.Garbage) != 1 || p.Failures(quittancetest.Truncated) != 1 {
+	if err != nil || len(list.Data) != 1 || p.Failures(quittancetest.Garbage) != 1 ||
+		p.Failures(quittancetest.Truncated) != 1 {
 		t.Errorf("incoming: %+v, %v", list.Data, err)
 	}
 
@@ -203,9 +225,15 @@ func TestImpossibleOrders(t *testing.T) {
 		"a failure of another call": func(s *quittancetest.Server) {
 			s.Provider().Fail(quittancetest.SubmitCall, quittancetest.StaleReport, 1)
 		},
-		"an unknown failure":         func(s *quittancetest.Server) { s.Provider().Fail(quittancetest.SubmitCall, "lunch", 1) },
-		"an unknown call":            func(s *quittancetest.Server) { s.Provider().Fail("call", quittancetest.Garbage, 1) },
-		"no times":                   func(s *quittancetest.Server) { s.Provider().Fail(quittancetest.SubmitCall, quittancetest.Garbage, 0) },
+		"an unknown failure": func(s *quittancetest.Server) {
+			s.Provider().Fail(quittancetest.SubmitCall,
+				"lunch", 1)
+		},
+		"an unknown call": func(s *quittancetest.Server) { s.Provider().Fail("call", quittancetest.Garbage, 1) },
+		"no times": func(s *quittancetest.Server) {
+			s.Provider().Fail(quittancetest.SubmitCall,
+				quittancetest.Garbage, 0)
+		},
 		"an unknown recipient":       func(s *quittancetest.Server) { s.Provider().Play("1234567890", 1) },
 		"an identifier with a space": func(s *quittancetest.Server) { s.Provider().AddIncoming("P 1") },
 		"a clock that goes back":     func(s *quittancetest.Server) { s.Advance(-time.Second) },

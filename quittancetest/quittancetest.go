@@ -1,9 +1,9 @@
 // Package quittancetest runs a whole Quittance in the process of a test: the API, its workers, a provider sandbox that
 // they speak to over real HTTP and an HTTPS receiver for webhooks, on free ports and a temporary database.
 //
-// Nothing in it is a stand-in for the service: it is the same code as quittance sandbox, with a faster provider. A test can deliver
-// webhooks to its own handler ([Server.Subscribe]), decide how the provider behaves ([Server.Provider]), and move the clock
-// ([Server.Advance]).
+// Nothing in it is a stand-in for the service: it is the same code as quittance sandbox, with a faster provider. A test
+// can deliver webhooks to its own handler ([Server.Subscribe]), decide how the provider behaves ([Server.Provider]),
+// and move the clock ([Server.Advance]).
 //
 // Start reading at [Start].
 package quittancetest
@@ -24,14 +24,15 @@ import (
 	"quittance/test/kit"
 )
 
-// Server is a running Quittance with one company. Its methods are safe for concurrent use, but those that can fail the test must be called
-// by the goroutine of the test, as [testing.T.FailNow] demands.
+// Server is a running Quittance with one company. Its methods are safe for concurrent use, but those that can fail the
+// test must be called by the goroutine of the test, as [testing.T.FailNow] demands.
 type Server struct {
 	// BaseURL is the address of the API, without a trailing slash.
 	BaseURL string
 	// APIKey is a key with the scopes read, write, submit and webhooks.
 	APIKey string
-	// Email and Password log the account's first user in. Password is "" on a data directory that an earlier server has used.
+	// Email and Password log the account's first user in. Password is "" on a data directory that an earlier server has
+	// used.
 	Email, Password string
 	// AccountID identifies the account.
 	AccountID string
@@ -69,16 +70,16 @@ func WithDatabase(address string) Option {
 	return func(c *config) { c.sandbox.Service.Database = address }
 }
 
-// WithData uses a data directory in place of a fresh temporary one. A server on a directory of an earlier one continues with its
-// data, addresses and credentials.
+// WithData uses a data directory in place of a fresh temporary one. A server on a directory of an earlier one continues
+// with its data, addresses and credentials.
 func WithData(dir string) Option { return func(c *config) { c.sandbox.Data = dir } }
 
-// WithPace sets the provider's unit of time, at least 1 µs: a document is final after about five. It is 20 ms by default, and 1 s with a
-// stopped clock.
+// WithPace sets the provider's unit of time, at least 1 µs: a document is final after about five. It is 20 ms by
+// default, and 1 s with a stopped clock.
 func WithPace(unit time.Duration) Option { return func(c *config) { c.sandbox.Pace = unit } }
 
-// WithProviderTimeout sets how long a call to the provider may take, 5 s by default. The outcome of a submission whose call takes longer is
-// unknown.
+// WithProviderTimeout sets how long a call to the provider may take, 5 s by default. The outcome of a submission whose
+// call takes longer is unknown.
 func WithProviderTimeout(d time.Duration) Option {
 	return func(c *config) { c.sandbox.Service.ProviderTimeout = d }
 }
@@ -91,9 +92,10 @@ func WithLog(w io.Writer) Option {
 	return func(c *config) { c.sandbox.Log = slog.New(slog.NewTextHandler(w, nil)) }
 }
 
-// WithStoppedClock stops the clock of the service and of the provider at the present. It moves only with [Server.Advance], so nothing becomes due
-// by itself: an unknown outcome stays unknown, a state stays as it is, and a webhook is not attempted again. The intervals are then those of
-// a service without flags: the first status query after 1 s, the second attempt of a delivery after 5 s, incoming e-invoices every minute.
+// WithStoppedClock stops the clock of the service and of the provider at the present. It moves only with
+// [Server.Advance], so nothing becomes due by itself: an unknown outcome stays unknown, a state stays as it is, and a
+// webhook is not attempted again. The intervals are then those of a service without flags: the first status query after
+// 1 s, the second attempt of a delivery after 5 s, incoming e-invoices every minute.
 func WithStoppedClock() Option {
 	return func(c *config) {
 		c.clock.stopped = true
@@ -106,11 +108,14 @@ func WithStoppedClock() Option {
 // defaults returns the configuration without options, which is fast.
 func defaults(t testing.TB) *config {
 	clock := newClock()
-	return &config{clock: clock, sandbox: sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: 20 * time.Millisecond, Chaos: fakeprovider.ChaosOff,
-		Empty: true, Now: clock.now, Log: slog.New(slog.DiscardHandler),
-		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
-			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
-			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: 10 * time.Second, Version: "test"}}}
+	return &config{clock: clock, sandbox: sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0",
+		Pace: 20 * time.Millisecond, Chaos: fakeprovider.ChaosOff, Empty: true, Now: clock.now,
+		Log: slog.New(slog.DiscardHandler),
+		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour,
+			IdempotencyTTL: 24 * time.Hour, PollFirst: 20 * time.Millisecond, PollMax: time.Second,
+			ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
+			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute,
+			Grace: 10 * time.Second, Version: "test"}}}
 }
 
 // Start runs a Quittance until the test ends; what fails, fails the test.
@@ -127,7 +132,8 @@ func Start(t testing.TB, options ...Option) *Server {
 		cancel()
 		t.Fatalf("start Quittance: %v", err)
 	}
-	s := &Server{t: t, clock: c.clock, receiver: started.Receiver, sandbox: started, running: true, provider: &Provider{t, started.Provider}}
+	s := &Server{t: t, clock: c.clock, receiver: started.Receiver, sandbox: started, running: true,
+		provider: &Provider{t, started.Provider}}
 	ready, ended := make(chan sandbox.Info, 1), make(chan error, 1)
 	go func() {
 		ended <- started.Run(ctx, func(info sandbox.Info) error {
@@ -161,13 +167,15 @@ func Start(t testing.TB, options ...Option) *Server {
 
 // describe sets what users need to know, and makes the client.
 func (s *Server) describe(info sandbox.Info) {
-	s.BaseURL, s.APIKey, s.Email, s.Password, s.AccountID = info.BaseURL, info.APIKey, info.Email, info.Password, info.AccountID
+	s.BaseURL, s.APIKey, s.Email, s.Password, s.AccountID = info.BaseURL, info.APIKey, info.Email, info.Password,
+		info.AccountID
 	s.ProviderURL, s.ProviderCredential, s.Data = info.ProviderURL, info.ProviderCredential, info.DataDir
 	s.ReceiverURL, s.ReceiverCA = info.ReceiverURL, info.ReceiverCA
 	transport := &http.Transport{Proxy: nil}
 	s.t.Cleanup(transport.CloseIdleConnections)
 	var err error
-	if s.client, err = client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey, HTTPClient: &http.Client{Transport: transport, Timeout: kit.Patience()}}); err != nil {
+	if s.client, err = client.New(client.Config{BaseURL: s.BaseURL, APIKey: s.APIKey,
+		HTTPClient: &http.Client{Transport: transport, Timeout: kit.Patience()}}); err != nil {
 		s.t.Fatalf("client: %v", err)
 	}
 }
@@ -178,16 +186,18 @@ func (s *Server) Client() *client.Client { return s.client }
 // Provider returns the control of the provider sandbox.
 func (s *Server) Provider() *Provider { return s.provider }
 
-// Now returns the time by the clock of the service and the provider: that of the machine, or a stopped one, plus what [Server.Advance]
-// has added. A [quittance/client/receiver.Verifier] needs it as its clock if the test advances the clock by more than 5 minutes.
+// Now returns the time by the clock of the service and the provider: that of the machine, or a stopped one, plus what
+// [Server.Advance] has added. A [quittance/client/receiver.Verifier] needs it as its clock if the test advances the
+// clock by more than 5 minutes.
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the clock forward by d, 0 or more. Whatever becomes due begins at once: status queries, attempts of webhooks, queries for
-// incoming e-invoices. Tokens, keys and idempotency keys expire too. Work that is repeated, such as status queries, is done once, however
-// far the clock moves.
+// Advance moves the clock forward by d, 0 or more. Whatever becomes due begins at once: status queries, attempts of
+// webhooks, queries for incoming e-invoices. Tokens, keys and idempotency keys expire too. Work that is repeated, such
+// as status queries, is done once, however far the clock moves.
 //
-// With [WithStoppedClock], Advance waits before and after the move until all work that is due is done, so that a test can look at the
-// result at once. Advance(0) only waits. Without it, see [Server.WaitForCallback] and [Server.WaitForInvoice].
+// With [WithStoppedClock], Advance waits before and after the move until all work that is due is done, so that a test
+// can look at the result at once. Advance(0) only waits. Without it, see [Server.WaitForCallback] and
+// [Server.WaitForInvoice].
 func (s *Server) Advance(d time.Duration) {
 	s.t.Helper()
 	if d < 0 {

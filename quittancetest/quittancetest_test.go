@@ -24,10 +24,12 @@ func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m
 // draft returns a complete draft for a recipient.
 func draft(number, recipient string) api.Draft {
 	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
-	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient, BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), Currency: new("AED"), IssueDate: new("2026-03-01"),
-		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"), TotalAmount: amount("105.00"),
-		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: amount("1"), NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
+	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient,
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerCountry: new("AE"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"),
+		PaymentMeansCode: new("30"), TotalAmount: amount("105.00"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: amount("1"),
+			NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
 }
 
 // submit creates and submits a draft for a recipient.
@@ -63,14 +65,16 @@ func on(t *testing.T, engine string) quittancetest.Option {
 	return quittancetest.WithDatabase("sqlite:" + t.TempDir() + "/quittance.db")
 }
 
-// TestStart: a test gets a whole service, whose provider reports all four states and whose receiver gets the callbacks; and
-// a second one on the same data directory goes on where the first one ended.
+// TestStart: a test gets a whole service, whose provider reports all four states and whose receiver gets the callbacks;
+// and a second one on the same data directory goes on where the first one ended.
 func TestStart(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
-			options := []quittancetest.Option{quittancetest.WithData(t.TempDir()), quittancetest.WithPace(time.Millisecond), on(t, engine)}
+			options := []quittancetest.Option{quittancetest.WithData(t.TempDir()), quittancetest.WithPace(time.Millisecond),
+				on(t, engine)}
 			first := quittancetest.Start(t, options...)
-			if _, err := first.Client().CreateSubscription(t.Context(), api.SubscriptionRequest{URL: &first.ReceiverURL, Events: []string{string(api.EventTerminal)}}); err != nil {
+			if _, err := first.Client().CreateSubscription(t.Context(),
+				api.SubscriptionRequest{URL: &first.ReceiverURL, Events: []string{string(api.EventTerminal)}}); err != nil {
 				t.Fatal(err)
 			}
 			id := submit(t, first, "INV-1", "1234567890").ID
@@ -82,10 +86,12 @@ func TestStart(t *testing.T) {
 			first.Stop()
 
 			second := quittancetest.Start(t, options...)
-			if second.BaseURL != first.BaseURL || second.AccountID != first.AccountID || second.Email != first.Email || second.APIKey != first.APIKey || second.Password != "" {
+			if second.BaseURL != first.BaseURL || second.AccountID != first.AccountID || second.Email != first.Email ||
+				second.APIKey != first.APIKey || second.Password != "" {
 				t.Errorf("the second start is another service: %+v after %+v", second, first)
 			}
-			if d := cmp.Diff(read, invoice(t, second, id), cmp.Comparer(func(a, b api.Decimal) bool { return a == b })); d != "" {
+			if d := cmp.Diff(read, invoice(t, second, id),
+				cmp.Comparer(func(a, b api.Decimal) bool { return a == b })); d != "" {
 				t.Errorf("the invoice after a restart (-before +after):\n%s", d)
 			}
 			second.Password = first.Password
@@ -106,7 +112,8 @@ func ownClient(t *testing.T) *http.Client {
 // TestApart: two services of one test share nothing.
 func TestApart(t *testing.T) {
 	one, two := quittancetest.Start(t), quittancetest.Start(t)
-	if one.BaseURL == two.BaseURL || one.APIKey == two.APIKey || one.Password == two.Password || one.Email == two.Email || one.ProviderCredential == two.ProviderCredential || one.Data == two.Data {
+	if one.BaseURL == two.BaseURL || one.APIKey == two.APIKey || one.Password == two.Password || one.Email == two.Email ||
+		one.ProviderCredential == two.ProviderCredential || one.Data == two.Data {
 		t.Errorf("two services have something in common: %+v %+v", one, two)
 	}
 	stranger, err := client.New(client.Config{BaseURL: two.BaseURL, APIKey: one.APIKey, HTTPClient: ownClient(t)})
@@ -122,7 +129,8 @@ func TestApart(t *testing.T) {
 // logIn returns a client that logs in as the first user.
 func logIn(t *testing.T, s *quittancetest.Server) *client.Client {
 	t.Helper()
-	user, err := client.New(client.Config{BaseURL: s.BaseURL, Email: s.Email, Password: s.Password, HTTPClient: ownClient(t)})
+	user, err := client.New(client.Config{BaseURL: s.BaseURL, Email: s.Email, Password: s.Password,
+		HTTPClient: ownClient(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +140,8 @@ func logIn(t *testing.T, s *quittancetest.Server) *client.Client {
 // statusWith returns the status of a call with a token.
 func statusWith(t *testing.T, s *quittancetest.Server, token string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/api/v1/client/account", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/api/v1/client/account",
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

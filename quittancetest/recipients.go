@@ -1,7 +1,7 @@
 package quittancetest
 
-// The magic recipients: values of recipient_network_id, or of the reason of a credit note, that determine what the provider does with a
-// document. docs/sandbox.md describes each. [Provider.Play] takes them too.
+// The magic recipients: values of recipient_network_id, or of the reason of a credit note, that determine what the
+// provider does with a document. docs/sandbox.md describes each. [Provider.Play] takes them too.
 const (
 	RecipientAccepted                = "sandbox-accepted"
 	RecipientRejectedByProvider      = "sandbox-rejected-validation"

@@ -14,8 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestSubscribe: a handler of the test gets signed requests, and none before the clock says that the next attempt is due. It fails in every
-// way that a handler can: with a status, without a response, and by taking no event.
+// TestSubscribe: a handler of the test gets signed requests, and none before the clock says that the next attempt is
+// due. It fails in every way that a handler can: with a status, without a response, and by taking no event.
 func TestSubscribe(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -23,10 +23,11 @@ func TestSubscribe(t *testing.T) {
 			var requests atomic.Int64
 			var accepted []receiver.Event
 			id := s.Subscribe(func(secret string) http.Handler {
-				verified := receiver.Handler(receiver.Verifier{Secrets: []string{secret}, Now: s.Now}, func(_ context.Context, event receiver.Event) error {
-					accepted = append(accepted, event)
-					return nil
-				})
+				verified := receiver.Handler(receiver.Verifier{Secrets: []string{secret}, Now: s.Now},
+					func(_ context.Context, event receiver.Event) error {
+						accepted = append(accepted, event)
+						return nil
+					})
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					switch requests.Add(1) {
 					case 1:
@@ -55,7 +56,8 @@ func TestSubscribe(t *testing.T) {
 			} {
 				s.Advance(c.advance)
 				deliveries, err := s.Client().Deliveries(t.Context(), deliveriesOf(id))
-				if err != nil || len(deliveries.Data) != 1 || deliveries.Data[0].State != c.state || len(s.Callbacks()) != c.requests {
+				if err != nil || len(deliveries.Data) != 1 || deliveries.Data[0].State != c.state ||
+					len(s.Callbacks()) != c.requests {
 					t.Fatalf("step %d: %d callbacks, deliveries %+v, %v", n, len(s.Callbacks()), deliveries.Data, err)
 				}
 			}
@@ -76,10 +78,11 @@ func TestHandlersAreApart(t *testing.T) {
 	s := quittancetest.Start(t, quittancetest.WithPace(time.Millisecond))
 	handler := func(events chan<- receiver.Event) func(string) http.Handler {
 		return func(secret string) http.Handler {
-			return receiver.Handler(receiver.Verifier{Secrets: []string{secret}}, func(_ context.Context, event receiver.Event) error {
-				events <- event
-				return nil
-			})
+			return receiver.Handler(receiver.Verifier{Secrets: []string{secret}},
+				func(_ context.Context, event receiver.Event) error {
+					events <- event
+					return nil
+				})
 		}
 	}
 	terminal, incoming := make(chan receiver.Event, 10), make(chan receiver.Event, 10)
@@ -87,7 +90,8 @@ func TestHandlersAreApart(t *testing.T) {
 	s.Subscribe(handler(incoming), api.EventIncomingReceived)
 	submit(t, s, "INV-1", "1234567890")
 	s.Provider().AddIncoming("P-1")
-	for kind, events := range map[api.EventKind]chan receiver.Event{api.EventTerminal: terminal, api.EventIncomingReceived: incoming} {
+	for kind, events := range map[api.EventKind]chan receiver.Event{api.EventTerminal: terminal,
+		api.EventIncomingReceived: incoming} {
 		if event := kit.Receive(t, events, string(kind)); event.Event != kind {
 			t.Errorf("%s instead of %s", event.Event, kind)
 		}
@@ -95,12 +99,16 @@ func TestHandlersAreApart(t *testing.T) {
 	if len(terminal)+len(incoming) > 0 {
 		t.Errorf("%d and %d more events", len(terminal), len(incoming))
 	}
-	if c := s.WaitForCallback(func(c quittancetest.Callback) bool { return c.Event == string(api.EventIncomingReceived) }); c.Status != http.StatusNoContent {
+	if c := s.WaitForCallback(func(c quittancetest.Callback) bool {
+		return c.Event == string(
+			api.EventIncomingReceived)
+	}); c.Status != http.StatusNoContent {
 		t.Errorf("%+v", c)
 	}
 }
 
-// TestClock: a stopped clock moves only with Advance, and what expires does so at once; another clock advances too, and by itself.
+// TestClock: a stopped clock moves only with Advance, and what expires does so at once; another clock advances too, and
+// by itself.
 func TestClock(t *testing.T) {
 	stopped := quittancetest.Start(t, quittancetest.WithStoppedClock())
 	began := stopped.Now()

@@ -108,8 +108,8 @@ type Caller struct {
 	Scopes   []string `json:"scopes" enum:"read,write,submit,webhooks" doc:"Scopes of the API key; empty for a user, who may do what the role allows."`
 }
 
-// Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name the quota.
-// Stored data is kept, and other calls work.
+// Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name
+// the quota. Stored data is kept, and other calls work.
 type Quotas struct {
 	StoredBytes          Quota `json:"stored_bytes" doc:"Bytes of invoices, credit notes, retained responses and documents, events, and responses stored for idempotency keys."`
 	Drafts               Quota `json:"drafts" doc:"Invoices that were not submitted."`

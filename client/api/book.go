@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// CustomerFields is the creation payload of an entry of the customer book. The fields of the recipient have the names and the rules of
-// those of a [Draft]; a test compares them. Optional fields are nil if absent.
+// CustomerFields is the creation payload of an entry of the customer book. The fields of the recipient have the names
+// and the rules of those of a [Draft]; a test compares them. Optional fields are nil if absent.
 type CustomerFields struct {
 	DisplayName         *string `json:"display_name" maxLength:"256" doc:"Name by which your people choose the customer, for example of one of several branches; without it, recipient_name." example:"Palm Trading, Dubai"`
 	RecipientName       *string `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
@@ -34,22 +34,27 @@ func (c *CustomerFields) Name() string {
 	return *c.RecipientName
 }
 
-// Fill replaces the recipient of a draft with the customer. The draft gets a copy: later changes of the customer do not change it. Other
-// fields, such as the currency, stay.
+// Fill replaces the recipient of a draft with the customer. The draft gets a copy: later changes of the customer do not
+// change it. Other fields, such as the currency, stay.
 func (c *CustomerFields) Fill(d *Draft) {
-	d.RecipientName, d.RecipientNetworkID, d.BuyerEndpointScheme = c.RecipientName, c.RecipientNetworkID, c.BuyerEndpointScheme
-	d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.BuyerCountry = c.BuyerStreet, c.BuyerCity, c.BuyerSubdivision, c.BuyerCountry
-	d.BuyerTaxID, d.BuyerLegalID, d.BuyerLegalIDScheme, d.BuyerReference = c.BuyerTaxID, c.BuyerLegalID, c.BuyerLegalIDScheme, c.BuyerReference
+	d.RecipientName, d.RecipientNetworkID, d.BuyerEndpointScheme = c.RecipientName, c.RecipientNetworkID,
+		c.BuyerEndpointScheme
+	d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.BuyerCountry = c.BuyerStreet, c.BuyerCity, c.BuyerSubdivision,
+		c.BuyerCountry
+	d.BuyerTaxID, d.BuyerLegalID, d.BuyerLegalIDScheme, d.BuyerReference = c.BuyerTaxID, c.BuyerLegalID,
+		c.BuyerLegalIDScheme, c.BuyerReference
 }
 
 // CustomerOf returns the recipient of a draft as a customer.
 func CustomerOf(d *Draft) CustomerFields {
-	return CustomerFields{RecipientName: d.RecipientName, RecipientNetworkID: d.RecipientNetworkID, BuyerEndpointScheme: d.BuyerEndpointScheme,
-		BuyerStreet: d.BuyerStreet, BuyerCity: d.BuyerCity, BuyerSubdivision: d.BuyerSubdivision, BuyerCountry: d.BuyerCountry,
-		BuyerTaxID: d.BuyerTaxID, BuyerLegalID: d.BuyerLegalID, BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference}
+	return CustomerFields{RecipientName: d.RecipientName, RecipientNetworkID: d.RecipientNetworkID,
+		BuyerEndpointScheme: d.BuyerEndpointScheme, BuyerStreet: d.BuyerStreet, BuyerCity: d.BuyerCity,
+		BuyerSubdivision: d.BuyerSubdivision, BuyerCountry: d.BuyerCountry, BuyerTaxID: d.BuyerTaxID,
+		BuyerLegalID: d.BuyerLegalID, BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference}
 }
 
-// Customer is an entry of the customer book. Invoices have copies of it: a change or the deletion of a customer changes no invoice.
+// Customer is an entry of the customer book. Invoices have copies of it: a change or the deletion of a customer changes
+// no invoice.
 type Customer struct {
 	ID string `json:"id" doc:"Identifier." format:"uuid"`
 	CustomerFields
@@ -57,8 +62,8 @@ type Customer struct {
 	UpdatedAt time.Time `json:"updated_at" doc:"When the customer last changed (UTC)."`
 }
 
-// CatalogueItemFields is the creation payload of an entry of the item catalogue. Its fields have the names and the rules of those of an
-// invoice line, [Item]; a test compares them. Optional fields are nil if absent.
+// CatalogueItemFields is the creation payload of an entry of the item catalogue. Its fields have the names and the
+// rules of those of an invoice line, [Item]; a test compares them. Optional fields are nil if absent.
 type CatalogueItemFields struct {
 	ItemCode           *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155), such as your SKU. It need not be unique." example:"SKU-7"`
 	Name               *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
@@ -77,24 +82,28 @@ type CatalogueItemFields struct {
 	CommodityScheme    *string  `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
 }
 
-// Fill replaces the fields of an invoice line that an item has, which are all but the quantity and the reference to an order. The line
-// gets a copy: later changes of the item do not change it.
+// Fill replaces the fields of an invoice line that an item has, which are all but the quantity and the reference to an
+// order. The line gets a copy: later changes of the item do not change it.
 func (i *CatalogueItemFields) Fill(line *Item) {
-	line.ItemCode, line.Name, line.Description, line.UnitCode, line.BaseQuantity = i.ItemCode, i.Name, i.Description, i.UnitCode, i.BaseQuantity
+	line.ItemCode, line.Name, line.Description, line.UnitCode, line.BaseQuantity = i.ItemCode, i.Name, i.Description,
+		i.UnitCode, i.BaseQuantity
 	line.NetUnitPrice, line.GrossUnitPrice, line.DiscountAmount = i.NetUnitPrice, i.GrossUnitPrice, i.DiscountAmount
-	line.VATCategory, line.VATRate, line.TaxExemptionCode, line.TaxExemptionReason = i.VATCategory, i.VATRate, i.TaxExemptionCode, i.TaxExemptionReason
+	line.VATCategory, line.VATRate, line.TaxExemptionCode, line.TaxExemptionReason = i.VATCategory, i.VATRate,
+		i.TaxExemptionCode, i.TaxExemptionReason
 	line.CommodityCode, line.CommodityScheme = i.CommodityCode, i.CommodityScheme
 }
 
 // CatalogueItemOf returns a line of a draft as an item, with the currency of the draft.
 func CatalogueItemOf(line *Item, currency *string) CatalogueItemFields {
-	return CatalogueItemFields{ItemCode: line.ItemCode, Name: line.Name, Description: line.Description, UnitCode: line.UnitCode, BaseQuantity: line.BaseQuantity,
-		NetUnitPrice: line.NetUnitPrice, GrossUnitPrice: line.GrossUnitPrice, DiscountAmount: line.DiscountAmount, Currency: currency,
-		VATCategory: line.VATCategory, VATRate: line.VATRate, TaxExemptionCode: line.TaxExemptionCode, TaxExemptionReason: line.TaxExemptionReason,
-		CommodityCode: line.CommodityCode, CommodityScheme: line.CommodityScheme}
+	return CatalogueItemFields{ItemCode: line.ItemCode, Name: line.Name, Description: line.Description,
+		UnitCode: line.UnitCode, BaseQuantity: line.BaseQuantity, NetUnitPrice: line.NetUnitPrice,
+		GrossUnitPrice: line.GrossUnitPrice, DiscountAmount: line.DiscountAmount, Currency: currency,
+		VATCategory: line.VATCategory, VATRate: line.VATRate, TaxExemptionCode: line.TaxExemptionCode,
+		TaxExemptionReason: line.TaxExemptionReason, CommodityCode: line.CommodityCode, CommodityScheme: line.CommodityScheme}
 }
 
-// CatalogueItem is an entry of the item catalogue. Invoices have copies of it: a change or the deletion of an item changes no invoice.
+// CatalogueItem is an entry of the item catalogue. Invoices have copies of it: a change or the deletion of an item
+// changes no invoice.
 type CatalogueItem struct {
 	ID string `json:"id" doc:"Identifier." format:"uuid"`
 	CatalogueItemFields

@@ -10,20 +10,25 @@ import (
 	"quittance/client/api"
 )
 
-// own lists the fields of the book that are about new invoices as a whole, or about the entry itself, and not about a recipient or a line.
-var own = map[string]bool{"display_name": true, "payment_terms_days": true, "currency": true, "payment_means_code": true, "note": true}
+// own lists the fields of the book that are about new invoices as a whole, or about the entry itself, and not about a
+// recipient or a line.
+var own = map[string]bool{"display_name": true, "payment_terms_days": true, "currency": true,
+	"payment_means_code": true, "note": true}
 
-// TestBookFieldsAreThoseOfInvoices checks that the fields of a customer and of an item have the types and the rules of the fields of an
-// invoice that they fill, and that no such field is left out.
+// TestBookFieldsAreThoseOfInvoices checks that the fields of a customer and of an item have the types and the rules of
+// the fields of an invoice that they fill, and that no such field is left out.
 func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 	for _, test := range []struct {
 		book, filled reflect.Type
 		optional     map[string]bool // required in an invoice alone
 		left         map[string]bool // in an invoice alone
 	}{
-		{reflect.TypeFor[api.CustomerFields](), reflect.TypeFor[api.Draft](), nil, map[string]bool{"invoice_number": true, "total_amount": true, "issue_date": true, "issue_time": true, "due_date": true,
-			"external_id": true, "order_reference": true, "contract_reference": true, "tax_exchange_rate": true, "transaction_flags": true, "items": true}},
-		{reflect.TypeFor[api.CatalogueItemFields](), reflect.TypeFor[api.Item](), map[string]bool{"net_unit_price": true}, map[string]bool{"quantity": true, "order_line_reference": true}},
+		{reflect.TypeFor[api.CustomerFields](), reflect.TypeFor[api.Draft](), nil, map[string]bool{"invoice_number": true,
+			"total_amount": true, "issue_date": true, "issue_time": true, "due_date": true,
+			"external_id": true, "order_reference": true, "contract_reference": true, "tax_exchange_rate": true,
+			"transaction_flags": true, "items": true}},
+		{reflect.TypeFor[api.CatalogueItemFields](), reflect.TypeFor[api.Item](), map[string]bool{"net_unit_price": true},
+			map[string]bool{"quantity": true, "order_line_reference": true}},
 	} {
 		known := map[string]reflect.StructField{}
 		for field := range test.filled.Fields() {
@@ -39,7 +44,8 @@ func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 			if !found || field.Type != of.Type {
 				t.Errorf("%s of %v is %v, and that of %v is %v", name, test.book, field.Type, test.filled, of.Type)
 			}
-			for _, rule := range []string{"required", "minLength", "maxLength", "pattern", "patternDescription", "codelist", "format", "text", "minimum", "exclusiveMinimum", "enum"} {
+			for _, rule := range []string{"required", "minLength", "maxLength", "pattern", "patternDescription", "codelist",
+				"format", "text", "minimum", "exclusiveMinimum", "enum"} {
 				relaxed := rule == "required" && (own[name] || test.optional[name])
 				if got, want := field.Tag.Get(rule), of.Tag.Get(rule); got != want && !relaxed {
 					t.Errorf("%s of %v has %s %q, want %q", name, test.book, rule, got, want)
@@ -91,8 +97,9 @@ func asJSON(t *testing.T, value any) map[string]string {
 	return out
 }
 
-// TestFill checks with random values that the fields of a customer and of an item get into a draft unchanged, that the other fields of
-// the draft stay, and that the recipient and the line of the draft make the same customer and item again.
+// TestFill checks with random values that the fields of a customer and of an item get into a draft unchanged, that the
+// other fields of the draft stay, and that the recipient and the line of the draft make the same customer and item
+// again.
 func TestFill(t *testing.T) {
 	random := rand.New(rand.NewPCG(36, 1))
 	check := func(what string, entry, before, after any) {

@@ -13,15 +13,16 @@ type CreditNoteRequest struct {
 	Items            []CreditItemRequest `json:"items" nullable:"true" minItems:"1" maxItems:"1000" doc:"Items of a partial credit note; absent if kind is full."`
 }
 
-// CreditItemRequest is the part of one invoice line that a partial credit note credits: exactly one of Quantity and NetAmount.
+// CreditItemRequest is the part of one invoice line that a partial credit note credits: exactly one of Quantity and
+// NetAmount.
 type CreditItemRequest struct {
 	Position  *int     `json:"position" required:"true" minimum:"0" doc:"Position of the line in the items of the invoice, from 0." example:"0"`
 	Quantity  *Decimal `json:"quantity" doc:"Credited quantity, not 0, with the sign of the line's quantity. Its net amount is computed with the price of the line." example:"2"`
 	NetAmount *Decimal `json:"net_amount" doc:"Credited amount without tax, not 0, with the sign of the line's amount, within the currency's minor unit."`
 }
 
-// CreditNoteChange has the fields of a credit note that can be changed. It is the target of a merge patch: fields that a patch does
-// not name are unchanged, and null removes ReasonCode.
+// CreditNoteChange has the fields of a credit note that can be changed. It is the target of a merge patch: fields that
+// a patch does not name are unchanged, and null removes ReasonCode.
 type CreditNoteChange struct {
 	IssueDate  *string `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
 	Reason     *string `json:"reason" required:"true" minLength:"1" maxLength:"1024" text:"multi" doc:"Reason for the credit (BT-22); may contain TAB, LF and CR." example:"Two hours were not worked."`

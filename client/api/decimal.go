@@ -17,9 +17,9 @@ const (
 )
 
 // Decimal is an exact decimal number: at most [MaxDigits] digits, at most [MaxScale] of them after the point. It is
-// encoded as a JSON number and decoded from a number or from a string with the text of a number, because not every language can
-// write 10.00 as a number. It is never converted to a float and keeps its scale: 10.00 stays 10.00. The zero value is not a
-// number; use [ParseDecimal].
+// encoded as a JSON number and decoded from a number or from a string with the text of a number, because not every
+// language can write 10.00 as a number. It is never converted to a float and keeps its scale: 10.00 stays 10.00. The
+// zero value is not a number; use [ParseDecimal].
 type Decimal struct{ text string }
 
 // ErrNotDecimal means that a text is not a JSON number, and ErrDecimalRange that it has too many digits.

@@ -38,7 +38,8 @@ type Feed[T any] struct {
 	Pagination Cursor `json:"pagination"`
 }
 
-// CursorLatest is the value of the parameter "after" for the end of a feed: the page is empty, and its NextCursor is the end.
+// CursorLatest is the value of the parameter "after" for the end of a feed: the page is empty, and its NextCursor is
+// the end.
 const CursorLatest = "latest"
 
 // Cursor is the position in a feed.

@@ -15,8 +15,8 @@ type IncomingInvoiceDetail struct {
 	ParseError *Fault          `json:"parse_error" doc:"Why the document cannot be read: malformed, unsupported, unsafe or limit. Null if it was read, is not retained or is withheld."`
 }
 
-// ParsedDocument is a received UBL document as it was read. Every value is the sender's own: nothing is computed or corrected,
-// and a value that the document does not state in a usable form is null. Amounts keep their digits.
+// ParsedDocument is a received UBL document as it was read. Every value is the sender's own: nothing is computed or
+// corrected, and a value that the document does not state in a usable form is null. Amounts keep their digits.
 type ParsedDocument struct {
 	Profile          *string           `json:"profile" enum:"pint-ae,bis3" doc:"The document format, if it is one that this service knows."`
 	Specification    *string           `json:"specification" doc:"Specification identifier (EN 16931 BT-24), verbatim."`

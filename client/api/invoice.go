@@ -143,8 +143,8 @@ const (
 	OutcomeResolvedRejected Outcome = "resolved_rejected"
 )
 
-// Rejected reports whether the invoice may be corrected and submitted again: the provider has rejected the document, or an
-// administrator has decided that it counts as rejected.
+// Rejected reports whether the invoice may be corrected and submitted again: the provider has rejected the document, or
+// an administrator has decided that it counts as rejected.
 func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeResolvedRejected }
 
 // Deleted confirms a deletion.
@@ -215,8 +215,8 @@ type Evidence struct {
 	Digest       string            `json:"digest" doc:"Digest of this entry, which covers all its fields and the previous entry."`
 }
 
-// RetainedBody is a body exactly as the provider sent it: a purchase document, or a response that was retained as evidence. Treat
-// it as data and never render it as a page.
+// RetainedBody is a body exactly as the provider sent it: a purchase document, or a response that was retained as
+// evidence. Treat it as data and never render it as a page.
 type RetainedBody struct {
 	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty if unknown." example:"application/xml"`
 	SHA256     string  `json:"sha256" doc:"Lowercase hex SHA-256 of the bytes." example:"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// InvoiceSummary is an invoice as a list shows it: without its items, and with only the first [MaxSummaryPaths] paths of
-// Missing and Warnings. The other fields are those of [Invoice].
+// InvoiceSummary is an invoice as a list shows it: without its items, and with only the first [MaxSummaryPaths] paths
+// of Missing and Warnings. The other fields are those of [Invoice].
 type InvoiceSummary struct {
 	ID                  string      `json:"id" doc:"Identifier." format:"uuid"`
 	InvoiceNumber       *string     `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// ParseRetryAfter parses a Retry-After header: whole seconds, or a date that is compared with now (RFC 9110, section 10.2.3). The
-// result is from 0 to limit, which must be positive. It is 0 for a date in the past and for an empty or invalid value.
+// ParseRetryAfter parses a Retry-After header: whole seconds, or a date that is compared with now (RFC 9110, section
+// 10.2.3). The result is from 0 to limit, which must be positive. It is 0 for a date in the past and for an empty or
+// invalid value.
 func ParseRetryAfter(value string, now time.Time, limit time.Duration) time.Duration {
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)

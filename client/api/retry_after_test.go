@@ -53,7 +53,8 @@ func FuzzParseRetryAfter(f *testing.F) {
 		if got < 0 || got > time.Duration(most) {
 			t.Fatalf("%q with at most %v: %v", value, time.Duration(most), got)
 		}
-		if seconds, err := strconv.ParseUint(value, 10, 16); err == nil && got != min(time.Duration(seconds)*time.Second, time.Duration(most)) {
+		if seconds, err := strconv.ParseUint(value, 10, 16); err == nil &&
+			got != min(time.Duration(seconds)*time.Second, time.Duration(most)) {
 			t.Fatalf("%q with at most %v: %v", value, time.Duration(most), got)
 		}
 	})

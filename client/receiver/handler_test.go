@@ -45,7 +45,8 @@ func TestHandlerConfirmsWhatWasAccepted(t *testing.T) {
 }
 
 func TestHandlerAsksForARetryWhenAcceptFails(t *testing.T) {
-	handler := receiver.Handler(verifier(), func(context.Context, receiver.Event) error { return errors.New("queue is full") })
+	handler := receiver.Handler(verifier(),
+		func(context.Context, receiver.Event) error { return errors.New("queue is full") })
 	if status := post(t, handler, headers(), strings.NewReader(body)); status != http.StatusInternalServerError {
 		t.Errorf("status %d, want 500", status)
 	}

@@ -1,8 +1,9 @@
-// Package receiver verifies the webhook callbacks of Quittance in a customer's own service. It imports only the wire contract and
-// the standard library.
+// Package receiver verifies the webhook callbacks of Quittance in a customer's own service. It imports only the wire
+// contract and the standard library.
 //
-// Its invariant: [Verifier.Verify] returns an [Event] only if the raw body and the timestamp have a valid signature with one of the
-// subscription's secrets, the timestamp is within the tolerance, and the unsigned headers agree with the signed body.
+// Its invariant: [Verifier.Verify] returns an [Event] only if the raw body and the timestamp have a valid signature
+// with one of the subscription's secrets, the timestamp is within the tolerance, and the unsigned headers agree with
+// the signed body.
 //
 // Start reading at [Verifier.Verify]. [Handler] is an HTTP handler that uses it, and [Once] drops duplicates.
 package receiver
@@ -69,12 +70,12 @@ func Signature(key []byte, timestamp string, body []byte) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify verifies a callback and returns its event. The body must be the bytes that were received: JSON that was decoded and
-// encoded again has another signature.
+// Verify verifies a callback and returns its event. The body must be the bytes that were received: JSON that was
+// decoded and encoded again has another signature.
 //
-// The signature is compared in constant time before anything else is checked. The event and delivery headers, which are not signed,
-// must agree with the body. The error is one of [ErrNoSecret], [ErrSignature], [ErrTimestamp], [ErrBody] and [ErrMismatch]. For all
-// but the first the right response is 401.
+// The signature is compared in constant time before anything else is checked. The event and delivery headers, which are
+// not signed, must agree with the body. The error is one of [ErrNoSecret], [ErrSignature], [ErrTimestamp], [ErrBody]
+// and [ErrMismatch]. For all but the first the right response is 401.
 func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	timestamp := header.Get(api.HeaderTimestamp)
 	if err := v.checkSignature(header.Get(api.HeaderSignature), timestamp, body); err != nil {
@@ -91,7 +92,8 @@ func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%w: %w", ErrBody, err)
 	}
 	if event.SchemaVersion != api.SchemaVersion || event.ID == "" || event.Event == "" {
-		return Event{}, fmt.Errorf("%w: schema_version %q, id %q, event %q", ErrBody, event.SchemaVersion, event.ID, event.Event)
+		return Event{}, fmt.Errorf("%w: schema_version %q, id %q, event %q", ErrBody, event.SchemaVersion, event.ID,
+			event.Event)
 	}
 	if header.Get(api.HeaderDelivery) != event.ID || header.Get(api.HeaderEvent) != string(event.Event) {
 		return Event{}, ErrMismatch

@@ -56,14 +56,16 @@ func TestVerifyReturnsTheEventOfAGenuineCallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if event.ID != eventID || event.Event != api.EventStatusChanged || event.ResourceType != api.ResourceSubmission || event.OccurredAt != timestamp {
+	if event.ID != eventID || event.Event != api.EventStatusChanged || event.ResourceType != api.ResourceSubmission ||
+		event.OccurredAt != timestamp {
 		t.Errorf("event %+v", event)
 	}
 	var payload api.SubmissionPayload
 	if err := json.Unmarshal(event.Payload, &payload); err != nil {
 		t.Fatal(err)
 	}
-	if payload.InvoiceNumber != "INV-2026-0001" || payload.SubmissionState == nil || *payload.SubmissionState != "accepted_by_provider" || payload.ReceiverState != nil {
+	if payload.InvoiceNumber != "INV-2026-0001" || payload.SubmissionState == nil ||
+		*payload.SubmissionState != "accepted_by_provider" || payload.ReceiverState != nil {
 		t.Errorf("payload %+v", payload)
 	}
 }
@@ -77,7 +79,8 @@ func TestSignatureKnownValue(t *testing.T) {
 func TestVerifyRejects(t *testing.T) {
 	// resigned returns the genuine header with another timestamp and the right signature for it and a body.
 	resigned := func(timestamp, body string, pairs ...string) http.Header {
-		return headers(append(pairs, "X-Webhook-Timestamp", timestamp, "X-Webhook-Signature", receiver.Signature([]byte(secret), timestamp, []byte(body)))...)
+		return headers(append(pairs, "X-Webhook-Timestamp", timestamp,
+			"X-Webhook-Signature", receiver.Signature([]byte(secret), timestamp, []byte(body)))...)
 	}
 	replaced := func(part, by string) string { return strings.Replace(body, part, by, 1) }
 	for name, c := range map[string]struct {
@@ -85,15 +88,21 @@ func TestVerifyRejects(t *testing.T) {
 		body   string
 		want   error
 	}{
-		"no header":                {http.Header{}, body, receiver.ErrSignature},
-		"no signature":             {headers("X-Webhook-Signature", ""), body, receiver.ErrSignature},
-		"other version":            {headers("X-Webhook-Signature", strings.Replace(signature, "v1=", "v2=", 1)), body, receiver.ErrSignature},
-		"no version":               {headers("X-Webhook-Signature", strings.TrimPrefix(signature, "v1=")), body, receiver.ErrSignature},
-		"upper-case digest":        {headers("X-Webhook-Signature", "v1="+strings.ToUpper(signature[3:])), body, receiver.ErrSignature},
-		"cut signature":            {headers("X-Webhook-Signature", signature[:len(signature)-1]), body, receiver.ErrSignature},
-		"longer signature":         {headers("X-Webhook-Signature", signature+"0"), body, receiver.ErrSignature},
-		"other timestamp":          {headers("X-Webhook-Timestamp", "2026-03-01T09:30:00.123457Z"), body, receiver.ErrSignature},
-		"same time, other text":    {headers("X-Webhook-Timestamp", "2026-03-01T09:30:00.123456+00:00"), body, receiver.ErrSignature},
+		"no header":    {http.Header{}, body, receiver.ErrSignature},
+		"no signature": {headers("X-Webhook-Signature", ""), body, receiver.ErrSignature},
+		"other version": {headers("X-Webhook-Signature", strings.Replace(signature, "v1=", "v2=", 1)), body,
+			receiver.ErrSignature},
+		"no version": {headers("X-Webhook-Signature", strings.TrimPrefix(signature, "v1=")), body,
+			receiver.ErrSignature},
+		"upper-case digest": {headers("X-Webhook-Signature", "v1="+strings.ToUpper(signature[3:])), body,
+			receiver.ErrSignature},
+		"cut signature": {headers("X-Webhook-Signature", signature[:len(signature)-1]), body,
+			receiver.ErrSignature},
+		"longer signature": {headers("X-Webhook-Signature", signature+"0"), body, receiver.ErrSignature},
+		"other timestamp": {headers("X-Webhook-Timestamp", "2026-03-01T09:30:00.123457Z"), body,
+			receiver.ErrSignature},
+		"same time, other text": {headers("X-Webhook-Timestamp", "2026-03-01T09:30:00.123456+00:00"), body,
+			receiver.ErrSignature},
 		"no timestamp":             {headers("X-Webhook-Timestamp", ""), body, receiver.ErrSignature},
 		"body with a space":        {headers(), body + " ", receiver.ErrSignature},
 		"body with another number": {headers(), replaced("INV-2026-0001", "INV-2026-0002"), receiver.ErrSignature},
@@ -103,17 +112,22 @@ func TestVerifyRejects(t *testing.T) {
 		"signed time without zone": {resigned("2026-03-01T09:30:00", body), body, receiver.ErrTimestamp},
 		"signed no JSON":           {resigned(timestamp, "hello"), "hello", receiver.ErrBody},
 		"signed empty body":        {resigned(timestamp, ""), "", receiver.ErrBody},
-		"signed bytes not UTF-8":   {resigned(timestamp, replaced("einvoice", "\xff")), replaced("einvoice", "\xff"), receiver.ErrBody},
-		"signed two documents":     {resigned(timestamp, body+body), body + body, receiver.ErrBody},
-		"signed list":              {resigned(timestamp, "[]"), "[]", receiver.ErrBody},
-		"signed empty object":      {resigned(timestamp, "{}"), "{}", receiver.ErrBody},
-		"signed other schema":      {resigned(timestamp, replaced("webhook-v2", "webhook-v3")), replaced("webhook-v2", "webhook-v3"), receiver.ErrBody},
-		"signed without id":        {resigned(timestamp, replaced(eventID, ""), "X-Webhook-Delivery", ""), replaced(eventID, ""), receiver.ErrBody},
-		"signed without event":     {resigned(timestamp, replaced("einvoice.status.changed", ""), "X-Webhook-Event", ""), replaced("einvoice.status.changed", ""), receiver.ErrBody},
-		"header of another event":  {headers("X-Webhook-Delivery", "0195500e-7c00-7000-8000-000000000009"), body, receiver.ErrMismatch},
-		"header without id":        {headers("X-Webhook-Delivery", ""), body, receiver.ErrMismatch},
-		"header of another kind":   {headers("X-Webhook-Event", "einvoice.terminal"), body, receiver.ErrMismatch},
-		"header without kind":      {headers("X-Webhook-Event", ""), body, receiver.ErrMismatch},
+		"signed bytes not UTF-8": {resigned(timestamp, replaced("einvoice", "\xff")), replaced("einvoice", "\xff"),
+			receiver.ErrBody},
+		"signed two documents": {resigned(timestamp, body+body), body + body, receiver.ErrBody},
+		"signed list":          {resigned(timestamp, "[]"), "[]", receiver.ErrBody},
+		"signed empty object":  {resigned(timestamp, "{}"), "{}", receiver.ErrBody},
+		"signed other schema": {resigned(timestamp, replaced("webhook-v2", "webhook-v3")),
+			replaced("webhook-v2", "webhook-v3"), receiver.ErrBody},
+		"signed without id": {resigned(timestamp, replaced(eventID, ""), "X-Webhook-Delivery", ""),
+			replaced(eventID, ""), receiver.ErrBody},
+		"signed without event": {resigned(timestamp, replaced("einvoice.status.changed", ""), "X-Webhook-Event", ""),
+			replaced("einvoice.status.changed", ""), receiver.ErrBody},
+		"header of another event": {headers("X-Webhook-Delivery", "0195500e-7c00-7000-8000-000000000009"), body,
+			receiver.ErrMismatch},
+		"header without id":      {headers("X-Webhook-Delivery", ""), body, receiver.ErrMismatch},
+		"header of another kind": {headers("X-Webhook-Event", "einvoice.terminal"), body, receiver.ErrMismatch},
+		"header without kind":    {headers("X-Webhook-Event", ""), body, receiver.ErrMismatch},
 	} {
 		event, err := verifier().Verify(c.header, []byte(c.body))
 		if !errors.Is(err, c.want) {
@@ -185,7 +199,8 @@ func TestVerifyAcceptsAnySecretOfARotation(t *testing.T) {
 	}
 	// Anyone can sign with the empty secret.
 	forged := headers("X-Webhook-Signature", receiver.Signature(nil, timestamp, []byte(body)))
-	if _, err := (receiver.Verifier{Secrets: []string{""}, Now: clock(0)}).Verify(forged, []byte(body)); !errors.Is(err, receiver.ErrNoSecret) {
+	if _, err := (receiver.Verifier{Secrets: []string{""}, Now: clock(0)}).Verify(forged, []byte(body)); !errors.Is(err,
+		receiver.ErrNoSecret) {
 		t.Errorf("a callback signed with an empty secret: error %v", err)
 	}
 }
@@ -209,11 +224,14 @@ func TestVerifyRejectsEveryChangedByte(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	f.Add("einvoice.status.changed", eventID, timestamp, signature, []byte(body))
 	f.Add("", "", "", "", []byte(nil))
-	f.Add("einvoice.terminal", "x", timestamp, "v1=", []byte(`{"schema_version":"service-webhook-v2","id":"x","event":"einvoice.terminal"}`))
+	f.Add("einvoice.terminal", "x", timestamp,
+		"v1=", []byte(`{"schema_version":"service-webhook-v2","id":"x","event":"einvoice.terminal"}`))
 	f.Add("e", "i", "9999-12-31T23:59:59Z", "v1=00", []byte(`{"id":{}}`))
 	f.Fuzz(func(t *testing.T, kind, id, at, signed string, content []byte) {
-		h := http.Header{"X-Webhook-Event": {kind}, "X-Webhook-Delivery": {id}, "X-Webhook-Timestamp": {at}, "X-Webhook-Signature": {signed}}
-		if _, err := verifier().Verify(h, content); err == nil && (string(content) != body || at != timestamp || signed != signature) {
+		h := http.Header{"X-Webhook-Event": {kind}, "X-Webhook-Delivery": {id}, "X-Webhook-Timestamp": {at},
+			"X-Webhook-Signature": {signed}}
+		if _, err := verifier().Verify(h, content); err == nil &&
+			(string(content) != body || at != timestamp || signed != signature) {
 			t.Fatal("accepted a callback that was not signed with the secret")
 		}
 		h.Set("X-Webhook-Signature", receiver.Signature([]byte(secret), at, content))

@@ -73,10 +73,12 @@ func (submissionsCmd) Help() string {
 
 // Run submits.
 func (c submissionsCmd) Run(env environment) error {
-	options := bench.SubmissionsOptions{Clients: c.Clients, Companies: c.Companies, Rate: c.Rate, Count: c.Count, ProviderLatency: c.ProviderLatency}
+	options := bench.SubmissionsOptions{Clients: c.Clients, Companies: c.Companies, Rate: c.Rate, Count: c.Count,
+		ProviderLatency: c.ProviderLatency}
 	return measure(env, c, "submissions", func(ctx context.Context, config bench.Config) (bench.Report, error) {
 		return bench.Submissions(ctx, config, options)
-	}, positive(count{"--clients", c.Clients}, count{"--companies", c.Companies}, count{"--count", c.Count}), checkLoad(c.Rate, 0, true))
+	}, positive(count{"--clients", c.Clients}, count{"--companies", c.Companies}, count{"--count", c.Count}),
+		checkLoad(c.Rate, 0, true))
 }
 
 type latencyCmd struct {
@@ -101,11 +103,13 @@ With a sandbox: start it with --rate-limit 0 and --webhook-allow-cidr 127.0.0.0/
 
 // Run measures the time from the commit of an event to its receipt.
 func (c latencyCmd) Run(env environment) error {
-	options := bench.LatencyOptions{Rate: c.Rate, Clients: c.Clients, Warmup: c.Warmup, Duration: c.Duration, Count: c.Count}
+	options := bench.LatencyOptions{Rate: c.Rate, Clients: c.Clients, Warmup: c.Warmup, Duration: c.Duration,
+		Count: c.Count}
 	return measure(env, c, "latency", func(ctx context.Context, config bench.Config) (bench.Report, error) {
 		config.Receiver = c.receiver()
 		return bench.EventLatency(ctx, config, options)
-	}, positive(count{"--clients", c.Clients}, count{"--count", c.Count}), checkLoad(c.Rate, c.Duration, c.Rate == 0), c.check())
+	}, positive(count{"--clients", c.Clients}, count{"--count", c.Count}), checkLoad(c.Rate, c.Duration, c.Rate == 0),
+		c.check())
 }
 
 type fairnessCmd struct {

@@ -24,7 +24,8 @@ type flags interface {
 }
 
 // measure makes a measurement and prints its report. invalid are the results of checking its flags.
-func measure(env environment, f flags, command string, do func(context.Context, bench.Config) (bench.Report, error), invalid ...error) error {
+func measure(env environment, f flags, command string, do func(context.Context, bench.Config) (bench.Report, error),
+	invalid ...error) error {
 	if err := cmp.Or(invalid...); err != nil {
 		return err
 	}
@@ -51,7 +52,8 @@ func (c commonFlags) config(env environment, command string) (bench.Config, erro
 	if c.LimitDuration < 0 {
 		return bench.Config{}, errors.New("--limit-duration must not be negative")
 	}
-	config := bench.Config{Command: command, Version: thisBuild().Version, Dir: c.Dir, LimitDuration: c.LimitDuration, Now: time.Now, Log: env.log}
+	config := bench.Config{Command: command, Version: thisBuild().Version, Dir: c.Dir, LimitDuration: c.LimitDuration,
+		Now: time.Now, Log: env.log}
 	if c.Progress == "always" || c.Progress == "auto" && isTerminal(os.Stderr) {
 		config.Progress = os.Stderr
 	}
@@ -101,7 +103,8 @@ func (c anyFlags) config(env environment, command string) (config bench.Config, 
 		return config, errors.New("--base-url needs --email and --password-file")
 	}
 	if c.Database != "" || len(c.ServeFlag) > 0 || c.Binary != "" {
-		return config, errors.New("--database, --serve-flag and --binary are for a deployment of the run's own: not with --base-url")
+		return config,
+			errors.New("--database, --serve-flag and --binary are for a deployment of the run's own: not with --base-url")
 	}
 	if config, err = c.commonFlags.config(env, command); err != nil {
 		return config, err
@@ -133,8 +136,8 @@ type receiverFlags struct {
 }
 
 func (c receiverFlags) receiver() bench.ReceiverConfig {
-	return bench.ReceiverConfig{Listen: c.ReceiverListen, URL: strings.TrimRight(c.ReceiverURL, "/"), Identity: c.ReceiverIdentity,
-		Certificate: c.ReceiverCert, Key: c.ReceiverKey}
+	return bench.ReceiverConfig{Listen: c.ReceiverListen, URL: strings.TrimRight(c.ReceiverURL, "/"),
+		Identity: c.ReceiverIdentity, Certificate: c.ReceiverCert, Key: c.ReceiverKey}
 }
 
 // check returns an error when only one of a certificate and its key is given.
@@ -176,7 +179,8 @@ func isTerminal(file *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// checkLoad returns an error for a rate and a duration that make no load. bounded tells whether something else ends the load.
+// checkLoad returns an error for a rate and a duration that make no load. bounded tells whether something else ends the
+// load.
 func checkLoad(rate float64, duration time.Duration, bounded bool) error {
 	switch {
 	case rate < 0 || duration < 0:

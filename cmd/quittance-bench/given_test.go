@@ -22,13 +22,15 @@ func TestGivenDeployment(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireUniqueNames: true, Setup: func(env *testscript.Env) error {
-		info := runSandbox(t)
-		for name, value := range map[string]string{"BASE_URL": info.BaseURL, "EMAIL": info.Email, "PASSWORD": info.Password, "DATA_DIR": info.DataDir} {
-			env.Setenv(name, value)
-		}
-		return nil
-	}})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			info := runSandbox(t)
+			for name, value := range map[string]string{"BASE_URL": info.BaseURL, "EMAIL": info.Email, "PASSWORD": info.Password,
+				"DATA_DIR": info.DataDir} {
+				env.Setenv(name, value)
+			}
+			return nil
+		}})
 }
 
 // runSandbox runs a sandbox without limits of its own until the test ends.
@@ -36,8 +38,9 @@ func runSandbox(t *testing.T) (info sandbox.Info) {
 	t.Helper()
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready.json")
-	command := exec.Command("quittance", "sandbox", "--chaos", "off", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready,
-		"--rate-limit", "0", "--webhook-allow-cidr", "127.0.0.0/8")
+	command := exec.Command("quittance", "sandbox", "--chaos", "off", "--listen", "127.0.0.1:0",
+		"--data", filepath.Join(dir, "data"), "--ready-file", ready, "--rate-limit", "0", "--webhook-allow-cidr",
+		"127.0.0.0/8")
 	command.Stderr = t.Output()
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

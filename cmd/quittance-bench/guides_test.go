@@ -11,8 +11,8 @@ import (
 	"quittance"
 )
 
-// TestGuideFlags checks that every flag and measurement of this program that the guides mention exists: in the
-// document about benchmarks, in the section "Measure it" of docs/ops/scaling.md, and behind the name of the program anywhere.
+// TestGuideFlags checks that every flag and measurement of this program that the guides mention exists: in the document
+// about benchmarks, in the section "Measure it" of docs/ops/scaling.md, and behind the name of the program anywhere.
 func TestGuideFlags(t *testing.T) {
 	flags := []string{"--help", "--rate-limit"} // the latter is a flag of the measured server
 	var commands []string

@@ -13,7 +13,8 @@ import (
 // newParser returns the parser of the command line, except that --help prints to out and does not end the process.
 func newParser(t *testing.T, out io.Writer) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&cli{}, kong.Name(name), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Writers(out, out), kong.Exit(func(int) {}))
+	parser, err := kong.New(&cli{}, kong.Name(name), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(out, out), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,10 +60,12 @@ func TestVersion(t *testing.T) {
 
 // TestUsageErrors: wrong usage ends with status 2 and names the program.
 func TestUsageErrors(t *testing.T) {
-	for _, args := range [][]string{{}, {"no-such-command"}, {"drafts", "--no-such-flag"}, {"drafts", "--binary", os.DevNull + "/none"}} {
+	for _, args := range [][]string{{}, {"no-such-command"}, {"drafts", "--no-such-flag"},
+		{"drafts", "--binary", os.DevNull + "/none"}} {
 		command := exec.CommandContext(t.Context(), name, args...)
 		text, err := command.CombinedOutput()
-		if command.ProcessState == nil || command.ProcessState.ExitCode() != 2 || !strings.HasPrefix(string(text), name+": ") {
+		if command.ProcessState == nil || command.ProcessState.ExitCode() != 2 ||
+			!strings.HasPrefix(string(text), name+": ") {
 			t.Errorf("%q: %v\n%s", args, err, text)
 		}
 	}

@@ -1,8 +1,8 @@
 // Command quittance-bench measures a deployment of Quittance under load: the server that users run, started by this
 // program or elsewhere.
 //
-// Every measurement is a subcommand: a struct whose fields are its flags and whose Run method calls package bench. Start
-// reading at cli, then in commands.go.
+// Every measurement is a subcommand: a struct whose fields are its flags and whose Run method calls package bench.
+// Start reading at cli, then in commands.go.
 package main
 
 import (
@@ -63,7 +63,8 @@ type environment struct {
 
 func main() { os.Exit(run()) }
 
-// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a usage error.
+// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a
+// usage error.
 func run() int {
 	var root cli
 	parser, err := root.parser()
@@ -97,7 +98,8 @@ func (c *cli) parser() (*kong.Kong, error) {
 Without --base-url a measurement makes its own deployment and removes it at the end: a database, a server in a child process,
 a provider sandbox and a receiver. The load is synthetic. The limits of the machine are measured in the same run and reported
 next to the results.`),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().Line(name)}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().Line(name)},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {

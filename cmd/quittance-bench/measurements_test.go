@@ -33,22 +33,34 @@ var wantBench = map[string]struct {
 	figures, latencies, limits []string
 	least                      map[string]float64
 }{
-	"drafts": {[]string{"drafts_per_second", "cpu_per_1000_drafts_seconds", "memory_peak_bytes"}, []string{"create_draft_from_send"},
+	"drafts": {[]string{"drafts_per_second", "cpu_per_1000_drafts_seconds", "memory_peak_bytes"},
+		[]string{"create_draft_from_send"},
 		[]string{"bare_http_calls_per_second", "bare_disk_syncs_per_second"}, map[string]float64{"drafts_created": 60}},
-	"submissions": {[]string{"submissions_per_second"}, []string{"submit_from_send"}, []string{"bare_http_calls_per_second"}, map[string]float64{"submissions_answered": 20}},
-	"deliveries": {[]string{"deliveries_per_second", "receipts_per_second", "cpu_per_1000_deliveries_seconds", "memory_peak_bytes", "database_bytes_per_event", "duplicates"}, nil,
-		[]string{"bare_sender_calls_per_second", "share_of_bare_sender_calls_per_second"}, map[string]float64{"history_bytes_per_event": 100, "memory_idle_bytes": 1 << 20}},
-	"latency": {[]string{"events_per_second", "late_starts"}, []string{"event_from_transaction_to_receipt", "submit_from_schedule"},
+	"submissions": {[]string{"submissions_per_second"}, []string{"submit_from_send"},
+		[]string{"bare_http_calls_per_second"}, map[string]float64{"submissions_answered": 20}},
+	"deliveries": {[]string{"deliveries_per_second", "receipts_per_second", "cpu_per_1000_deliveries_seconds",
+		"memory_peak_bytes", "database_bytes_per_event", "duplicates"}, nil,
+		[]string{"bare_sender_calls_per_second", "share_of_bare_sender_calls_per_second"},
+		map[string]float64{"history_bytes_per_event": 100, "memory_idle_bytes": 1 << 20}},
+	"latency": {[]string{"events_per_second", "late_starts"},
+		[]string{"event_from_transaction_to_receipt", "submit_from_schedule"},
 		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 20}}, // 10 submissions of at least two events
-	"fairness": {[]string{"p99_ratio", "p50_ratio"}, []string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
-		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 20, "events_beside_the_hanging_destination": 20, "hanging_calls_at_a_time": 1}},
-	"lists": {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio", "console_overview_p50_seconds", "console_invoices_p50_seconds", "console_credit_notes_p50_seconds"},
-		[]string{"first_page_from_send", "last_page_from_send", "console_overview_from_send", "console_invoices_from_send", "console_credit_notes_from_send"}, []string{"bare_http_calls_per_second"}, nil},
-	"start":  {[]string{"start_to_ready_median_seconds"}, []string{"start_to_ready"}, []string{"bare_disk_syncs_per_second"}, nil},
-	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"}, nil},
+	"fairness": {[]string{"p99_ratio", "p50_ratio"},
+		[]string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
+		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 20,
+			"events_beside_the_hanging_destination": 20, "hanging_calls_at_a_time": 1}},
+	"lists": {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio",
+		"console_overview_p50_seconds", "console_invoices_p50_seconds", "console_credit_notes_p50_seconds"},
+		[]string{"first_page_from_send", "last_page_from_send", "console_overview_from_send", "console_invoices_from_send",
+			"console_credit_notes_from_send"}, []string{"bare_http_calls_per_second"}, nil},
+	"start": {[]string{"start_to_ready_median_seconds"}, []string{"start_to_ready"},
+		[]string{"bare_disk_syncs_per_second"}, nil},
+	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second",
+		"bare_sender_calls_per_second"}, nil},
 }
 
-// TestBenchAll: every measurement works on a deployment of its own, without failures and lost events. Speed does not matter here.
+// TestBenchAll: every measurement works on a deployment of its own, without failures and lost events. Speed does not
+// matter here.
 func TestBenchAll(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -94,7 +106,8 @@ func TestBenchOnPostgres(t *testing.T) {
 // benchRecords runs quittance-bench and reads its records.
 func benchRecords(t *testing.T, args ...string) (records []benchRecord) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), name, append(slices.Clone(args), "--json", "--progress", "always", "--limit-duration", "50ms")...)
+	command := exec.CommandContext(t.Context(), name,
+		append(slices.Clone(args), "--json", "--progress", "always", "--limit-duration", "50ms")...)
 	command.Dir = t.TempDir()
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -142,7 +155,8 @@ func checkBench(t *testing.T, record benchRecord, engine string) {
 		}
 	}
 	for _, latency := range want.latencies {
-		if found := record.Latencies[latency]; found.Count == 0 || found.P50 == nil || found.P999 == nil || *found.P50 > *found.P999 {
+		if found := record.Latencies[latency]; found.Count == 0 || found.P50 == nil || found.P999 == nil ||
+			*found.P50 > *found.P999 {
 			t.Errorf("%s: %s is %+v", measurement, latency, found)
 		}
 	}

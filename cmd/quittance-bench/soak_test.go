@@ -6,7 +6,8 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestBenchSoak runs for seconds what usually runs for hours: every event is accounted for, however its receiver behaves.
+// TestBenchSoak runs for seconds what usually runs for hours: every event is accounted for, however its receiver
+// behaves.
 func TestBenchSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -45,8 +46,9 @@ func checkSoak(t *testing.T, engine string, records []benchRecord) {
 		}
 		return *value
 	}
-	for _, name := range []string{"events_that_never_arrived_healthy", "events_that_never_arrived_flapping", "events_without_a_delivery_hanging",
-		"events_without_a_delivery_redirecting", "submissions_without_a_terminal_event", "events_that_no_feed_has", "redirects_followed", "unverified", "errors_logged"} {
+	for _, name := range []string{"events_that_never_arrived_healthy", "events_that_never_arrived_flapping",
+		"events_without_a_delivery_hanging", "events_without_a_delivery_redirecting", "submissions_without_a_terminal_event",
+		"events_that_no_feed_has", "redirects_followed", "unverified", "errors_logged"} {
 		if value := figure(name); value != 0 {
 			t.Errorf("%s is %v", name, value)
 		}
@@ -57,16 +59,19 @@ func checkSoak(t *testing.T, engine string, records []benchRecord) {
 			t.Errorf("%s is %v", name, value)
 		}
 	}
-	if figure("deliveries_hanging_pending")+figure("deliveries_hanging_failed_attempts_exhausted") != figure("events_hanging") {
+	if figure("deliveries_hanging_pending")+
+		figure("deliveries_hanging_failed_attempts_exhausted") != figure("events_hanging") {
 		t.Errorf("the hanging company's events are not its deliveries: %v", record.Figures)
 	}
-	for _, name := range []string{"redirects_answered", "redirecting_subscriptions", "deliveries_redirecting_blocked_redirect", "hanging_calls_at_a_time",
-		"rss_last_to_first_quarter_ratio", "goroutines_last_to_first_quarter_ratio", "open_files_last_to_first_quarter_ratio"} {
+	for _, name := range []string{"redirects_answered", "redirecting_subscriptions",
+		"deliveries_redirecting_blocked_redirect", "hanging_calls_at_a_time", "rss_last_to_first_quarter_ratio",
+		"goroutines_last_to_first_quarter_ratio", "open_files_last_to_first_quarter_ratio"} {
 		if value := figure(name); value <= 0 {
 			t.Errorf("%s is %v", name, value)
 		}
 	}
-	if events := record.Latencies["event_from_transaction_to_receipt_healthy"]; float64(events.Count) != figure("events_healthy") {
+	if events := record.Latencies["event_from_transaction_to_receipt_healthy"]; float64(events.Count) != figure(
+		"events_healthy") {
 		t.Errorf("%d latencies of the healthy company's events: %v", events.Count, record.Figures)
 	}
 	checkSamples(t, record)
@@ -80,7 +85,8 @@ func checkSamples(t *testing.T, record benchRecord) {
 		t.Errorf("%d samples, want 4", len(record.Samples))
 	}
 	for _, sample := range record.Samples {
-		for _, name := range []string{"at_seconds", "rss_bytes", "heap_in_use_bytes", "goroutines", "open_files", "database_bytes"} {
+		for _, name := range []string{"at_seconds", "rss_bytes", "heap_in_use_bytes", "goroutines", "open_files",
+			"database_bytes"} {
 			if value := sample[name]; value == nil || *value <= 0 {
 				t.Errorf("a sample has no %s: %v", name, sample)
 			}

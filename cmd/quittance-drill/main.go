@@ -1,7 +1,9 @@
-// Command quittance-drill is the witness of a disaster drill: it makes load and receives webhooks, writes down what a deployment
-// acknowledges, and afterwards proves that nothing of it is lost. scripts/disaster-drill runs it and makes the disaster.
+// Command quittance-drill is the witness of a disaster drill: it makes load and receives webhooks, writes down what a
+// deployment acknowledges, and afterwards proves that nothing of it is lost. scripts/disaster-drill runs it and makes
+// the disaster.
 //
-// Every part is a subcommand: a struct whose fields are its flags and whose Run method calls package drill. Start reading at cli.
+// Every part is a subcommand: a struct whose fields are its flags and whose Run method calls package drill. Start
+// reading at cli.
 package main
 
 import (
@@ -45,9 +47,11 @@ type environment struct {
 
 func main() { os.Exit(run()) }
 
-// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a usage error.
+// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a
+// usage error.
 func run() int {
-	parser, err := kong.New(&cli{}, kong.Name(name), kong.Description("The witness of a disaster drill: see scripts/disaster-drill."),
+	parser, err := kong.New(&cli{}, kong.Name(name),
+		kong.Description("The witness of a disaster drill: see scripts/disaster-drill."),
 		kong.Vars{"version": buildinfo.Current(release).Line(name)}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, name+":", err)
@@ -75,7 +79,8 @@ type receiveCmd struct {
 
 // Run receives.
 func (c receiveCmd) Run(env environment) error {
-	return drill.Receive(env.ctx, drill.ReceiveOptions{Listen: c.Listen, Identity: c.Identity, Journal: c.Journal, Now: time.Now,
+	return drill.Receive(env.ctx, drill.ReceiveOptions{Listen: c.Listen, Identity: c.Identity, Journal: c.Journal,
+		Now: time.Now,
 		Ready: func(url string) error {
 			_, err := fmt.Fprintln(env.stdout, url)
 			return err
@@ -110,8 +115,8 @@ func (c loadCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return drill.Load(env.ctx, drill.LoadOptions{Keys: c.Keys, Servers: drill.Servers(c.Servers), Journal: c.Journal, Receiver: c.Receiver, Provider: c.Provider,
-		ProviderCredential: credential, Now: time.Now})
+	return drill.Load(env.ctx, drill.LoadOptions{Keys: c.Keys, Servers: drill.Servers(c.Servers), Journal: c.Journal,
+		Receiver: c.Receiver, Provider: c.Provider, ProviderCredential: credential, Now: time.Now})
 }
 
 type checkCmd struct {
@@ -131,8 +136,9 @@ func (c checkCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	report, err := drill.Check(env.ctx, drill.CheckOptions{Keys: c.Keys, Servers: drill.Servers(c.Servers), Journal: c.Journal, Receipts: c.Receipts,
-		Provider: c.Provider, ProviderCredential: credential, LostAfter: c.LostAfter, Patience: c.Patience, Now: time.Now})
+	report, err := drill.Check(env.ctx, drill.CheckOptions{Keys: c.Keys, Servers: drill.Servers(c.Servers),
+		Journal: c.Journal, Receipts: c.Receipts, Provider: c.Provider, ProviderCredential: credential,
+		LostAfter: c.LostAfter, Patience: c.Patience, Now: time.Now})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 	"quittance/test/kit"
 )
 
-// drillLimit bounds one drill on a busy machine. A submission that was cut off before the provider had it takes over a minute.
+// drillLimit bounds one drill on a busy machine. A submission that was cut off before the provider had it takes over a
+// minute.
 const drillLimit = 15 * time.Minute
 
 // stopGrace is how long a drill that is cancelled may take to end its processes.
@@ -27,8 +28,8 @@ const stopGrace = 2 * time.Minute
 // drills is how many drills run at a time. They wait most of the time.
 const drills = 2
 
-// TestDisasterDrill runs the script in every set-up, with a short load. Where the set-up promises it, nothing may be lost. With a standby
-// that is behind, the same drill must find losses. A drill that is cancelled leaves nothing.
+// TestDisasterDrill runs the script in every set-up, with a short load. Where the set-up promises it, nothing may be
+// lost. With a standby that is behind, the same drill must find losses. A drill that is cancelled leaves nothing.
 func TestDisasterDrill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -57,7 +58,8 @@ func TestDisasterDrill(t *testing.T) {
 			switch {
 			case setup != "lagging" && (err != nil || !bytes.Contains(out, []byte("drill passed: "+setup))):
 				t.Errorf("%v\n%s", err, out)
-			case setup == "lagging" && (!failed || status.ExitCode() != 1 || !bytes.Contains(out, []byte("LOST company")) || bytes.Contains(out, []byte("drill passed"))):
+			case setup == "lagging" && (!failed || status.ExitCode() != 1 || !bytes.Contains(out, []byte("LOST company")) ||
+				bytes.Contains(out, []byte("drill passed"))):
 				t.Errorf("losses were not found: %v\n%s", err, out)
 			}
 			t.Logf("%s", out)
@@ -65,8 +67,8 @@ func TestDisasterDrill(t *testing.T) {
 	}
 }
 
-// scripted returns the script as a command, which ends what it has started when ctx ends. The signal is for its process group: bash obeys it only when
-// the program that it waits for has ended.
+// scripted returns the script as a command, which ends what it has started when ctx ends. The signal is for its process
+// group: bash obeys it only when the program that it waits for has ended.
 func scripted(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("../../scripts/disaster-drill")
@@ -122,9 +124,11 @@ func checkCancelled(t *testing.T, bin string) {
 // TestDrillUsage checks that a wrong command line of the script ends with status 2 and says how to use it.
 func TestDrillUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"elsewhere"}, {"standby", "sqlite"}, {"--seconds", "0", "sqlite"}, {"--seconds", "x", "sqlite"}} {
+	for _, args := range [][]string{{}, {"elsewhere"}, {"standby", "sqlite"}, {"--seconds", "0", "sqlite"},
+		{"--seconds", "x", "sqlite"}} {
 		out, err := exec.CommandContext(t.Context(), "../../scripts/disaster-drill", args...).CombinedOutput()
-		if status, ok := errors.AsType[*exec.ExitError](err); !ok || status.ExitCode() != 2 || !strings.HasPrefix(string(out), "usage: ") {
+		if status, ok := errors.AsType[*exec.ExitError](err); !ok || status.ExitCode() != 2 ||
+			!strings.HasPrefix(string(out), "usage: ") {
 			t.Errorf("%q: %v, %s", args, err, out)
 		}
 	}

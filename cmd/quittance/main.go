@@ -1,5 +1,5 @@
-// Command quittance is the whole product in one binary: the service, its administration commands, and a sandbox. Package
-// [quittance/internal/cli] has the commands.
+// Command quittance is the whole product in one binary: the service, its administration commands, and a sandbox.
+// Package [quittance/internal/cli] has the commands.
 package main
 
 import (

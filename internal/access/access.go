@@ -1,5 +1,5 @@
-// Package access says who may do what. Every operation of the API and every page of the console names the one [Permission] that it
-// needs. The role of a user, or the scopes of an API key, give a set of [Permissions].
+// Package access says who may do what. Every operation of the API and every page of the console names the one
+// [Permission] that it needs. The role of a user, or the scopes of an API key, give a set of [Permissions].
 //
 // The invariant: an operation that names no permission is refused to everybody, because nobody has the zero Permission.
 //
@@ -26,7 +26,8 @@ const (
 	Read
 	// ReadWebhooks covers subscriptions, events and deliveries.
 	ReadWebhooks
-	// Write covers the creation, change and deletion of drafts, credit notes, customers and items, and the checks that people need while they write.
+	// Write covers the creation, change and deletion of drafts, credit notes, customers and items, and the checks that
+	// people need while they write.
 	Write
 	// Submit covers submissions to the provider.
 	Submit
@@ -145,8 +146,8 @@ var Scopes = []Scope{ScopeRead, ScopeWrite, ScopeSubmit, ScopeWebhooks} //nolint
 // IsValid reports whether s is one of the scopes.
 func (s Scope) IsValid() bool { return slices.Contains(Scopes, s) }
 
-// Permissions returns what a key with the scope may do; nothing for an unknown scope. No scope covers logins, users, API keys or the
-// audit log.
+// Permissions returns what a key with the scope may do; nothing for an unknown scope. No scope covers logins, users,
+// API keys or the audit log.
 func (s Scope) Permissions() Permissions {
 	switch s {
 	case ScopeRead:

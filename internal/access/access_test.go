@@ -47,14 +47,15 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestNothingByMistake checks that an operation that names no permission is refused to everybody, and that unknown roles and scopes
-// give nothing.
+// TestNothingByMistake checks that an operation that names no permission is refused to everybody, and that unknown
+// roles and scopes give nothing.
 func TestNothingByMistake(t *testing.T) {
 	if Owner.Permissions().Has(0) || PermissionsOf(Scopes).Has(0) {
 		t.Error("somebody has the zero permission")
 	}
 	for _, unknown := range []string{"", "Owner", "admin", "owner "} {
-		if Role(unknown).Permissions() != 0 || Role(unknown).IsValid() || Scope(unknown).Permissions() != 0 || Scope(unknown).IsValid() {
+		if Role(unknown).Permissions() != 0 || Role(unknown).IsValid() || Scope(unknown).Permissions() != 0 ||
+			Scope(unknown).IsValid() {
 			t.Errorf("%q gives permissions", unknown)
 		}
 	}
@@ -65,7 +66,8 @@ func TestNothingByMistake(t *testing.T) {
 		}
 		names[p.String()] = true
 	}
-	if got := PermissionsOf([]Scope{ScopeWrite, ScopeWebhooks}); got != ScopeWrite.Permissions()|ScopeWebhooks.Permissions() || got.Has(Submit) {
+	if got := PermissionsOf([]Scope{ScopeWrite,
+		ScopeWebhooks}); got != ScopeWrite.Permissions()|ScopeWebhooks.Permissions() || got.Has(Submit) {
 		t.Errorf("two scopes give %b", got)
 	}
 }

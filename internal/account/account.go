@@ -1,8 +1,10 @@
-// Package account authenticates users: login, bearer tokens, sessions, passwords and their limits. It also creates API keys.
+// Package account authenticates users: login, bearer tokens, sessions, passwords and their limits. It also creates API
+// keys.
 //
-// Its invariants: every limit is charged atomically, for all replicas, before a password is hashed, and a correct password is
-// refunded what it need not pay; holders take turns to have passwords hashed; an unknown e-mail address and a wrong password are
-// indistinguishable, also by their time; a token is stored only as its digest; a suspended account gets no token.
+// Its invariants: every limit is charged atomically, for all replicas, before a password is hashed, and a correct
+// password is refunded what it need not pay; holders take turns to have passwords hashed; an unknown e-mail address and
+// a wrong password are indistinguishable, also by their time; a token is stored only as its digest; a suspended account
+// gets no token.
 //
 // Start reading at [Service.Login].
 package account
@@ -64,7 +66,8 @@ type Service struct {
 type Login struct {
 	Token   secret.Text
 	Expires time.Time
-	// Pending is the secret of a login in a browser that only lacks the second factor; Expires is when it ends. The other fields are zero.
+	// Pending is the secret of a login in a browser that only lacks the second factor; Expires is when it ends. The other
+	// fields are zero.
 	Pending secret.Text
 	User    store.User
 	Account store.Account
@@ -73,37 +76,38 @@ type Login struct {
 // Credentials is what a user logs in with.
 type Credentials struct {
 	Email, Password string
-	// Account is the account to log in to; the zero ID for any. It is needed only if several users have the address and the same password:
-	// without it, the one who has proved the address is meant, or else the one who was added first.
+	// Account is the account to log in to; the zero ID for any. It is needed only if several users have the address and
+	// the same password: without it, the one who has proved the address is meant, or else the one who was added first.
 	Account store.ID
 	// Means is how the user has got the password: typed in, which is the default, or from a login link.
 	Means store.LoginMeans
-	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only passkeys has only
-	// recovery codes here.
+	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only
+	// passkeys has only recovery codes here.
 	OTP string
 	// UserAgent is the User-Agent of the request, by which people recognize the session.
 	UserAgent string
 }
 
-// NormalizeEmail returns the form in which e-mail addresses are stored and compared: without surrounding white space and in
-// lower case.
+// NormalizeEmail returns the form in which e-mail addresses are stored and compared: without surrounding white space
+// and in lower case.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Login checks a password and creates a bearer token. from is the address of the client. It returns the limit in any case. The
-// error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or if the password is correct, [store.ErrSuspended],
-// [store.ErrSignOnRequired], [store.ErrFactorRequired] or [ErrOTPRequired].
+// Login checks a password and creates a bearer token. from is the address of the client. It returns the limit in any
+// case. The error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or if the password is correct,
+// [store.ErrSuspended], [store.ErrSignOnRequired], [store.ErrFactorRequired] or [ErrOTPRequired].
 func (s *Service) Login(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
 	return s.login(ctx, from, given, store.ClientAPI, secret.NewToken, secret.Digest)
 }
 
-// StartSession is [Service.Login] for a browser, with the same limits and errors. It creates the secret of a session, which is not
-// a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a reset, or after TokenTTL. With
-// [ErrOTPRequired] it returns a login to be completed by [Service.CompleteSession].
+// StartSession is [Service.Login] for a browser, with the same limits and errors. It creates the secret of a session,
+// which is not a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a
+// reset, or after TokenTTL. With [ErrOTPRequired] it returns a login to be completed by [Service.CompleteSession].
 func (s *Service) StartSession(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
 	return s.login(ctx, from, given, store.ClientConsole, secret.NewSession, secret.SessionDigest)
 }
 
-func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
+func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient,
+	draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
 	email := NormalizeEmail(given.Email)
 	known, err := s.DB.UsersToLogIn(ctx, email, given.Account)
 	if err != nil {
@@ -118,12 +122,15 @@ func (s *Service) login(ctx context.Context, from string, given Credentials, cli
 		return Login{}, a.limit, errors.Join(fmt.Errorf("make a token: %w", err), a.cancel(ctx))
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := a.authenticate(ctx, given, store.NewToken{Digest: digest(token), ExpiresAt: expires, Client: client,
-		Means: cmp.Or(given.Means, store.LoginByPassword), UserAgent: given.UserAgent})
+	user, account, err := a.authenticate(ctx, given,
+		store.NewToken{Digest: digest(token), ExpiresAt: expires, Client: client,
+			Means: cmp.Or(given.Means, store.LoginByPassword), UserAgent: given.UserAgent})
 	switch {
 	case errors.Is(err, ErrInvalidCredentials):
 		return Login{}, a.limit, err
-	case errors.Is(err, store.ErrSuspended), errors.Is(err, store.ErrSignOnRequired), errors.Is(err, store.ErrFactorRequired): // only a caller with the correct password gets this error
+	// only a caller with the correct password gets this error
+	case errors.Is(err, store.ErrSuspended), errors.Is(err, store.ErrSignOnRequired),
+		errors.Is(err, store.ErrFactorRequired):
 		return Login{}, a.limit, errors.Join(err, a.refundFailure(ctx))
 	case errors.Is(err, ErrOTPRequired): // as above
 		return a.requireOTP(ctx, user, given, client)
@@ -133,11 +140,13 @@ func (s *Service) login(ctx context.Context, from string, given Credentials, cli
 	if err := a.rehash(ctx, user, given.Password); err != nil {
 		return Login{}, a.limit, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.refundFailure(ctx, a.completed()...)
+	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit,
+		a.refundFailure(ctx, a.completed()...)
 }
 
 // requireOTP ends a login with the correct password that lacks the second factor. One in a browser can be completed.
-func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credentials, client store.SessionClient) (Login, Limit, error) {
+func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credentials,
+	client store.SessionClient) (Login, Limit, error) {
 	var pending Login
 	var err error
 	if client == store.ClientConsole {
@@ -146,20 +155,23 @@ func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credent
 	return pending, a.limit, errors.Join(ErrOTPRequired, err, a.refundFailure(ctx))
 }
 
-// maxComparisons is how often an attempt compares a password: a second time only if the hash has changed between the comparison
-// and its use.
+// maxComparisons is how often an attempt compares a password: a second time only if the hash has changed between the
+// comparison and its use.
 const maxComparisons = 2
 
-// authenticate compares the password, then the code of the second factor, and creates the token. The error is [ErrInvalidCredentials],
-// [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the password could not be compared.
-func (a *attempt) authenticate(ctx context.Context, given Credentials, add store.NewToken) (store.User, store.Account, error) {
+// authenticate compares the password, then the code of the second factor, and creates the token. The error is
+// [ErrInvalidCredentials], [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the
+// password could not be compared.
+func (a *attempt) authenticate(ctx context.Context, given Credentials,
+	add store.NewToken) (store.User, store.Account, error) {
 	for range maxComparisons {
 		user, err := a.matchingUser(ctx, given)
 		if err != nil {
 			return store.User{}, store.Account{}, err
 		}
 		a.trust = trustOf(user)
-		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to others.
+		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to
+		// others.
 		if add.Proof, err = a.proveFactor(ctx, user, Factor{Code: given.OTP}, ceremony{}); err != nil {
 			return user, store.Account{}, err
 		}
@@ -182,8 +194,8 @@ func (a *attempt) charged(user store.User) int {
 	return 1
 }
 
-// matchingUser returns the user with the address and the password. The error is [ErrInvalidCredentials] or the reason why the password could not be
-// compared.
+// matchingUser returns the user with the address and the password. The error is [ErrInvalidCredentials] or the reason
+// why the password could not be compared.
 func (a *attempt) matchingUser(ctx context.Context, given Credentials) (store.User, error) {
 	users, err := a.DB.UsersToLogIn(ctx, a.email, given.Account)
 	if err != nil {
@@ -207,8 +219,8 @@ func (a *attempt) matchingUser(ctx context.Context, given Credentials) (store.Us
 	return store.User{}, ErrInvalidCredentials
 }
 
-// rehash replaces the hash of a correct password if it has a lower cost than is configured. If the hasher is busy, a later login
-// does it.
+// rehash replaces the hash of a correct password if it has a lower cost than is configured. If the hasher is busy, a
+// later login does it.
 func (a *attempt) rehash(ctx context.Context, user store.User, password string) error {
 	if !a.Hasher.Outdated(user.PasswordHash) {
 		return nil

@@ -27,10 +27,12 @@ const (
 func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
-	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10, Hasher: NewHasher(2, DefaultCost())}
+	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10,
+		Hasher: NewHasher(2, DefaultCost())}
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: hash, Proved: true})
+	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner",
+		PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return service, s, account
 }
@@ -47,18 +49,21 @@ func limited(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// TestLogin: the correct password returns a token that authenticates the account until it expires. Only its digest is stored.
+// TestLogin: the correct password returns a token that authenticates the account until it expires. Only its digest is
+// stored.
 func TestLogin(t *testing.T) {
 	s, db, account := newService(t)
 	login, limit, err := s.Login(t.Context(), home, Credentials{Email: "  OWNER@example.com ", Password: password})
 	kit.Must(t, err)
-	if login.User.Email != email || login.Account.ID != account.ID || login.Account.Company != account.Company || !login.Expires.Equal(db.Clock.Now().Add(12*time.Hour)) {
+	if login.User.Email != email || login.Account.ID != account.ID || login.Account.Company != account.Company ||
+		!login.Expires.Equal(db.Clock.Now().Add(12*time.Hour)) {
 		t.Errorf("login %+v", login)
 	}
 	if limit != (Limit{Max: 10, Remaining: 9, Reset: time.Minute}) {
 		t.Errorf("limit %+v", limit)
 	}
-	if token := login.Token.Reveal(); !strings.HasPrefix(token, secret.TokenPrefix) || len(token) != len(secret.TokenPrefix)+43 {
+	if token := login.Token.Reveal(); !strings.HasPrefix(token, secret.TokenPrefix) ||
+		len(token) != len(secret.TokenPrefix)+43 {
 		t.Error("the token has the wrong form")
 	}
 	session, err := db.Authenticate(t.Context(), secret.Digest(login.Token))

@@ -41,9 +41,9 @@ func (s *Service) RequestAddressProof(ctx context.Context, session store.Session
 	return err
 }
 
-// ProveAddress uses up the link with a secret for the user of a session: the address is proved, and whoever else has joined with it cannot log in
-// any more. The error is [*LimitedError], [ErrProof], [store.ErrProvedElsewhere] or [store.ErrSessionEnded]; the first two count towards the login
-// limits of the source.
+// ProveAddress uses up the link with a secret for the user of a session: the address is proved, and whoever else has
+// joined with it cannot log in any more. The error is [*LimitedError], [ErrProof], [store.ErrProvedElsewhere] or
+// [store.ErrSessionEnded]; the first two count towards the login limits of the source.
 func (s *Service) ProveAddress(ctx context.Context, session store.Session, from, code string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -56,25 +56,29 @@ func (s *Service) ProveAddress(ctx context.Context, session store.Session, from,
 	return user, errors.Join(err, a.cancel(ctx))
 }
 
-// ChangeOwnAddress gives the user of a session another address, to which a link that proves it is sent. Password and second factor are needed as
-// for a login, so that a stolen session does not turn into a stolen user. The error is [ErrEmail], [ErrWrongPassword], [ErrOTPRequired],
-// [store.ErrExists], [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
-func (s *Service) ChangeOwnAddress(ctx context.Context, session store.Session, from, email, password string, given Factor) (user store.User, limit Limit, err error) {
+// ChangeOwnAddress gives the user of a session another address, to which a link that proves it is sent. Password and
+// second factor are needed as for a login, so that a stolen session does not turn into a stolen user. The error is
+// [ErrEmail], [ErrWrongPassword], [ErrOTPRequired], [store.ErrExists], [*LimitedError], [ErrBusy] or
+// [store.ErrSessionEnded].
+func (s *Service) ChangeOwnAddress(ctx context.Context, session store.Session, from, email, password string,
+	given Factor) (user store.User, limit Limit, err error) {
 	if email, err = ParseEmail(email); err != nil {
 		return store.User{}, Limit{}, err
 	}
-	limit, err = s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) (err error) {
-		user, err = s.changeAddress(session.User, email, proof, func(change store.AddressChange) (store.User, error) {
-			return session.Tenant.ChangeAddress(ctx, session, session.User, change)
+	limit, err = s.withBothFactors(ctx, session, from, password, given,
+		func(_ store.User, proof *store.FactorProof) (err error) {
+			user, err = s.changeAddress(session.User, email, proof, func(change store.AddressChange) (store.User, error) {
+				return session.Tenant.ChangeAddress(ctx, session, session.User, change)
+			})
+			return err
 		})
-		return err
-	})
 	return user, limit, err
 }
 
-// ChangeAddress gives a colleague another address on behalf of the user of a session. The error is [ErrEmail], [ErrOwnAddress], [*LimitedError] or
-// one of [store.Tenant.ChangeAddress].
-func (s *Service) ChangeAddress(ctx context.Context, t *store.Tenant, by store.Session, user store.ID, email string) (store.User, error) {
+// ChangeAddress gives a colleague another address on behalf of the user of a session. The error is [ErrEmail],
+// [ErrOwnAddress], [*LimitedError] or one of [store.Tenant.ChangeAddress].
+func (s *Service) ChangeAddress(ctx context.Context, t *store.Tenant, by store.Session, user store.ID,
+	email string) (store.User, error) {
 	email, err := ParseEmail(email)
 	if err == nil && user == by.User {
 		err = ErrOwnAddress
@@ -82,10 +86,14 @@ func (s *Service) ChangeAddress(ctx context.Context, t *store.Tenant, by store.S
 	if err != nil {
 		return store.User{}, err
 	}
-	return s.changeAddress(user, email, nil, func(change store.AddressChange) (store.User, error) { return t.ChangeAddress(ctx, by, user, change) })
+	return s.changeAddress(user, email, nil, func(change store.AddressChange) (store.User,
+		error) {
+		return t.ChangeAddress(ctx, by, user, change)
+	})
 }
 
-// SetAddress gives a user another address for an administrator. The error is [ErrEmail] or one of [store.DB.ChangeAddress].
+// SetAddress gives a user another address for an administrator. The error is [ErrEmail] or one of
+// [store.DB.ChangeAddress].
 func (s *Service) SetAddress(ctx context.Context, user store.User, email string) (store.User, error) {
 	email, err := ParseEmail(email)
 	if err != nil {
@@ -98,8 +106,8 @@ func (s *Service) SetAddress(ctx context.Context, user store.User, email string)
 	return s.DB.ChangeAddress(ctx, user.Account, user.ID, store.AddressChange{Email: email, Proof: proof})
 }
 
-// ChangeUser is [store.Tenant.ChangeUser]; change may change the address, too. The error is [ErrEmail], [ErrOwnAddress], [*LimitedError] or one of
-// that method.
+// ChangeUser is [store.Tenant.ChangeUser]; change may change the address, too. The error is [ErrEmail],
+// [ErrOwnAddress], [*LimitedError] or one of that method.
 func (s *Service) ChangeUser(ctx context.Context, t *store.Tenant, by store.Session, user store.ID,
 	change func(now store.UserChange) (store.UserChange, error)) (store.User, error) {
 	changed, err := t.ChangeUser(ctx, by, user, func(now store.UserChange) (store.UserChange, error) {
@@ -121,7 +129,8 @@ func (s *Service) ChangeUser(ctx context.Context, t *store.Tenant, by store.Sess
 }
 
 // changeAddress changes the address of a user with a function, if it may be changed once more today.
-func (s *Service) changeAddress(user store.ID, email string, factor *store.FactorProof, change func(store.AddressChange) (store.User, error)) (store.User, error) {
+func (s *Service) changeAddress(user store.ID, email string, factor *store.FactorProof,
+	change func(store.AddressChange) (store.User, error)) (store.User, error) {
 	to, err := s.addressChange(user, email, factor)
 	if err != nil {
 		return store.User{}, err
@@ -133,5 +142,7 @@ func (s *Service) changeAddress(user store.ID, email string, factor *store.Facto
 func (s *Service) addressChange(user store.ID, email string, factor *store.FactorProof) (store.AddressChange, error) {
 	proof, err := s.newProof()
 	return store.AddressChange{Email: email, Proof: proof, Factor: factor,
-		Limit: &store.LimitUse{Key: limitKey("address-changes", user.String()), Max: addressChanges, Window: 24 * time.Hour}}, err
+			Limit: &store.LimitUse{Key: limitKey("address-changes", user.String()), Max: addressChanges,
+				Window: 24 * time.Hour}},
+		err
 }

@@ -14,8 +14,8 @@ import (
 	"quittance/internal/store"
 )
 
-// ReadAPIKeyRequest returns the values of a new API key, without the key, and the faults that the tags of the request cannot express. now is
-// the time that an expiry must follow.
+// ReadAPIKeyRequest returns the values of a new API key, without the key, and the faults that the tags of the request
+// cannot express. now is the time that an expiry must follow.
 func ReadAPIKeyRequest(request api.APIKeyRequest, now time.Time) (store.NewAPIKey, api.Faults) {
 	var add store.NewAPIKey
 	faults := api.Faults{}
@@ -49,8 +49,8 @@ func ReadAPIKeyRequest(request api.APIKeyRequest, now time.Time) (store.NewAPIKe
 	return add, faults
 }
 
-// parseNetwork reads an address or a network, and returns it without the bits of a host. IPv4 networks are written as such, because
-// addresses that are mapped to IPv6 are compared as IPv4 addresses.
+// parseNetwork reads an address or a network, and returns it without the bits of a host. IPv4 networks are written as
+// such, because addresses that are mapped to IPv6 are compared as IPv4 addresses.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		address = address.Unmap()
@@ -60,9 +60,10 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	return network.Masked(), err == nil && !network.Addr().Is4In6()
 }
 
-// CreateAPIKey creates an API key and returns it, which nothing else does. creator is the session of the user who creates it, zero for an
-// administrator. See [store.Tenant.CreateAPIKey] for the errors.
-func (s *Service) CreateAPIKey(ctx context.Context, tenant *store.Tenant, creator store.Session, add store.NewAPIKey) (store.APIKey, secret.Text, error) {
+// CreateAPIKey creates an API key and returns it, which nothing else does. creator is the session of the user who
+// creates it, zero for an administrator. See [store.Tenant.CreateAPIKey] for the errors.
+func (s *Service) CreateAPIKey(ctx context.Context, tenant *store.Tenant, creator store.Session,
+	add store.NewAPIKey) (store.APIKey, secret.Text, error) {
 	var err error
 	add.Creator = creator
 	if add.Key, err = secret.NewAPIKey(s.APIKeyEnvironment(), s.Random); err != nil {

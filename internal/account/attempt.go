@@ -18,23 +18,25 @@ const (
 	failureRate   = 100 // failures an hour for one e-mail address
 	failureWindow = time.Hour
 	loginWindow   = time.Minute
-	trustDuration = 30 * 24 * time.Hour // a source of a successful login is exempt from the failure limit of its e-mail address
+	// a source of a successful login is exempt from the failure limit of its e-mail address
+	trustDuration = 30 * 24 * time.Hour
 )
 
-// attempt is one use of a password, at a login or a change of the password. Every comparison of a password begins with an attempt,
-// which charges all limits. A charge counts unless it is refunded.
+// attempt is one use of a password, at a login or a change of the password. Every comparison of a password begins with
+// an attempt, which charges all limits. A charge counts unless it is refunded.
 type attempt struct {
 	*Service
 	from  source.Source
 	email string
-	// trust is that of trustOf for the user, which tells trusted sources apart; exempt are those for which the source is exempt from the failure
-	// limit of the address.
+	// trust is that of trustOf for the user, which tells trusted sources apart; exempt are those for which the source is
+	// exempt from the failure limit of the address.
 	trust  string
 	exempt map[string]bool
 	// limit is the state of the limit for the source and the e-mail address.
 	limit Limit
 	spent []store.LimitUsage
-	// failure is the index of the failure limit in spent; it is len(spent) as long as only users for whom the source is exempt are considered.
+	// failure is the index of the failure limit in spent; it is len(spent) as long as only users for whom the source is
+	// exempt are considered.
 	failure int
 	turn    Turn
 	// proved says that the second factor was right.
@@ -42,7 +44,8 @@ type attempt struct {
 }
 
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
-// [*LimitedError]. users are those whose passwords may be compared; without any, there is nobody whom a source could be trusted for but the address.
+// [*LimitedError]. users are those whose passwords may be compared; without any, there is nobody whom a source could be
+// trusted for but the address.
 func (s *Service) begin(ctx context.Context, from, email string, users ...store.User) (*attempt, error) {
 	a := &attempt{Service: s, from: source.Parse(from), email: email, exempt: map[string]bool{}}
 	if len(users) == 0 {
@@ -79,8 +82,9 @@ func (a *attempt) failureUse() store.LimitUse {
 	return store.LimitUse{Key: limitKey("failures", a.email), Max: failureRate, Window: failureWindow}
 }
 
-// chargeFailure charges the failure limit of the address, unless it is charged: users are to be compared for whom the source is not exempt. Of
-// several users with an unproved address, one who has logged in from the source must not help to guess the password of another.
+// chargeFailure charges the failure limit of the address, unless it is charged: users are to be compared for whom the
+// source is not exempt. Of several users with an unproved address, one who has logged in from the source must not help
+// to guess the password of another.
 func (a *attempt) chargeFailure(ctx context.Context) error {
 	if a.LoginRate == 0 || a.failure < len(a.spent) {
 		return nil
@@ -93,8 +97,8 @@ func (a *attempt) chargeFailure(ctx context.Context) error {
 	return err
 }
 
-// sourceUses returns the uses of the limits of the attempt's source. The first one is Service.LoginRate for the source and what name
-// says, such as an e-mail address.
+// sourceUses returns the uses of the limits of the attempt's source. The first one is Service.LoginRate for the source
+// and what name says, such as an e-mail address.
 func (a *attempt) sourceUses(kind string, name ...string) []store.LimitUse {
 	uses := []store.LimitUse{
 		{Key: limitKey(append([]string{kind, a.from.String()}, name...)...), Max: a.LoginRate, Window: loginWindow},
@@ -130,7 +134,8 @@ func (a *attempt) trustedSource() store.LimitUse {
 	return store.LimitUse{Key: a.sourceKey("trusted", a.email, a.trust), Window: trustDuration}
 }
 
-// sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others; see trustOf.
+// sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others; see
+// trustOf.
 func (a *attempt) sourceKey(kind, email, trust string) [32]byte {
 	parts := []string{kind, a.from.String(), email}
 	if trust != "" {
@@ -139,7 +144,8 @@ func (a *attempt) sourceKey(kind, email, trust string) [32]byte {
 	return limitKey(parts...)
 }
 
-// trustOf returns what tells the trusted sources of a user from those of others who have the same address, or had it before: "" for nobody.
+// trustOf returns what tells the trusted sources of a user from those of others who have the same address, or had it
+// before: "" for nobody.
 func trustOf(user store.User) string {
 	if user.ID.IsZero() {
 		return ""
@@ -147,8 +153,9 @@ func trustOf(user store.User) string {
 	return user.ID.String()
 }
 
-// resetSource returns the counter that records that the user has chosen a new password from this source with the link from an e-mail. That makes
-// the next login possible whatever others have tried, and nothing else: a mailbox is no second factor.
+// resetSource returns the counter that records that the user has chosen a new password from this source with the link
+// from an e-mail. That makes the next login possible whatever others have tried, and nothing else: a mailbox is no
+// second factor.
 func (a *attempt) resetSource() store.LimitUse {
 	return store.LimitUse{Key: a.sourceKey("reset done", a.email, a.trust), Window: failureWindow}
 }

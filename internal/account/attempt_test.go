@@ -46,7 +46,8 @@ func TestBurstOfLogins(t *testing.T) {
 	}
 	all.Wait()
 	if hashes.Load() > failureRate || wrong.Load() != hashes.Load() || refused.Load() == 0 {
-		t.Errorf("%d passwords were compared, %d answered, %d refused: want at most %d", hashes.Load(), wrong.Load(), refused.Load(), failureRate)
+		t.Errorf("%d passwords were compared, %d answered, %d refused: want at most %d", hashes.Load(), wrong.Load(),
+			refused.Load(), failureRate)
 	}
 }
 
@@ -107,7 +108,8 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 					"change": func() (Limit, error) { return s.ChangePassword(t.Context(), session, from, given, chosen) },
 				} {
 					limit, err := try()
-					if want := (Limit{Max: exhausted.most, Reset: exhausted.window}); !limited(err) || limit != want || errors.Is(err, ErrInvalidCredentials) {
+					if want := (Limit{Max: exhausted.most, Reset: exhausted.window}); !limited(err) || limit != want ||
+						errors.Is(err, ErrInvalidCredentials) {
 						t.Errorf("%s with %q: %v with limit %+v, want %+v", path, given, err, limit, want)
 					}
 				}
@@ -115,7 +117,8 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 			if hashes.Load() != 0 {
 				t.Errorf("%d passwords were compared", hashes.Load())
 			}
-			for _, other := range [][]string{{"login", "2001:db8:1:2::/64", email}, {"source", "2001:db8:1:2::/64"}, {"wide", "2001:db8:1::/48"}, {"failures", email}} {
+			for _, other := range [][]string{{"login", "2001:db8:1:2::/64", email}, {"source", "2001:db8:1:2::/64"},
+				{"wide", "2001:db8:1::/48"}, {"failures", email}} {
 				if other[0] != exhausted.parts[0] {
 					wantUsed(t, db, 0, other...)
 				}
@@ -135,13 +138,15 @@ func TestSources(t *testing.T) {
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	hashes := counted(s.Hasher)
 	for n := range s.LoginRate - 1 {
-		_, limit, err := s.Login(ctx, fmt.Sprintf("[2001:db8:1:2::%x]:443", 10+n), Credentials{Email: email, Password: "wrong"})
+		_, limit, err := s.Login(ctx, fmt.Sprintf("[2001:db8:1:2::%x]:443", 10+n),
+			Credentials{Email: email, Password: "wrong"})
 		wantErr(t, err, ErrInvalidCredentials)
 		if want := s.LoginRate - 2 - n; limit.Remaining != want {
 			t.Errorf("%d remain, want %d", limit.Remaining, want)
 		}
 	}
-	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} { // another limit, then an unknown source
+	// another limit, then an unknown source
+	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} {
 		if _, _, err := s.Login(ctx, from, Credentials{Email: email, Password: "wrong"}); !limited(err) {
 			t.Errorf("%s: %v", from, err)
 		}
@@ -224,7 +229,8 @@ func TestOneCompanysBurst(t *testing.T) {
 	session := newSession(t, s, db)
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash, Proved: true})
+	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash,
+		Proved: true})
 	kit.Must(t, err)
 	const burst = 400
 	var hashes, compared atomic.Int64
@@ -257,7 +263,8 @@ func TestOneCompanysBurst(t *testing.T) {
 			}
 		})
 	}
-	kit.Until(t, "a full queue", func() bool { return busy.Load() == burst-maxWaiting-2 }) // two are being hashed, the others wait
+	// two are being hashed, the others wait
+	kit.Until(t, "a full queue", func() bool { return busy.Load() == burst-maxWaiting-2 })
 	all.Go(func() {
 		_, _, err := s.Login(t.Context(), "192.0.2.7", Credentials{Email: "other@example.com", Password: password})
 		if err != nil {

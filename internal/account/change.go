@@ -10,8 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// passwordChanges is how often a day a user may change the password. Each change sends an e-mail, and gives back what it has used of the limits
-// of logins.
+// passwordChanges is how often a day a user may change the password. Each change sends an e-mail, and gives back what
+// it has used of the limits of logins.
 const passwordChanges = 10
 
 // common lists passwords that many people choose, of 15 characters or more, in lower case, one per line.
@@ -26,12 +26,14 @@ var (
 	ErrSamePassword   = errors.New("the new password is the current one")
 )
 
-// ChangePassword replaces the password of a session's user and revokes the user's other tokens. The limits of logins apply, and a
-// wrong current password counts as a failed login, so that a stolen token does not help to guess the password. The caller has
-// checked the length of the new password. ChangePassword returns the limit in any case. The error is [*LimitedError],
-// [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or [store.ErrSessionEnded] if the session was revoked
-// meanwhile, for instance by an operator's reset, which a change never undoes.
-func (s *Service) ChangePassword(ctx context.Context, session store.Session, from, current, chosen string) (Limit, error) {
+// ChangePassword replaces the password of a session's user and revokes the user's other tokens. The limits of logins
+// apply, and a wrong current password counts as a failed login, so that a stolen token does not help to guess the
+// password. The caller has checked the length of the new password. ChangePassword returns the limit in any case. The
+// error is [*LimitedError], [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or
+// [store.ErrSessionEnded] if the session was revoked meanwhile, for instance by an operator's reset, which a change
+// never undoes.
+func (s *Service) ChangePassword(ctx context.Context, session store.Session, from, current,
+	chosen string) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return Limit{}, err
@@ -95,7 +97,8 @@ func (a *attempt) replace(ctx context.Context, session store.Session, user store
 
 // chargeDaily charges a limit of what a user may do in 24 hours. The error is a [*LimitedError].
 func (s *Service) chargeDaily(ctx context.Context, kind string, user store.ID, most int64) ([]store.LimitUsage, error) {
-	charged, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(kind, user.String()), Max: most, Window: 24 * time.Hour})
+	charged, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(kind, user.String()), Max: most,
+		Window: 24 * time.Hour})
 	return charged, s.limitedError(most, err)
 }
 

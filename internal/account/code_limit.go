@@ -8,12 +8,14 @@ import (
 	"quittance/internal/store"
 )
 
-// How many wrong codes one person may give, as [store.DB.CountCode] counts them. A source is known if the person has completed a login from it
-// with the second factor within [trustDuration]. All other sources have one limit together, so that a thief who knows the password gains
-// nothing by using many of them, and cannot lock the person out of the known ones.
+// How many wrong codes one person may give, as [store.DB.CountCode] counts them. A source is known if the person has
+// completed a login from it with the second factor within [trustDuration]. All other sources have one limit together,
+// so that a thief who knows the password gains nothing by using many of them, and cannot lock the person out of the
+// known ones.
 //
-// Three codes of a million are valid at a time. So a thief from elsewhere, who has 40 attempts a day, guesses one with a chance of 1 in 8,300
-// a day, 4.3 % a year, and the person gets an e-mail each day. All sources together have 100 attempts: 1 in 3,300 a day.
+// Three codes of a million are valid at a time. So a thief from elsewhere, who has 40 attempts a day, guesses one with
+// a chance of 1 in 8,300 a day, 4.3 % a year, and the person gets an e-mail each day. All sources together have 100
+// attempts: 1 in 3,300 a day.
 const (
 	strangerCodes      = 10 // an hour, from all sources that are not known
 	strangerCodesDaily = 40
@@ -28,8 +30,8 @@ func (a *attempt) factorSource(email string) store.LimitUse {
 	return store.LimitUse{Key: a.sourceKey("factor", email, a.trust), Window: trustDuration}
 }
 
-// completed returns the counters that record a completed login. What was not part of the login is not trusted: a login without a second
-// factor, of somebody who sets one up later, makes no source known.
+// completed returns the counters that record a completed login. What was not part of the login is not trusted: a login
+// without a second factor, of somebody who sets one up later, makes no source known.
 func (a *attempt) completed() []store.LimitUse {
 	if !a.proved {
 		return []store.LimitUse{a.trustedSource()}
@@ -37,8 +39,9 @@ func (a *attempt) completed() []store.LimitUse {
 	return []store.LimitUse{a.trustedSource(), a.factorSource(a.email)}
 }
 
-// countCode counts a code, or an assertion of a passkey, that was right or wrong. person names whose it is; email is that of the logins; user is
-// nil for an operator. The error is [*LimitedError] if too many were wrong before, and then the caller must not tell what it was.
+// countCode counts a code, or an assertion of a passkey, that was right or wrong. person names whose it is; email is
+// that of the logins; user is nil for an operator. The error is [*LimitedError] if too many were wrong before, and then
+// the caller must not tell what it was.
 func (a *attempt) countCode(ctx context.Context, person, email string, user *store.User, right bool) error {
 	if a.LoginRate == 0 {
 		return nil
@@ -58,7 +61,8 @@ func (a *attempt) countCode(ctx context.Context, person, email string, user *sto
 			{Key: limitKey("known codes a day", person), Max: knownCodesDaily, Window: codeDay},
 		}
 	}
-	err = a.DB.CountCode(ctx, store.CodeCheck{User: user, Right: right, Limits: uses, Mail: store.LimitUse{Key: limitKey("mail of codes", person), Max: 1, Window: codeDay}})
+	err = a.DB.CountCode(ctx, store.CodeCheck{User: user, Right: right, Limits: uses,
+		Mail: store.LimitUse{Key: limitKey("mail of codes", person), Max: 1, Window: codeDay}})
 	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
 		limit := a.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
 		limit.Remaining = 0

@@ -22,9 +22,9 @@ type Cost struct {
 // DefaultCost is the minimum that OWASP recommends: 19 MiB and two passes, about 25 ms.
 func DefaultCost() Cost { return Cost{Memory: 19 * 1024, Passes: 2, Lanes: 1} }
 
-// The limits of a cost. The upper limits are checked for every stored hash before memory is allocated, so that an altered row
-// cannot exhaust it. The lower limits are for the configuration: the weakest of the equivalent settings that OWASP lists (7 MiB and
-// five passes).
+// The limits of a cost. The upper limits are checked for every stored hash before memory is allocated, so that an
+// altered row cannot exhaust it. The lower limits are for the configuration: the weakest of the equivalent settings
+// that OWASP lists (7 MiB and five passes).
 const (
 	maxMemory        = 1 << 18 // KiB: 256 MiB
 	maxWork          = 1 << 20 // KiB written in all passes: 1 GiB, about a second
@@ -43,7 +43,8 @@ func (c Cost) work() uint64 { return uint64(c.Memory) * uint64(c.Passes) }
 
 // valid reports whether a stored hash may have this cost.
 func (c Cost) valid() bool {
-	return c.Passes >= 1 && c.Lanes >= 1 && c.Lanes <= maxLanes && c.Memory >= laneMemory*uint32(c.Lanes) && c.Memory <= maxMemory && c.work() <= maxWork
+	return c.Passes >= 1 && c.Lanes >= 1 && c.Lanes <= maxLanes && c.Memory >= laneMemory*uint32(c.Lanes) &&
+		c.Memory <= maxMemory && c.work() <= maxWork
 }
 
 // Check returns an error for a cost that is too low for new passwords, or higher than that of a stored hash may be.
@@ -119,7 +120,8 @@ type passwordHash struct {
 
 // String returns the hash in the PHC string format.
 func (s passwordHash) String() string {
-	return fmt.Sprintf("$argon2id$v=%d$%v$%s$%s", argon2.Version, s.Cost, base64.RawStdEncoding.EncodeToString(s.salt), base64.RawStdEncoding.EncodeToString(s.key))
+	return fmt.Sprintf("$argon2id$v=%d$%v$%s$%s", argon2.Version, s.Cost, base64.RawStdEncoding.EncodeToString(s.salt),
+		base64.RawStdEncoding.EncodeToString(s.key))
 }
 
 var hashPattern = regexp.MustCompile(`^\$argon2id\$v=19\$([mtp=,0-9]+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$`)
@@ -140,7 +142,8 @@ func parseHash(text string) (passwordHash, error) {
 		return passwordHash{}, fmt.Errorf("%w: %w", errHashFormat, err)
 	}
 	out.salt, out.key = salt, key
-	if !out.valid() || len(salt) < saltLength/2 || len(key) < keyLength/2 || len(salt) > maxEncodedLength || len(key) > maxEncodedLength {
+	if !out.valid() || len(salt) < saltLength/2 || len(key) < keyLength/2 || len(salt) > maxEncodedLength ||
+		len(key) > maxEncodedLength {
 		return passwordHash{}, errHashFormat
 	}
 	return out, nil

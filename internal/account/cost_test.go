@@ -27,7 +27,8 @@ func TestHasher(t *testing.T) {
 	}
 	read, err := parseHash(hash)
 	kit.Must(t, err)
-	if len(read.salt) != saltLength || len(read.key) != keyLength || read.String() != hash || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+	if len(read.salt) != saltLength || len(read.key) != keyLength || read.String() != hash ||
+		!strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash %q of a salt of %d and a key of %d bytes", hash, len(read.salt), len(read.key))
 	}
 	if right, err := h.Matches(ctx, Turn{}, "", ""); err != nil || right {
@@ -65,8 +66,9 @@ func TestHostileHash(t *testing.T) {
 	}
 	const salt = "c3Nzc3Nzc3Nzc3Nzc3Nzcw"
 	for _, parameters := range []string{
-		"m=104857600,t=1,p=1", "m=262145,t=1,p=1", "m=262144,t=5,p=1", "m=19456,t=4294967295,p=1", "m=19456,t=99999999999,p=1", "m=19456,t=2,p=17",
-		"m=19456,t=2,p=255", "m=19456,t=2,p=256", "m=127,t=2,p=16", "m=0,t=2,p=1", "m=19456,t=0,p=1", "m=19456,t=2,p=0", "m=-1,t=2,p=1", "t=2,m=19456,p=1", "m=19456,t=2", "",
+		"m=104857600,t=1,p=1", "m=262145,t=1,p=1", "m=262144,t=5,p=1", "m=19456,t=4294967295,p=1",
+		"m=19456,t=99999999999,p=1", "m=19456,t=2,p=17", "m=19456,t=2,p=255", "m=19456,t=2,p=256", "m=127,t=2,p=16",
+		"m=0,t=2,p=1", "m=19456,t=0,p=1", "m=19456,t=2,p=0", "m=-1,t=2,p=1", "t=2,m=19456,p=1", "m=19456,t=2", "",
 	} {
 		hash := "$argon2id$v=19$" + parameters + "$" + salt + "$" + key
 		if right, err := h.Matches(t.Context(), Turn{}, hash, password); err == nil || right {
@@ -75,8 +77,9 @@ func TestHostileHash(t *testing.T) {
 	}
 	const prefix = "$argon2id$v=19$m=19456,t=2,p=1$"
 	for _, hash := range []string{
-		"plain", "$argon2i$v=19$m=19456,t=2,p=1$" + salt + "$" + key, "$argon2id$v=16$m=19456,t=2,p=1$" + salt + "$" + key, prefix, prefix + salt, prefix + "!$!", prefix + salt + "$!",
-		prefix + salt + "$aGFzaA", prefix + "c2FsdA$" + key, prefix + salt + "$" + key + "$", prefix + salt + "$" + strings.Repeat("A", 90),
+		"plain", "$argon2i$v=19$m=19456,t=2,p=1$" + salt + "$" + key, "$argon2id$v=16$m=19456,t=2,p=1$" + salt + "$" + key,
+		prefix, prefix + salt, prefix + "!$!", prefix + salt + "$!", prefix + salt + "$aGFzaA", prefix + "c2FsdA$" + key,
+		prefix + salt + "$" + key + "$", prefix + salt + "$" + strings.Repeat("A", 90),
 		prefix + salt + "$" + strings.Repeat("A", 4096), " " + prefix + salt + "$" + key, prefix + salt + "$" + key + "\n",
 	} {
 		if right, err := h.Matches(t.Context(), Turn{}, hash, password); err == nil || right {
@@ -89,8 +92,10 @@ func TestHostileHash(t *testing.T) {
 // is rejected.
 func TestCost(t *testing.T) {
 	for text, fine := range map[string]bool{
-		DefaultCost().String(): true, "m=47104,t=1,p=1": true, "m=12288,t=3,p=1": true, "m=9216,t=4,p=1": true, "m=7168,t=5,p=1": true, "m=65536,t=3,p=4": true, "m=262144,t=4,p=16": true,
-		"m=19456,t=1,p=1": false, "m=7167,t=6,p=1": false, "m=4096,t=20,p=1": false, "m=262145,t=1,p=1": false, "m=262144,t=5,p=1": false, "m=19456,t=2,p=17": false,
+		DefaultCost().String(): true, "m=47104,t=1,p=1": true, "m=12288,t=3,p=1": true, "m=9216,t=4,p=1": true,
+		"m=7168,t=5,p=1": true, "m=65536,t=3,p=4": true, "m=262144,t=4,p=16": true, "m=19456,t=1,p=1": false,
+		"m=7167,t=6,p=1": false, "m=4096,t=20,p=1": false, "m=262145,t=1,p=1": false, "m=262144,t=5,p=1": false,
+		"m=19456,t=2,p=17": false,
 	} {
 		var cost Cost
 		kit.Must(t, cost.UnmarshalText([]byte(text)))
@@ -118,7 +123,8 @@ func TestEqualWork(t *testing.T) {
 		work.Add(c.work())
 		return make([]byte, length)
 	}
-	for _, parameters := range []string{"", own.String(), DefaultCost().String(), "m=7168,t=5,p=1", "m=64,t=1,p=1", "m=65536,t=1,p=4", "m=196607,t=1,p=1"} {
+	for _, parameters := range []string{"", own.String(), DefaultCost().String(), "m=7168,t=5,p=1", "m=64,t=1,p=1",
+		"m=65536,t=1,p=4", "m=196607,t=1,p=1"} {
 		hash := ""
 		if parameters != "" {
 			hash = "$argon2id$v=19$" + parameters + "$c3Nzc3Nzc3Nzc3Nzc3Nzcw$" + key

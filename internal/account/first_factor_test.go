@@ -11,15 +11,16 @@ import (
 	"quittance/test/kit"
 )
 
-// TestFirstFactorOfSignOn checks that a session of single sign-on, whose user may have no password, sets up the first second factor soon after
-// the login, and not later.
+// TestFirstFactorOfSignOn checks that a session of single sign-on, whose user may have no password, sets up the first
+// second factor soon after the login, and not later.
 func TestFirstFactorOfSignOn(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
 	enroll := func(n byte, age time.Duration) error {
 		token := secret.New("a session " + string('a'+rune(n)))
-		_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "ann", Email: email}, store.NewToken{Digest: secret.SessionDigest(token),
-			ExpiresAt: s.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginBySingleSignOn})
+		_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "ann", Email: email},
+			store.NewToken{Digest: secret.SessionDigest(token),
+				ExpiresAt: s.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginBySingleSignOn})
 		kit.Must(t, err)
 		session, err := db.Authenticate(ctx, secret.SessionDigest(token))
 		kit.Must(t, err)

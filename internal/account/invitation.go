@@ -45,27 +45,30 @@ type Invitation struct {
 	secret secret.Text
 }
 
-// Link returns the address that the invited person opens: base, such as https://invoices.example, and the page with the secret in the
-// fragment. Browsers do not send a fragment, so that the secret is in no log of a server or proxy. An empty base gives a path.
+// Link returns the address that the invited person opens: base, such as https://invoices.example, and the page with the
+// secret in the fragment. Browsers do not send a fragment, so that the secret is in no log of a server or proxy. An
+// empty base gives a path.
 func (i Invitation) Link(base string) string {
 	return strings.TrimSuffix(base, "/") + JoinPath + "#" + i.secret.Reveal()
 }
 
-// PublicURL is the address at which people reach the service, for links, such as https://invoices.example; it may be empty.
+// PublicURL is the address at which people reach the service, for links, such as https://invoices.example; it may be
+// empty.
 type PublicURL string
 
 // UnmarshalText accepts an http or https URL that has nothing after the host.
 func (u *PublicURL) UnmarshalText(text []byte) error {
 	parsed, err := url.Parse(strings.TrimSuffix(string(text), "/"))
-	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Scheme+"://"+parsed.Host != parsed.String() {
+	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" ||
+		parsed.Scheme+"://"+parsed.Host != parsed.String() {
 		return fmt.Errorf("%q: want an address like https://invoices.example", text)
 	}
 	*u = PublicURL(parsed.String())
 	return nil
 }
 
-// Base returns the address, or if it is empty, that of the host which a request names. Show it to the caller alone, who has chosen that
-// host.
+// Base returns the address, or if it is empty, that of the host which a request names. Show it to the caller alone, who
+// has chosen that host.
 func (u PublicURL) Base(secure bool, host string) string {
 	switch {
 	case u != "":
@@ -87,9 +90,10 @@ func ParseEmail(text string) (string, error) {
 	return email, nil
 }
 
-// Invite invites a person to the company of a tenant, on behalf of the user of a session, or of an administrator if by is nil. The error
-// is [ErrEmail], or one of [store.Tenant.Invite].
-func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session, email string, role access.Role) (Invitation, error) {
+// Invite invites a person to the company of a tenant, on behalf of the user of a session, or of an administrator if by
+// is nil. The error is [ErrEmail], or one of [store.Tenant.Invite].
+func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session, email string,
+	role access.Role) (Invitation, error) {
 	email, err := ParseEmail(email)
 	if err != nil {
 		return Invitation{}, err
@@ -102,13 +106,14 @@ func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session
 	if err != nil {
 		return Invitation{}, err
 	}
-	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code), Secret: mailed,
-		MailDigest: secret.InvitationDigest(mailed), ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
+	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code),
+		Secret: mailed, MailDigest: secret.InvitationDigest(mailed),
+		ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
 	return Invitation{Invitation: made, secret: code}, err
 }
 
-// FindInvitation returns the invitation with a secret. The error is [*LimitedError], [ErrInvitation] or [store.ErrProvedElsewhere]; an unknown
-// secret counts towards the login limits of its source.
+// FindInvitation returns the invitation with a secret. The error is [*LimitedError], [ErrInvitation] or
+// [store.ErrProvedElsewhere]; an unknown secret counts towards the login limits of its source.
 func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.UsableInvitation, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -121,9 +126,9 @@ func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.
 	return found, errors.Join(err, a.cancel(ctx))
 }
 
-// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password. The mailed link proves
-// the address. The error is [*LimitedError], [ErrInvitation], [store.ErrProvedElsewhere], [ErrName], [ErrPasswordLength], [ErrCommonPassword] or
-// [ErrBusy].
+// Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password.
+// The mailed link proves the address. The error is [*LimitedError], [ErrInvitation], [store.ErrProvedElsewhere],
+// [ErrName], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy].
 func (s *Service) Join(ctx context.Context, from, code, name, password string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -163,7 +168,8 @@ func (s *Service) Join(ctx context.Context, from, code, name, password string) (
 
 // isName reports whether a text is one line of at most 256 characters.
 func isName(text string) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= 256 && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= 256 &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
 }
 
 // checkNewPassword applies the rules for passwords that people choose.

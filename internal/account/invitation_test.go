@@ -20,7 +20,8 @@ func invited(t *testing.T, s *Service, account store.Account, address string, ro
 	kit.Must(t, err)
 	link := made.Link("https://invoices.example/")
 	before, code, found := strings.Cut(link, "#")
-	if !found || before != "https://invoices.example/join" || !strings.HasPrefix(code, secret.InvitationPrefix) || len(code) != len(secret.InvitationPrefix)+43 {
+	if !found || before != "https://invoices.example/join" || !strings.HasPrefix(code, secret.InvitationPrefix) ||
+		len(code) != len(secret.InvitationPrefix)+43 {
 		t.Fatalf("link %s", link)
 	}
 	if !made.ExpiresAt.Equal(s.Now().Add(72 * time.Hour)) {
@@ -29,8 +30,8 @@ func invited(t *testing.T, s *Service, account store.Account, address string, ro
 	return code
 }
 
-// TestJoin checks that an invited person chooses a password once and logs in with it and the invited address, and that nothing else is
-// accepted as an invitation.
+// TestJoin checks that an invited person chooses a password once and logs in with it and the invited address, and that
+// nothing else is accepted as an invitation.
 func TestJoin(t *testing.T) {
 	s, db, account := newService(t)
 	ctx := t.Context()
@@ -53,13 +54,15 @@ func TestJoin(t *testing.T) {
 		"name of two lines": {code, "Books\nand more", chosen, ErrName},
 		"long name":         {code, strings.Repeat("n", 257), chosen, ErrName},
 	} {
-		if _, err := s.Join(ctx, home, refused.code, refused.name, refused.password); err == nil || err.Error() != refused.want.Error() {
+		if _, err := s.Join(ctx, home, refused.code, refused.name, refused.password); err == nil ||
+			err.Error() != refused.want.Error() {
 			t.Errorf("%s: %v, want %v", name, err, refused.want)
 		}
 	}
 	user, err := s.Join(ctx, home, code, "", chosen)
 	kit.Must(t, err)
-	if user.Email != "books@example.com" || user.Name != user.Email || user.Role != access.Accountant || user.PasswordChangeRequired {
+	if user.Email != "books@example.com" || user.Name != user.Email || user.Role != access.Accountant ||
+		user.PasswordChangeRequired {
 		t.Errorf("user %+v", user)
 	}
 	login, _, err := s.Login(ctx, home, Credentials{Email: "books@example.com", Password: chosen})
@@ -84,18 +87,20 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinWithForeignAddress checks that somebody who joins with the link that was shown takes nothing from the user of another company who has the
-// address: both log in with their own password, and a company only with that of its user.
+// TestJoinWithForeignAddress checks that somebody who joins with the link that was shown takes nothing from the user of
+// another company who has the address: both log in with their own password, and a company only with that of its user.
 func TestJoinWithForeignAddress(t *testing.T) {
 	s, db, own := newService(t)
-	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
+	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other",
+		PasswordHash: "$2"})
 	kit.Must(t, err)
 	kit.Must(t, second(s.Join(t.Context(), home, invited(t, s, other, email, access.Owner), "Second", chosen)))
 	for _, c := range []struct {
 		password string
 		account  store.ID
 		want     store.ID
-	}{{password, store.ID{}, own.ID}, {chosen, store.ID{}, other.ID}, {chosen, other.ID, other.ID}, {password, other.ID, store.ID{}}, {chosen, own.ID, store.ID{}}} {
+	}{{password, store.ID{}, own.ID}, {chosen, store.ID{}, other.ID}, {chosen, other.ID, other.ID},
+		{password, other.ID, store.ID{}}, {chosen, own.ID, store.ID{}}} {
 		db.Clock.Advance(time.Minute)
 		login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: c.password, Account: c.account})
 		if c.want.IsZero() {
@@ -109,12 +114,13 @@ func TestJoinWithForeignAddress(t *testing.T) {
 	}
 }
 
-// TestTrustIsNotShared checks that a source which one of several users with an address has logged in from is not exempt from the failure limit for
-// the others, and that the user who is trusted there still logs in once it is exceeded.
+// TestTrustIsNotShared checks that a source which one of several users with an address has logged in from is not exempt
+// from the failure limit for the others, and that the user who is trusted there still logs in once it is exceeded.
 func TestTrustIsNotShared(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	other, err := s.DB.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com", Name: "Other", PasswordHash: "$2"})
+	other, err := s.DB.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com", Name: "Other",
+		PasswordHash: "$2"})
 	kit.Must(t, err)
 	kit.Must(t, second(s.Join(ctx, home, invited(t, s, other, email, access.Owner), "Second", chosen)))
 	try := func(from, password string) error {
@@ -138,8 +144,8 @@ func TestTrustIsNotShared(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestInvitationLimits checks that wrong secrets are limited like logins, before any password is hashed, and that a right one is not
-// charged.
+// TestInvitationLimits checks that wrong secrets are limited like logins, before any password is hashed, and that a
+// right one is not charged.
 func TestInvitationLimits(t *testing.T) {
 	s, db, account := newService(t)
 	ctx := t.Context()

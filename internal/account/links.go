@@ -10,8 +10,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// LoginLinks are links that each log in one user, once. A sandbox on a developer's machine prints them, so that nobody has to copy a
-// password. They live in the memory of one process. A LoginLinks is safe for concurrent use; nil has no links.
+// LoginLinks are links that each log in one user, once. A sandbox on a developer's machine prints them, so that nobody
+// has to copy a password. They live in the memory of one process. A LoginLinks is safe for concurrent use; nil has no
+// links.
 type LoginLinks struct {
 	mu    sync.Mutex
 	users map[[32]byte]linkedUser // by the digest of the link's secret
@@ -41,7 +42,8 @@ func (l *LoginLinks) Add(random io.Reader, email string, password secret.Text) (
 	return text, nil
 }
 
-// Take returns the credentials of the link with the given secret, and removes the link. It returns false if there is none.
+// Take returns the credentials of the link with the given secret, and removes the link. It returns false if there is
+// none.
 func (l *LoginLinks) Take(text string) (email string, password secret.Text, found bool) {
 	if l == nil {
 		return "", secret.Text{}, false

@@ -10,7 +10,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// TestLoginLinks checks that a link works for one caller only, however many use it at the same time, and that no other text works.
+// TestLoginLinks checks that a link works for one caller only, however many use it at the same time, and that no other
+// text works.
 func TestLoginLinks(t *testing.T) {
 	links := &account.LoginLinks{}
 	one, err := links.Add(rand.Reader, "a@example.com", secret.New("first"))

@@ -34,25 +34,26 @@ type Enrolment struct {
 	secret secret.Text
 }
 
-// Link returns the address that the operator opens: base, such as https://operators.example, and the page with the secret in the fragment,
-// which browsers do not send. An empty base gives a path.
+// Link returns the address that the operator opens: base, such as https://operators.example, and the page with the
+// secret in the fragment, which browsers do not send. An empty base gives a path.
 func (e Enrolment) Link(base string) string {
 	return strings.TrimSuffix(base, "/") + EnrolPath + "#" + e.secret.Reveal()
 }
 
-// AddOperator adds an operator and makes the enrolment link. The error is [ErrEmail], or [store.ErrExists] if there is an operator with the
-// address.
+// AddOperator adds an operator and makes the enrolment link. The error is [ErrEmail], or [store.ErrExists] if there is
+// an operator with the address.
 func (s *Service) AddOperator(ctx context.Context, email string) (Enrolment, error) {
 	return s.makeLink(ctx, email, s.DB.AddOperator)
 }
 
-// ResetOperator removes what an operator logs in with and makes a new enrolment link. The error is [ErrEmail], or [store.ErrNotFound] if there
-// is no operator with the address.
+// ResetOperator removes what an operator logs in with and makes a new enrolment link. The error is [ErrEmail], or
+// [store.ErrNotFound] if there is no operator with the address.
 func (s *Service) ResetOperator(ctx context.Context, email string) (Enrolment, error) {
 	return s.makeLink(ctx, email, s.DB.ResetOperator)
 }
 
-func (s *Service) makeLink(ctx context.Context, email string, save func(context.Context, string, store.Enrolment) (store.Operator, error)) (Enrolment, error) {
+func (s *Service) makeLink(ctx context.Context, email string,
+	save func(context.Context, string, store.Enrolment) (store.Operator, error)) (Enrolment, error) {
 	email, err := ParseEmail(email)
 	if err != nil {
 		return Enrolment{}, err
@@ -61,12 +62,13 @@ func (s *Service) makeLink(ctx context.Context, email string, save func(context.
 	if err != nil {
 		return Enrolment{}, err
 	}
-	operator, err := save(ctx, email, store.Enrolment{Digest: secret.EnrolmentDigest(code), ExpiresAt: s.Now().Add(EnrolmentTTL).UTC().Truncate(time.Microsecond)})
+	operator, err := save(ctx, email, store.Enrolment{Digest: secret.EnrolmentDigest(code),
+		ExpiresAt: s.Now().Add(EnrolmentTTL).UTC().Truncate(time.Microsecond)})
 	return Enrolment{Operator: operator, secret: code}, err
 }
 
-// EnrollingOperator returns the operator with the secret of an enrolment link. The error is [*LimitedError] or [ErrEnrolment]; an unknown secret
-// counts towards the login limits of its source.
+// EnrollingOperator returns the operator with the secret of an enrolment link. The error is [*LimitedError] or
+// [ErrEnrolment]; an unknown secret counts towards the login limits of its source.
 func (s *Service) EnrollingOperator(ctx context.Context, from, code string) (store.Operator, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -79,10 +81,11 @@ func (s *Service) EnrollingOperator(ctx context.Context, from, code string) (sto
 	return found, errors.Join(err, a.cancel(ctx))
 }
 
-// Enrol uses up an enrolment link: its operator gets a password and an authenticator with the given secret, which has shown a code. Enrol
-// returns the recovery codes, which are not stored. The error is [*LimitedError], [ErrEnrolment], [ErrCode], [ErrPasswordLength],
-// [ErrCommonPassword] or [ErrBusy].
-func (s *Service) Enrol(ctx context.Context, from, code, password string, shared secret.Text, shown string) ([]secret.Text, error) {
+// Enrol uses up an enrolment link: its operator gets a password and an authenticator with the given secret, which has
+// shown a code. Enrol returns the recovery codes, which are not stored. The error is [*LimitedError], [ErrEnrolment],
+// [ErrCode], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy].
+func (s *Service) Enrol(ctx context.Context, from, code, password string, shared secret.Text,
+	shown string) ([]secret.Text, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return nil, err
@@ -103,7 +106,8 @@ func (s *Service) Enrol(ctx context.Context, from, code, password string, shared
 }
 
 // enrol checks what an operator has typed and stores it.
-func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Operator, password string, shared secret.Text, shown string) ([]secret.Text, error) {
+func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Operator, password string,
+	shared secret.Text, shown string) ([]secret.Text, error) {
 	if err := checkNewPassword(password); err != nil {
 		return nil, err
 	}
@@ -124,14 +128,16 @@ func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Ope
 	return codes, err
 }
 
-// operatorLimits begins the name of an operator in the limits of logins. No e-mail address that a user types has this form after
-// [NormalizeEmail], so that nobody uses up the limits of an operator at the login of users.
+// operatorLimits begins the name of an operator in the limits of logins. No e-mail address that a user types has this
+// form after [NormalizeEmail], so that nobody uses up the limits of an operator at the login of users.
 const operatorLimits = " operator "
 
-// StartOperatorSession checks the password of an operator and a code of the authenticator, or a recovery code, and creates a session. The
-// limits are those of [Service.Login], for operators apart; further codes are wrong after too many wrong ones. The error is [*LimitedError], [ErrInvalidCredentials] or [ErrBusy]. A
-// caller does not learn whether the address, the password or the code was wrong.
-func (s *Service) StartOperatorSession(ctx context.Context, from, email, password, code string) (secret.Text, time.Time, error) {
+// StartOperatorSession checks the password of an operator and a code of the authenticator, or a recovery code, and
+// creates a session. The limits are those of [Service.Login], for operators apart; further codes are wrong after too
+// many wrong ones. The error is [*LimitedError], [ErrInvalidCredentials] or [ErrBusy]. A caller does not learn whether
+// the address, the password or the code was wrong.
+func (s *Service) StartOperatorSession(ctx context.Context, from, email, password,
+	code string) (secret.Text, time.Time, error) {
 	email = NormalizeEmail(email)
 	a, err := s.begin(ctx, from, operatorLimits+email)
 	if err != nil {
@@ -151,9 +157,11 @@ func (s *Service) StartOperatorSession(ctx context.Context, from, email, passwor
 	return session, expires, a.refundFailure(ctx, a.completed()...)
 }
 
-// startOperator compares the password and the code, both in any case, and then uses up the code. A wrong password and a wrong code cause the same
-// work and count towards the same limits: neither the time nor what is refused later tells which of them was wrong.
-func (a *attempt) startOperator(ctx context.Context, email, password, code string, digest [32]byte, expires time.Time) error {
+// startOperator compares the password and the code, both in any case, and then uses up the code. A wrong password and a
+// wrong code cause the same work and count towards the same limits: neither the time nor what is refused later tells
+// which of them was wrong.
+func (a *attempt) startOperator(ctx context.Context, email, password, code string, digest [32]byte,
+	expires time.Time) error {
 	operator, err := a.DB.OperatorByEmail(ctx, email)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -182,7 +190,8 @@ func (a *attempt) startOperator(ctx context.Context, email, password, code strin
 	return err
 }
 
-// factor returns what a code proves, and false if it proves nothing. That it was not used meanwhile is known to the transaction of the login.
+// factor returns what a code proves, and false if it proves nothing. That it was not used meanwhile is known to the
+// transaction of the login.
 func (a *attempt) factor(ctx context.Context, operator store.Operator, code string) (store.OperatorProof, bool, error) {
 	if recovery, formed := RecoveryDigest(operator.ID[:], code); formed {
 		valid, err := a.DB.HasOperatorRecovery(ctx, operator, recovery)

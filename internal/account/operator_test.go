@@ -34,13 +34,15 @@ func (a authenticator) show(t *testing.T, later int64) string {
 	return code
 }
 
-// newOperator adds an operator and returns the secret of the enrolment link, with an authenticator that is not connected yet.
+// newOperator adds an operator and returns the secret of the enrolment link, with an authenticator that is not
+// connected yet.
 func newOperator(t *testing.T, s *Service) (code string, app authenticator) {
 	t.Helper()
 	made, err := s.AddOperator(t.Context(), "  Op@Owner.Example ")
 	kit.Must(t, err)
 	before, code, found := strings.Cut(made.Link("https://operators.example/"), "#")
-	if !found || before != "https://operators.example/enrol" || !strings.HasPrefix(code, secret.EnrolmentPrefix) || len(code) != len(secret.EnrolmentPrefix)+43 || made.Email != operatorEmail {
+	if !found || before != "https://operators.example/enrol" || !strings.HasPrefix(code, secret.EnrolmentPrefix) ||
+		len(code) != len(secret.EnrolmentPrefix)+43 || made.Email != operatorEmail {
 		t.Fatalf("link of %q to %s", made.Email, before)
 	}
 	shared, err := NewTOTPSecret(rand.Reader)
@@ -70,7 +72,8 @@ func TestEnrol(t *testing.T) {
 		want                  error
 	}{
 		{"qe_wrong", operatorPassword, app.show(t, 0), ErrEnrolment},
-		{strings.Replace(code, secret.EnrolmentPrefix, secret.InvitationPrefix, 1), operatorPassword, app.show(t, 0), ErrEnrolment},
+		{strings.Replace(code, secret.EnrolmentPrefix, secret.InvitationPrefix, 1), operatorPassword, app.show(t, 0),
+			ErrEnrolment},
 		{code, "too short", app.show(t, 0), ErrPasswordLength},
 		{code, strings.Repeat("a", 20), app.show(t, 0), ErrCommonPassword},
 		{code, operatorPassword, app.show(t, 2), ErrCode},
@@ -98,8 +101,9 @@ func TestEnrol(t *testing.T) {
 	wantUsed(t, db, 4, "invitation", home) // wrong links are charged
 }
 
-// TestOperatorLimits checks that nobody uses up the limits of an operator at the login of users, and that somebody who knows the password of an
-// operator can try few codes, from however many addresses, without learning that the password is right.
+// TestOperatorLimits checks that nobody uses up the limits of an operator at the login of users, and that somebody who
+// knows the password of an operator can try few codes, from however many addresses, without learning that the password
+// is right.
 func TestOperatorLimits(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -107,7 +111,8 @@ func TestOperatorLimits(t *testing.T) {
 	_, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
 	kit.Must(t, err)
 	for n := range failureRate {
-		_, _, err := s.Login(ctx, fmt.Sprintf("192.0.2.%d", n), Credentials{Email: operatorLimits + operatorEmail, Password: "wrong"})
+		_, _, err := s.Login(ctx, fmt.Sprintf("192.0.2.%d", n),
+			Credentials{Email: operatorLimits + operatorEmail, Password: "wrong"})
 		wantErr(t, err, ErrInvalidCredentials)
 	}
 	db.Clock.Advance(time.Minute)
@@ -116,20 +121,22 @@ func TestOperatorLimits(t *testing.T) {
 
 	db.Clock.Advance(time.Minute)
 	for n := range strangerCodes {
-		_, _, err := s.StartOperatorSession(ctx, fmt.Sprintf("198.51.100.%d", n), operatorEmail, operatorPassword, app.show(t, 5))
+		_, _, err := s.StartOperatorSession(ctx, fmt.Sprintf("198.51.100.%d", n), operatorEmail, operatorPassword,
+			app.show(t, 5))
 		wantErr(t, err, ErrInvalidCredentials)
 	}
 	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, app.show(t, 0))
 	wantErr(t, err, ErrInvalidCredentials)
-	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0)) // from where the operator works
+	// from where the operator works
+	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0))
 	kit.Must(t, err)
 	db.Clock.Advance(failureWindow)
 	_, _, err = s.StartOperatorSession(ctx, "203.0.113.1", operatorEmail, operatorPassword, app.show(t, 0))
 	kit.Must(t, err)
 }
 
-// TestOperatorLoginTellsNothing checks that a wrong password, a wrong code and an unknown address count in the same places, so that neither the
-// work nor what is refused later tells which of them was wrong.
+// TestOperatorLoginTellsNothing checks that a wrong password, a wrong code and an unknown address count in the same
+// places, so that neither the work nor what is refused later tells which of them was wrong.
 func TestOperatorLoginTellsNothing(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -144,7 +151,8 @@ func TestOperatorLoginTellsNothing(t *testing.T) {
 		return derive(c, password, salt, length)
 	}
 	attempts := []struct{ email, password, code string }{
-		{operatorEmail, "wrong", app.show(t, 5)}, {operatorEmail, operatorPassword, app.show(t, 5)}, {operatorEmail, "wrong", app.show(t, 1)}, {operatorEmail, "wrong", recovery[0].Reveal()},
+		{operatorEmail, "wrong", app.show(t, 5)}, {operatorEmail, operatorPassword, app.show(t, 5)},
+		{operatorEmail, "wrong", app.show(t, 1)}, {operatorEmail, "wrong", recovery[0].Reveal()},
 		{operatorEmail, operatorPassword, "ab2d-ef3h-ij4l-mn5p"}, {unknown, operatorPassword, app.show(t, 1)},
 	}
 	for n, given := range attempts {
@@ -162,8 +170,8 @@ func TestOperatorLoginTellsNothing(t *testing.T) {
 	kit.Must(t, err)
 }
 
-// TestStartOperatorSession checks that only the password together with a fresh code begins a session, that callers do not learn what was wrong,
-// and that wrong codes are limited like wrong passwords.
+// TestStartOperatorSession checks that only the password together with a fresh code begins a session, that callers do
+// not learn what was wrong, and that wrong codes are limited like wrong passwords.
 func TestStartOperatorSession(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -173,7 +181,8 @@ func TestStartOperatorSession(t *testing.T) {
 	}
 	recovery, err := s.Enrol(ctx, home, code, operatorPassword, app.shared, app.show(t, 0))
 	kit.Must(t, err)
-	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0)) // the enrolment has used it
+	// the enrolment has used it
+	_, _, err = s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0))
 	wantErr(t, err, ErrInvalidCredentials)
 	db.Clock.Advance(time.Minute)
 	session, expires, err := s.StartOperatorSession(ctx, home, " OP@owner.example ", operatorPassword, app.show(t, 0))

@@ -28,8 +28,8 @@ var (
 const (
 	// maxPasskeyName is how many characters the name of a passkey may have.
 	maxPasskeyName = 64
-	// maxResponse is the size in bytes of the largest response of an authenticator that is read. Responses without an attestation have
-	// about one thousand.
+	// maxResponse is the size in bytes of the largest response of an authenticator that is read. Responses without an
+	// attestation have about one thousand.
 	maxResponse = 16 << 10
 	// product is the name of the service that authenticators show.
 	product = "Quittance"
@@ -43,9 +43,9 @@ type RelyingParty struct {
 	Origin string
 }
 
-// RelyingParty returns the site of the service, and false if it cannot have passkeys: browsers demand https and a host name, and accept http
-// for localhost alone. Without an address, host, which a request names, counts only if it is localhost and the environment is not
-// production: whoever sends a request chooses it.
+// RelyingParty returns the site of the service, and false if it cannot have passkeys: browsers demand https and a host
+// name, and accept http for localhost alone. Without an address, host, which a request names, counts only if it is
+// localhost and the environment is not production: whoever sends a request chooses it.
 func (u PublicURL) RelyingParty(environment string, secure bool, host string) (RelyingParty, bool) {
 	if u == "" && environment == "production" {
 		return RelyingParty{}, false
@@ -55,7 +55,8 @@ func (u PublicURL) RelyingParty(environment string, secure bool, host string) (R
 		return RelyingParty{}, false
 	}
 	name := parsed.Hostname()
-	if local := name == "localhost"; !local && (u == "" || parsed.Scheme != "https") || protocol.ValidateRPID(name) != nil {
+	if local := name == "localhost"; !local && (u == "" || parsed.Scheme != "https") ||
+		protocol.ValidateRPID(name) != nil {
 		return RelyingParty{}, false
 	}
 	return RelyingParty{ID: name, Origin: parsed.Scheme + "://" + parsed.Host}, true
@@ -63,14 +64,16 @@ func (u PublicURL) RelyingParty(environment string, secure bool, host string) (R
 
 // party returns the library's form of a site. Only its configuration can fail.
 func (p RelyingParty) party() (*webauthn.WebAuthn, error) {
-	return webauthn.New(&webauthn.Config{RPID: p.ID, RPDisplayName: product, RPOrigins: []string{p.Origin}, AttestationPreference: protocol.PreferNoAttestation,
-		AuthenticatorSelection: protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationPreferred},
+	return webauthn.New(&webauthn.Config{RPID: p.ID, RPDisplayName: product, RPOrigins: []string{p.Origin},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementPreferred,
+			UserVerification: protocol.VerificationPreferred},
 		// Password managers send outputs that nobody asked for. None is read.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore})
 }
 
-// ceremony is what a challenge is good for, and the digest of the pending login or session that holds it: a challenge of one browser is
-// worth nothing in another one.
+// ceremony is what a challenge is good for, and the digest of the pending login or session that holds it: a challenge
+// of one browser is worth nothing in another one.
 type ceremony struct {
 	purpose store.ChallengePurpose
 	holder  [32]byte
@@ -109,7 +112,8 @@ func (u credentialUser) WebAuthnDisplayName() string { return u.Name }
 func (u credentialUser) WebAuthnCredentials() []webauthn.Credential {
 	var out []webauthn.Credential
 	for _, p := range u.passkeys {
-		c := webauthn.Credential{ID: p.Credential.ID, PublicKey: p.Credential.PublicKey, Flags: webauthn.CredentialFlags{BackupEligible: p.Credential.BackupEligible},
+		c := webauthn.Credential{ID: p.Credential.ID, PublicKey: p.Credential.PublicKey,
+			Flags:         webauthn.CredentialFlags{BackupEligible: p.Credential.BackupEligible},
 			Authenticator: webauthn.Authenticator{SignCount: p.SignCount}}
 		for _, transport := range p.Credential.Transports {
 			c.Transport = append(c.Transport, protocol.AuthenticatorTransport(transport))
@@ -119,8 +123,8 @@ func (u credentialUser) WebAuthnCredentials() []webauthn.Credential {
 	return out
 }
 
-// BeginPasskey returns the options for the registration of a passkey of the user of a session, in JSON (PublicKeyCredentialCreationOptionsJSON).
-// Their challenge works once within five minutes.
+// BeginPasskey returns the options for the registration of a passkey of the user of a session, in JSON
+// (PublicKeyCredentialCreationOptionsJSON). Their challenge works once within five minutes.
 func (s *Service) BeginPasskey(ctx context.Context, session store.Session, site RelyingParty) ([]byte, error) {
 	user, err := s.credentialUser(ctx, session)
 	if err != nil {
@@ -130,18 +134,21 @@ func (s *Service) BeginPasskey(ctx context.Context, session store.Session, site 
 	if err != nil {
 		return nil, err
 	}
-	options, _, err := party.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
+	options, _, err := party.BeginRegistration(user,
+		webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
 		return nil, err
 	}
-	if err := session.Tenant.BeginPasskey(ctx, session, registration(session).challenge(options.Response.Challenge.String())); err != nil {
+	if err := session.Tenant.BeginPasskey(ctx, session,
+		registration(session).challenge(options.Response.Challenge.String())); err != nil {
 		return nil, err
 	}
 	return json.Marshal(options.Response)
 }
 
 // BeginConfirmation returns the options for an assertion that confirms a change of the user of a session, in JSON
-// (PublicKeyCredentialRequestOptionsJSON). The error is [store.ErrNotFound] if the user has no passkey, or [store.ErrSessionEnded].
+// (PublicKeyCredentialRequestOptionsJSON). The error is [store.ErrNotFound] if the user has no passkey, or
+// [store.ErrSessionEnded].
 func (s *Service) BeginConfirmation(ctx context.Context, session store.Session, site RelyingParty) ([]byte, error) {
 	user, err := s.credentialUser(ctx, session)
 	if err != nil {
@@ -152,9 +159,11 @@ func (s *Service) BeginConfirmation(ctx context.Context, session store.Session, 
 	})
 }
 
-// BeginPasskeyLogin returns the options for an assertion that completes a pending login, in JSON as [Service.BeginConfirmation] does. It counts
-// towards the limits of the source. The error is [ErrNoPendingLogin], [store.ErrNotFound] if the user has no passkey, or [*LimitedError].
-func (s *Service) BeginPasskeyLogin(ctx context.Context, from string, pending secret.Text, site RelyingParty) ([]byte, error) {
+// BeginPasskeyLogin returns the options for an assertion that completes a pending login, in JSON as
+// [Service.BeginConfirmation] does. It counts towards the limits of the source. The error is [ErrNoPendingLogin],
+// [store.ErrNotFound] if the user has no passkey, or [*LimitedError].
+func (s *Service) BeginPasskeyLogin(ctx context.Context, from string, pending secret.Text,
+	site RelyingParty) ([]byte, error) {
 	if _, err := s.beginInvitation(ctx, from); err != nil {
 		return nil, err
 	}
@@ -224,8 +233,8 @@ func (p RelyingParty) request(user credentialUser, keep func(challenge string) e
 	return json.Marshal(options.Response)
 }
 
-// verify returns the proof of an assertion; nil for a wrong one. That its challenge was given out for this ceremony is known when it is used
-// up, and so is whether the counter has grown.
+// verify returns the proof of an assertion; nil for a wrong one. That its challenge was given out for this ceremony is
+// known when it is used up, and so is whether the counter has grown.
 func (c ceremony) verify(given Factor, user store.User, passkeys []store.Passkey) *store.FactorProof {
 	if len(given.Assertion) > maxResponse || len(passkeys) == 0 {
 		return nil
@@ -239,14 +248,17 @@ func (c ceremony) verify(given Factor, user store.User, passkeys []store.Passkey
 		return nil
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
-	if _, err := party.ValidateLogin(credentialUser{user, passkeys}, webauthn.SessionData{Challenge: challenge, UserID: user.ID[:]}, parsed); err != nil {
+	if _, err := party.ValidateLogin(credentialUser{user, passkeys},
+		webauthn.SessionData{Challenge: challenge, UserID: user.ID[:]}, parsed); err != nil {
 		return nil
 	}
-	used := slices.IndexFunc(passkeys, func(p store.Passkey) bool { return string(p.Credential.ID) == string(parsed.RawID) })
+	used := slices.IndexFunc(passkeys,
+		func(p store.Passkey) bool { return string(p.Credential.ID) == string(parsed.RawID) })
 	if used < 0 {
 		return nil
 	}
-	return &store.FactorProof{Passkey: &store.PasskeyProof{Passkey: passkeys[used].ID, SignCount: parsed.Response.AuthenticatorData.Counter, Challenge: c.challenge(challenge)}}
+	return &store.FactorProof{Passkey: &store.PasskeyProof{Passkey: passkeys[used].ID,
+		SignCount: parsed.Response.AuthenticatorData.Counter, Challenge: c.challenge(challenge)}}
 }
 
 // NewPasskey is a passkey to be added.
@@ -259,9 +271,11 @@ type NewPasskey struct {
 	Present Factor
 }
 
-// AddPasskey adds a passkey of the user of a session, and returns recovery codes if it is the user's first second factor. The error is
-// [ErrPasskeyName], [ErrPasskey], [store.ErrExists], [store.ErrPasskeyLimit], [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
-func (s *Service) AddPasskey(ctx context.Context, session store.Session, from string, add NewPasskey) ([]secret.Text, error) {
+// AddPasskey adds a passkey of the user of a session, and returns recovery codes if it is the user's first second
+// factor. The error is [ErrPasskeyName], [ErrPasskey], [store.ErrExists], [store.ErrPasskeyLimit], [*LimitedError],
+// [store.ErrSessionEnded] or one of proveOwner.
+func (s *Service) AddPasskey(ctx context.Context, session store.Session, from string,
+	add NewPasskey) ([]secret.Text, error) {
 	name, err := passkeyName(add.Name)
 	if err != nil {
 		return nil, err
@@ -300,8 +314,8 @@ func (s *Service) AddPasskey(ctx context.Context, session store.Session, from st
 	}
 }
 
-// register verifies the response of an authenticator to a registration. The error is [ErrPasskey]. That the challenge was given out for it is
-// known when it is used up.
+// register verifies the response of an authenticator to a registration. The error is [ErrPasskey]. That the challenge
+// was given out for it is known when it is used up.
 func register(add NewPasskey, user store.User, by ceremony) (store.NewPasskey, error) {
 	if len(add.Response) > maxResponse {
 		return store.NewPasskey{}, ErrPasskey
@@ -315,20 +329,22 @@ func register(add NewPasskey, user store.User, by ceremony) (store.NewPasskey, e
 		return store.NewPasskey{}, err
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
-	made, err := party.CreateCredential(credentialUser{User: user}, webauthn.SessionData{Challenge: challenge, UserID: user.ID[:], CredParams: webauthn.CredentialParametersDefault()}, parsed)
+	made, err := party.CreateCredential(credentialUser{User: user}, webauthn.SessionData{Challenge: challenge,
+		UserID: user.ID[:], CredParams: webauthn.CredentialParametersDefault()}, parsed)
 	if err != nil {
 		return store.NewPasskey{}, ErrPasskey
 	}
 	out := store.NewPasskey{SignCount: made.Authenticator.SignCount, Challenge: by.challenge(challenge),
-		Credential: store.PasskeyCredential{ID: made.ID, PublicKey: made.PublicKey, BackupEligible: made.Flags.BackupEligible}}
+		Credential: store.PasskeyCredential{ID: made.ID, PublicKey: made.PublicKey,
+			BackupEligible: made.Flags.BackupEligible}}
 	for _, transport := range made.Transport {
 		out.Credential.Transports = append(out.Credential.Transports, string(transport))
 	}
 	return out, nil
 }
 
-// RenamePasskey gives a passkey of the user of a session another name. The error is [ErrPasskeyName], [store.ErrNotFound] or
-// [store.ErrSessionEnded].
+// RenamePasskey gives a passkey of the user of a session another name. The error is [ErrPasskeyName],
+// [store.ErrNotFound] or [store.ErrSessionEnded].
 func (s *Service) RenamePasskey(ctx context.Context, session store.Session, id store.ID, name string) error {
 	name, err := passkeyName(name)
 	if err != nil {
@@ -339,7 +355,8 @@ func (s *Service) RenamePasskey(ctx context.Context, session store.Session, id s
 
 // RemovePasskey removes a passkey of the user of a session, and ends the user's other sessions. Its errors are those of
 // [Service.DisableSecondFactor]; [store.ErrNotFound] says that the user has no such passkey.
-func (s *Service) RemovePasskey(ctx context.Context, session store.Session, from, password string, given Factor, id store.ID) error {
+func (s *Service) RemovePasskey(ctx context.Context, session store.Session, from, password string, given Factor,
+	id store.ID) error {
 	_, err := s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
 		if proof == nil {
 			return store.ErrNotFound

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Hasher hashes passwords, a few at a time: a hash takes 19 MiB and about 25 ms, which a flood of logins would multiply. Waiting
-// holders take turns. It is safe for concurrent use.
+// Hasher hashes passwords, a few at a time: a hash takes 19 MiB and about 25 ms, which a flood of logins would
+// multiply. Waiting holders take turns. It is safe for concurrent use.
 type Hasher struct {
 	cost   Cost
 	turns  *turns
@@ -17,7 +17,8 @@ type Hasher struct {
 	decoy  string
 }
 
-// NewHasher returns a hasher that works on at most parallel passwords at a time, at least 1, and creates hashes of the given cost.
+// NewHasher returns a hasher that works on at most parallel passwords at a time, at least 1, and creates hashes of the
+// given cost.
 func NewHasher(parallel int, cost Cost) *Hasher {
 	h := &Hasher{cost: cost, turns: newTurns(parallel, maxWaiting, maxWait), random: rand.Reader, derive: derive}
 	// A hash of the configured cost that matches no password: its key is all zeros.
@@ -39,9 +40,9 @@ func (h *Hasher) Hash(ctx context.Context, turn Turn, password string) (string, 
 	return passwordHash{Cost: h.cost, salt: salt, key: h.derive(h.cost, password, salt, keyLength)}.String(), nil
 }
 
-// Matches reports whether password has this hash, which can have any cost. An empty hash, for an unknown user, matches nothing.
-// Every mismatch costs the work of a hash of the configured cost, or of the hash itself if that is higher. The error is [ErrBusy]
-// if too many passwords wait; then nothing was compared.
+// Matches reports whether password has this hash, which can have any cost. An empty hash, for an unknown user, matches
+// nothing. Every mismatch costs the work of a hash of the configured cost, or of the hash itself if that is higher. The
+// error is [ErrBusy] if too many passwords wait; then nothing was compared.
 func (h *Hasher) Matches(ctx context.Context, turn Turn, hash, password string) (bool, error) {
 	user := hash != ""
 	if !user {

@@ -10,7 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// ResetPath is the path of the page on which a user who has forgotten the password chooses a new one, with the link from an e-mail.
+// ResetPath is the path of the page on which a user who has forgotten the password chooses a new one, with the link
+// from an e-mail.
 const ResetPath = "/reset"
 
 // MaxResets is how many links for a new password are sent to one e-mail address in an hour, whoever asks for them.
@@ -19,9 +20,10 @@ const MaxResets = 5
 // ErrReset says that a link for a new password cannot be used. It does not say why.
 var ErrReset = errors.New("the link for a new password cannot be used")
 
-// RequestPasswordReset queues an e-mail with a link to choose a new password, for the user with this address, in a language such as en. Neither
-// the result nor the work depends on whether there is such a user: [Service.AnswerResetRequests] finds out later. After [MaxResets] requests for an address in an hour, others have no effect. The limits of logins that depend on the source apply. The
-// error is [ErrEmail] or [*LimitedError].
+// RequestPasswordReset queues an e-mail with a link to choose a new password, for the user with this address, in a
+// language such as en. Neither the result nor the work depends on whether there is such a user:
+// [Service.AnswerResetRequests] finds out later. After [MaxResets] requests for an address in an hour, others have no
+// effect. The limits of logins that depend on the source apply. The error is [ErrEmail] or [*LimitedError].
 func (s *Service) RequestPasswordReset(ctx context.Context, from, email, language string) error {
 	email, err := ParseEmail(email)
 	if err != nil {
@@ -67,8 +69,8 @@ func (s *Service) SendPasswordReset(ctx context.Context, user store.User) error 
 	return s.DB.SendPasswordReset(ctx, user, add)
 }
 
-// FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown secret counts towards the
-// login limits of its source.
+// FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown
+// secret counts towards the login limits of its source.
 func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (store.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
@@ -81,10 +83,11 @@ func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (sto
 	return user, errors.Join(err, a.cancel(ctx))
 }
 
-// CompletePasswordReset uses up the link with a secret: its user gets the chosen password and has to log in with it, with a second factor if the
-// user has one. All sessions and tokens of the user end. Whoever uses the link has proved the address. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword],
-// [ErrSamePassword] or [ErrBusy]; after the last four the link still works. [ErrSamePassword] counts towards the limits like an unknown secret, so
-// that a link does not help to guess the present password.
+// CompletePasswordReset uses up the link with a secret: its user gets the chosen password and has to log in with it,
+// with a second factor if the user has one. All sessions and tokens of the user end. Whoever uses the link has proved
+// the address. The error is [*LimitedError], [ErrReset], [ErrPasswordLength], [ErrCommonPassword], [ErrSamePassword] or
+// [ErrBusy]; after the last four the link still works. [ErrSamePassword] counts towards the limits like an unknown
+// secret, so that a link does not help to guess the present password.
 func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen string) error {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {

@@ -46,14 +46,15 @@ func resetCode(t *testing.T, s *Service) string {
 	t.Helper()
 	kit.Must(t, s.RequestPasswordReset(t.Context(), home, email, "ar"))
 	mails := mailed(t, s, email)
-	if len(mails) != 1 || mails[0].Kind != store.MailPasswordReset || mails[0].Language != "ar" || !mails[0].ExpiresAt.Equal(s.Now().Add(store.PasswordResetTTL)) {
+	if len(mails) != 1 || mails[0].Kind != store.MailPasswordReset || mails[0].Language != "ar" ||
+		!mails[0].ExpiresAt.Equal(s.Now().Add(store.PasswordResetTTL)) {
 		t.Fatalf("mails %+v", mails)
 	}
 	return mails[0].Secret.Reveal()
 }
 
-// TestPasswordReset checks that a link from an e-mail sets a password by the rules of others, once, that the user is told of it by another
-// e-mail, and that nothing else is accepted as a link.
+// TestPasswordReset checks that a link from an e-mail sets a password by the rules of others, once, that the user is
+// told of it by another e-mail, and that nothing else is accepted as a link.
 func TestPasswordReset(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -87,7 +88,8 @@ func TestPasswordReset(t *testing.T) {
 		"common password":   {code, "aaaaaaaaaaaaaaaa", ErrCommonPassword},
 		"the same password": {code, password, ErrSamePassword},
 	} {
-		if err := s.CompletePasswordReset(ctx, home, refused.code, refused.password); err == nil || err.Error() != refused.want.Error() {
+		if err := s.CompletePasswordReset(ctx, home, refused.code, refused.password); err == nil ||
+			err.Error() != refused.want.Error() {
 			t.Errorf("%s: %v, want %v", name, err, refused.want)
 		}
 	}
@@ -99,7 +101,8 @@ func TestPasswordReset(t *testing.T) {
 	wantErr(t, err, ErrInvalidCredentials)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: chosen})
 	kit.Must(t, err)
-	if told := mailed(t, s, email); len(told) != 1 || told[0].Kind != store.MailPasswordChanged || !told[0].Secret.IsZero() {
+	if told := mailed(t, s, email); len(told) != 1 || told[0].Kind != store.MailPasswordChanged ||
+		!told[0].Secret.IsZero() {
 		t.Errorf("told %+v", told)
 	}
 	if _, err := db.Authenticate(ctx, secret.Digest(secret.New(code))); err == nil {
@@ -107,8 +110,9 @@ func TestPasswordReset(t *testing.T) {
 	}
 }
 
-// TestResetRequestReadsNoUsers checks that a request for a link works without the table of the users: its result, its statements and its time
-// cannot depend on whether somebody has the address. The answer, which a worker gives later, needs the table.
+// TestResetRequestReadsNoUsers checks that a request for a link works without the table of the users: its result, its
+// statements and its time cannot depend on whether somebody has the address. The answer, which a worker gives later,
+// needs the table.
 func TestResetRequestReadsNoUsers(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -134,8 +138,9 @@ func TestResetRequestReadsNoUsers(t *testing.T) {
 	}
 }
 
-// TestResetLimits checks that requests are limited like logins by their source, whoever has the address; that an address gets at most MaxResets
-// links in an hour, after which requests have no effect and look the same; and that wrong secrets are limited before a password is hashed.
+// TestResetLimits checks that requests are limited like logins by their source, whoever has the address; that an
+// address gets at most MaxResets links in an hour, after which requests have no effect and look the same; and that
+// wrong secrets are limited before a password is hashed.
 func TestResetLimits(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -183,7 +188,8 @@ func TestResetLimits(t *testing.T) {
 	kit.Must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen)) // the last link, from another source
 	db.Clock.Advance(time.Hour)
 	kit.Must(t, s.RequestPasswordReset(ctx, home, email, "en"))
-	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != store.MailPasswordChanged || mails[1].Kind != store.MailPasswordReset {
+	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != store.MailPasswordChanged ||
+		mails[1].Kind != store.MailPasswordReset {
 		t.Errorf("mails an hour later: %+v", mails)
 	}
 	for _, address := range []string{"", "a@", "a b@c", "a@b\r\nBcc: c@d", "a@b\x00", strings.Repeat("a", 256) + "@b"} {
@@ -191,7 +197,8 @@ func TestResetLimits(t *testing.T) {
 	}
 }
 
-// TestResetGuesses checks that a link does not help to guess the present password: each guess counts towards the limits.
+// TestResetGuesses checks that a link does not help to guess the present password: each guess counts towards the
+// limits.
 func TestResetGuesses(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -205,7 +212,8 @@ func TestResetGuesses(t *testing.T) {
 	}
 }
 
-// TestResetAfterFailures checks that a user whom the failures of a stranger keep from logging in can do so after a reset.
+// TestResetAfterFailures checks that a user whom the failures of a stranger keep from logging in can do so after a
+// reset.
 func TestResetAfterFailures(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -219,7 +227,8 @@ func TestResetAfterFailures(t *testing.T) {
 	kit.Must(t, err)
 }
 
-// TestResetsAtOnce checks that of concurrent uses of a link, each with another password, one succeeds, and its password logs in.
+// TestResetsAtOnce checks that of concurrent uses of a link, each with another password, one succeeds, and its password
+// logs in.
 func TestResetsAtOnce(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()

@@ -13,7 +13,8 @@ import (
 
 // The errors of second factors.
 var (
-	// ErrOTPRequired says that the password is right, and that the user has a second factor whose code is missing or wrong.
+	// ErrOTPRequired says that the password is right, and that the user has a second factor whose code is missing or
+	// wrong.
 	ErrOTPRequired = errors.New("the code of the second factor is missing or wrong")
 	// ErrWrongCode says that the code of a new authenticator app is wrong, or that none waits for its confirmation.
 	ErrWrongCode = errors.New("the code of the new authenticator app is wrong")
@@ -28,7 +29,8 @@ var (
 const (
 	// LoginTTL is how long the second factor of a login may take.
 	LoginTTL = 10 * time.Minute
-	// FreshSignOn is how long after a login by single sign-on its session may set up the first second factor. Such a user may have no password.
+	// FreshSignOn is how long after a login by single sign-on its session may set up the first second factor. Such a user
+	// may have no password.
 	FreshSignOn = 10 * time.Minute
 )
 
@@ -38,16 +40,17 @@ type Factor struct {
 	Password string
 	// Code is a code of an authenticator app, or a recovery code.
 	Code string
-	// Assertion is the response of a passkey in JSON (WebAuthn Level 3, section 5.1.8.2), and Site what it has to be made for; nil for
-	// a code.
+	// Assertion is the response of a passkey in JSON (WebAuthn Level 3, section 5.1.8.2), and Site what it has to be made
+	// for; nil for a code.
 	Assertion []byte
 	Site      RelyingParty
 }
 
-// proveFactor checks what a user who has given the right password gives as the second factor; by says what a passkey has to have signed. It
-// returns nil if the user has none. The error is [ErrOTPRequired], [*LimitedError] after too many wrong codes and assertions, or
-// [store.ErrSuspended], which callers get without a code.
-func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor, by ceremony) (*store.FactorProof, error) {
+// proveFactor checks what a user who has given the right password gives as the second factor; by says what a passkey
+// has to have signed. It returns nil if the user has none. The error is [ErrOTPRequired], [*LimitedError] after too
+// many wrong codes and assertions, or [store.ErrSuspended], which callers get without a code.
+func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor,
+	by ceremony) (*store.FactorProof, error) {
 	factor, err := a.DB.SecondFactor(ctx, user)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -81,8 +84,8 @@ func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor
 	return proof, nil
 }
 
-// compareCode returns the proof of a code; nil for a wrong one. Whether it was used before is known when it is used up: who repeats a right code
-// guesses nothing.
+// compareCode returns the proof of a code; nil for a wrong one. Whether it was used before is known when it is used up:
+// who repeats a right code guesses nothing.
 func (a *attempt) compareCode(user store.User, factor store.SecondFactor, code string) *store.FactorProof {
 	if factor.HasApp() {
 		if step, right := TOTPStep(factor.Secret, code, a.Now(), 0); right {
@@ -95,8 +98,8 @@ func (a *attempt) compareCode(user store.User, factor store.SecondFactor, code s
 	return nil
 }
 
-// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did not grow. A passkey that is
-// refused counts as a wrong code. The error can be [*LimitedError].
+// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did
+// not grow. A passkey that is refused counts as a wrong code. The error can be [*LimitedError].
 func (a *attempt) refused(ctx context.Context, user store.User, proof *store.FactorProof, err error) error {
 	if !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrSignCount) {
 		return err
@@ -107,28 +110,32 @@ func (a *attempt) refused(ctx context.Context, user store.User, proof *store.Fac
 		}
 	}
 	if errors.Is(err, store.ErrSignCount) {
-		if err := a.DB.RefusePasskey(context.WithoutCancel(ctx), user, *proof.Passkey); err != nil && !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrNotFound) {
+		if err := a.DB.RefusePasskey(context.WithoutCancel(ctx), user, *proof.Passkey); err != nil &&
+			!errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrNotFound) {
 			return err // and not because the challenge or the passkey is gone meanwhile
 		}
 	}
 	return ErrOTPRequired
 }
 
-// beginLogin stores a pending login for a user who has given the right password, or whom on has logged in, and returns its secret, which binds it
-// to a browser.
-func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans, on *store.SignOn) (Login, error) {
+// beginLogin stores a pending login for a user who has given the right password, or whom on has logged in, and returns
+// its secret, which binds it to a browser.
+func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans,
+	on *store.SignOn) (Login, error) {
 	pending, err := secret.NewLogin(a.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := a.Now().Add(LoginTTL).UTC().Truncate(time.Microsecond)
-	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means, SignOn: on}, expires)
+	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means,
+		SignOn: on}, expires)
 	return Login{Pending: pending, Expires: expires}, err
 }
 
 // CompleteSession starts the session of a pending login with the second factor. The error is [ErrNoPendingLogin],
 // [ErrOTPRequired], [*LimitedError], [store.ErrSuspended] or, by single sign-on, [store.ErrOtherSubject].
-func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, given Factor, userAgent string) (Login, error) {
+func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, given Factor,
+	userAgent string) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return Login{}, err
@@ -151,8 +158,8 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	account, err := s.createWaiting(ctx, waiting, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
-		Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
+	account, err := s.createWaiting(ctx, waiting, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires,
+		Client: store.ClientConsole, Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
 	switch err := a.refused(ctx, waiting.User, proof, err); {
 	case errors.Is(err, store.ErrSessionEnded) || errors.Is(err, store.ErrNotFound):
 		return Login{}, ErrNoPendingLogin
@@ -166,7 +173,8 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 }
 
 // createWaiting creates the token of a pending login, and the link of one by single sign-on.
-func (s *Service) createWaiting(ctx context.Context, waiting store.PendingLogin, add store.NewToken) (store.Account, error) {
+func (s *Service) createWaiting(ctx context.Context, waiting store.PendingLogin,
+	add store.NewToken) (store.Account, error) {
 	if waiting.SignOn == nil {
 		return s.DB.CreateToken(ctx, waiting.User, add)
 	}
@@ -180,7 +188,8 @@ type Enrollment struct {
 	Secret, Address secret.Text
 }
 
-// BeginEnrollment makes the secret of an authenticator app for the user of a session. It replaces nothing until it is confirmed.
+// BeginEnrollment makes the secret of an authenticator app for the user of a session. It replaces nothing until it is
+// confirmed.
 func (s *Service) BeginEnrollment(ctx context.Context, session store.Session) (Enrollment, error) {
 	shared, err := NewTOTPSecret(s.Random)
 	if err != nil {
@@ -201,10 +210,11 @@ func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) 
 	return Enrollment{Secret: shared, Address: TOTPAddress(shared, session.Email)}, nil
 }
 
-// ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the recovery codes, which
-// are stored as digests. present is for the present second factor, or the password if there is none. The error is [ErrWrongCode],
-// [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
-func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code string, present Factor) ([]secret.Text, error) {
+// ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the
+// recovery codes, which are stored as digests. present is for the present second factor, or the password if there is
+// none. The error is [ErrWrongCode], [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
+func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code string,
+	present Factor) ([]secret.Text, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return nil, err
@@ -241,10 +251,12 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	return codes, a.cancel(ctx)
 }
 
-// proveOwner checks that a session is in the hands of its user, before another second factor is set up: by the present one, or, without one, by
-// the password or a fresh login by single sign-on. So a stolen session locks nobody out. The error is [ErrOTPRequired], [ErrPasswordRequired],
-// [ErrWrongPassword], [ErrStaleSignOn], [ErrBusy], [*LimitedError], or [store.ErrSessionEnded].
-func (a *attempt) proveOwner(ctx context.Context, session store.Session, user store.User, from string, given Factor) (*store.FactorProof, error) {
+// proveOwner checks that a session is in the hands of its user, before another second factor is set up: by the present
+// one, or, without one, by the password or a fresh login by single sign-on. So a stolen session locks nobody out. The
+// error is [ErrOTPRequired], [ErrPasswordRequired], [ErrWrongPassword], [ErrStaleSignOn], [ErrBusy], [*LimitedError],
+// or [store.ErrSessionEnded].
+func (a *attempt) proveOwner(ctx context.Context, session store.Session, user store.User, from string,
+	given Factor) (*store.FactorProof, error) {
 	proof, err := a.proveFactor(ctx, user, given, confirmation(session))
 	if err != nil || proof != nil {
 		return proof, err
@@ -286,10 +298,12 @@ func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digest
 	return codes, digests, nil
 }
 
-// DisableSecondFactor removes the second factor of the user of a session with all passkeys, and ends the user's other sessions. Password and code count
-// towards the limits of a login. The error is [ErrWrongPassword], [ErrOTPRequired], [store.ErrNotFound] if there is no second factor,
-// [store.ErrFactorRequired] if the company requires one, [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
-func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password string, given Factor) (Limit, error) {
+// DisableSecondFactor removes the second factor of the user of a session with all passkeys, and ends the user's other
+// sessions. Password and code count towards the limits of a login. The error is [ErrWrongPassword], [ErrOTPRequired],
+// [store.ErrNotFound] if there is no second factor, [store.ErrFactorRequired] if the company requires one,
+// [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
+func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password string,
+	given Factor) (Limit, error) {
 	return s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
 		if proof == nil {
 			return store.ErrNotFound
@@ -298,24 +312,29 @@ func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session
 	})
 }
 
-// ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of [Service.DisableSecondFactor].
-func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password string, given Factor) (codes []secret.Text, limit Limit, err error) {
-	limit, err = s.withBothFactors(ctx, session, from, password, given, func(user store.User, proof *store.FactorProof) error {
-		if proof == nil {
-			return store.ErrNotFound
-		}
-		made, digests, err := s.newRecoveryCodes(user.ID)
-		if err != nil {
-			return err
-		}
-		codes = made
-		return session.Tenant.ReplaceRecoveryCodes(ctx, session, digests, proof)
-	})
+// ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of
+// [Service.DisableSecondFactor].
+func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password string,
+	given Factor) (codes []secret.Text, limit Limit, err error) {
+	limit, err = s.withBothFactors(ctx, session, from, password, given,
+		func(user store.User, proof *store.FactorProof) error {
+			if proof == nil {
+				return store.ErrNotFound
+			}
+			made, digests, err := s.newRecoveryCodes(user.ID)
+			if err != nil {
+				return err
+			}
+			codes = made
+			return session.Tenant.ReplaceRecoveryCodes(ctx, session, digests, proof)
+		})
 	return codes, limit, err
 }
 
-// withBothFactors does something that needs the password of the user of a session, and the second factor if the user has one; otherwise proof is nil.
-func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password string, given Factor, do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
+// withBothFactors does something that needs the password of the user of a session, and the second factor if the user
+// has one; otherwise proof is nil.
+func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password string, given Factor,
+	do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return Limit{}, err

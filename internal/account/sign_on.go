@@ -15,12 +15,15 @@ import (
 // ErrNoUser says that nobody who can log in has the e-mail address of a person whom the OpenID provider has logged in.
 var ErrNoUser = errors.New("no user has this e-mail address")
 
-// SignOn creates a session for the person whom an OpenID provider has logged in, which identify finds out. attempt names the attempt to log
-// in, which succeeds or fails once, on whichever replica; userAgent is the User-Agent of the request. The limits of logins that depend on the source alone apply. The error is that of
-// identify, [*LimitedError], [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended]. If the login
-// would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be completed by [Service.CompleteSession].
-// If nobody has proved the address, it is [store.ErrChooseCompany], with a login to be completed by [Service.CompleteChoice].
-func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [32]byte, identify func(context.Context) (sso.Identity, error)) (Login, error) {
+// SignOn creates a session for the person whom an OpenID provider has logged in, which identify finds out. attempt
+// names the attempt to log in, which succeeds or fails once, on whichever replica; userAgent is the User-Agent of the
+// request. The limits of logins that depend on the source alone apply. The error is that of identify, [*LimitedError],
+// [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended]. If the
+// login would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be
+// completed by [Service.CompleteSession]. If nobody has proved the address, it is [store.ErrChooseCompany], with a
+// login to be completed by [Service.CompleteChoice].
+func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [32]byte,
+	identify func(context.Context) (sso.Identity, error)) (Login, error) {
 	a, err := s.beginSignOn(ctx, from, attempt)
 	if err != nil {
 		return Login{}, err
@@ -53,18 +56,20 @@ func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [3
 }
 
 // signOnSession creates a session with a function that stores its token.
-func (s *Service) signOnSession(userAgent string, create func(store.NewToken) (store.User, store.Account, error)) (Login, error) {
+func (s *Service) signOnSession(userAgent string,
+	create func(store.NewToken) (store.User, store.Account, error)) (Login, error) {
 	token, err := secret.NewSession(s.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := create(store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires, Client: store.ClientConsole,
-		Means: store.LoginBySingleSignOn, UserAgent: userAgent})
+	user, account, err := create(store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires,
+		Client: store.ClientConsole, Means: store.LoginBySingleSignOn, UserAgent: userAgent})
 	return Login{Token: token, Expires: expires, User: user, Account: account}, err
 }
 
-// beginChoice stores that a person has to choose the company, and returns the secret that binds the choice to a browser.
+// beginChoice stores that a person has to choose the company, and returns the secret that binds the choice to a
+// browser.
 func (s *Service) beginChoice(ctx context.Context, on store.SignOn) (Login, error) {
 	pending, err := secret.NewChoice(s.Random)
 	if err != nil {
@@ -74,8 +79,10 @@ func (s *Service) beginChoice(ctx context.Context, on store.SignOn) (Login, erro
 	return Login{Pending: pending, Expires: expires}, s.DB.StoreSignOnChoice(ctx, secret.ChoiceDigest(pending), on)
 }
 
-// FindChoice returns the address of the person of a choice, and the companies to choose from. The error is [*LimitedError] or [ErrNoPendingLogin].
-func (s *Service) FindChoice(ctx context.Context, from string, pending secret.Text) (email string, companies []store.AddressCompany, err error) {
+// FindChoice returns the address of the person of a choice, and the companies to choose from. The error is
+// [*LimitedError] or [ErrNoPendingLogin].
+func (s *Service) FindChoice(ctx context.Context, from string,
+	pending secret.Text) (email string, companies []store.AddressCompany, err error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return "", nil, err
@@ -87,10 +94,11 @@ func (s *Service) FindChoice(ctx context.Context, from string, pending secret.Te
 	return email, companies, errors.Join(err, a.cancel(ctx))
 }
 
-// CompleteChoice starts the session of a person who has chosen a company. The user there who has the address has proved it now, and what anybody
-// has logged in with as this user until now ends. The error is [*LimitedError], [ErrNoPendingLogin], [store.ErrOtherSubject] or
-// [store.ErrSuspended].
-func (s *Service) CompleteChoice(ctx context.Context, from, userAgent string, pending secret.Text, of store.ID) (Login, error) {
+// CompleteChoice starts the session of a person who has chosen a company. The user there who has the address has proved
+// it now, and what anybody has logged in with as this user until now ends. The error is [*LimitedError],
+// [ErrNoPendingLogin], [store.ErrOtherSubject] or [store.ErrSuspended].
+func (s *Service) CompleteChoice(ctx context.Context, from, userAgent string, pending secret.Text,
+	of store.ID) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return Login{}, err
@@ -116,16 +124,17 @@ func (s *Service) beginSignOn(ctx context.Context, from string, id [32]byte) (*a
 			return nil, err
 		}
 	}
-	_, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey("sign-on", string(id[:])), Max: 1, Window: 2 * sso.AttemptTTL})
+	_, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey("sign-on", string(id[:])), Max: 1,
+		Window: 2 * sso.AttemptTTL})
 	if _, used := errors.AsType[*store.LimitExceededError](err); used {
 		return nil, sso.ErrState
 	}
 	return a, err
 }
 
-// signOnEmail returns an e-mail address in the form in which users' addresses are stored. It returns false for an address that would be
-// compared with others than itself: the lower case of U+212A KELVIN SIGN is the letter k, and at the provider such an address may
-// belong to somebody else.
+// signOnEmail returns an e-mail address in the form in which users' addresses are stored. It returns false for an
+// address that would be compared with others than itself: the lower case of U+212A KELVIN SIGN is the letter k, and at
+// the provider such an address may belong to somebody else.
 func signOnEmail(email string) (string, bool) {
 	folded := strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

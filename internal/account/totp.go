@@ -14,8 +14,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// The second factor of a login: a code of an authenticator app, which is a time-based one-time password (RFC 6238) with SHA-1, six digits
-// and steps of 30 seconds, because every app knows these; or a recovery code, which works once.
+// The second factor of a login: a code of an authenticator app, which is a time-based one-time password (RFC 6238) with
+// SHA-1, six digits and steps of 30 seconds, because every app knows these; or a recovery code, which works once.
 const (
 	totpPeriod      = 30 * time.Second
 	totpSecretBytes = 20 // RFC 4226, section 4: 160 bits
@@ -34,7 +34,8 @@ const issuer = "Quittance"
 // unpadded is the alphabet of a secret, as authenticator apps read it.
 var unpadded = base32.StdEncoding.WithPadding(base32.NoPadding) //nolint:gochecknoglobals // a constant encoding
 
-// NewTOTPSecret returns the secret that the service and an authenticator app share, in base32. It fails only if random does.
+// NewTOTPSecret returns the secret that the service and an authenticator app share, in base32. It fails only if random
+// does.
 func NewTOTPSecret(random io.Reader) (secret.Text, error) {
 	var raw [totpSecretBytes]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -43,17 +44,17 @@ func NewTOTPSecret(random io.Reader) (secret.Text, error) {
 	return secret.New(unpadded.EncodeToString(raw[:])), nil
 }
 
-// TOTPAddress returns the otpauth address of a secret, which authenticator apps read from a QR code. person is the e-mail address that
-// the app shows.
+// TOTPAddress returns the otpauth address of a secret, which authenticator apps read from a QR code. person is the
+// e-mail address that the app shows.
 func TOTPAddress(shared secret.Text, person string) secret.Text {
 	at := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + person,
 		RawQuery: "secret=" + shared.Reveal() + "&issuer=" + issuer + "&algorithm=SHA1&digits=6&period=30"}
 	return secret.New(at.String())
 }
 
-// TOTPStep returns the time step (RFC 6238, section 4.2) for which a code of an authenticator app is valid now, and false if the code is
-// wrong. Steps up to last are used up: no code works twice. The caller stores the returned step in the transaction that the code allows,
-// on the condition that the stored step is less. A code may contain spaces.
+// TOTPStep returns the time step (RFC 6238, section 4.2) for which a code of an authenticator app is valid now, and
+// false if the code is wrong. Steps up to last are used up: no code works twice. The caller stores the returned step in
+// the transaction that the code allows, on the condition that the stored step is less. A code may contain spaces.
 func TOTPStep(shared secret.Text, code string, now time.Time, last int64) (step int64, valid bool) {
 	code = strings.Join(strings.Fields(code), "")
 	current := now.Unix() / int64(totpPeriod/time.Second)
@@ -83,8 +84,9 @@ func NewRecoveryCodes(random io.Reader) ([]secret.Text, error) {
 	return codes, nil
 }
 
-// RecoveryDigest returns the digest by which the recovery code of a person is stored, and whether the text has the form of one. Case, spaces
-// and hyphens do not matter. person is the identifier of the code's owner, so that equal codes of two people have different digests.
+// RecoveryDigest returns the digest by which the recovery code of a person is stored, and whether the text has the form
+// of one. Case, spaces and hyphens do not matter. person is the identifier of the code's owner, so that equal codes of
+// two people have different digests.
 func RecoveryDigest(person []byte, typed string) (digest [sha256.Size]byte, valid bool) {
 	text := strings.ToUpper(strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {

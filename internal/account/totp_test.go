@@ -22,7 +22,8 @@ func TestTOTPOfTheRFC(t *testing.T) {
 	for _, vector := range []struct {
 		at   int64
 		code string
-	}{{59, "287082"}, {1111111109, "081804"}, {1111111111, "050471"}, {1234567890, "005924"}, {2000000000, "279037"}, {20000000000, "353130"}} {
+	}{{59, "287082"}, {1111111109, "081804"}, {1111111111, "050471"}, {1234567890, "005924"}, {2000000000, "279037"},
+		{20000000000, "353130"}} {
 		step, valid := account.TOTPStep(secret.New(rfcSecret), vector.code, time.Unix(vector.at, 0), 0)
 		if !valid || step != vector.at/30 {
 			t.Errorf("%d: step %d, %v", vector.at, step, valid)
@@ -82,7 +83,8 @@ func TestNewTOTPSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := at.Query()
-	if at.Scheme != "otpauth" || at.Host != "totp" || at.Path != "/Quittance:zoë+x@example.com" || q.Get("secret") != shared.Reveal() || q.Get("issuer") != "Quittance" {
+	if at.Scheme != "otpauth" || at.Host != "totp" || at.Path != "/Quittance:zoë+x@example.com" ||
+		q.Get("secret") != shared.Reveal() || q.Get("issuer") != "Quittance" {
 		t.Errorf("address %s", at.Redacted())
 	}
 	broken := errors.New("broken")
@@ -91,7 +93,8 @@ func TestNewTOTPSecret(t *testing.T) {
 	}
 }
 
-// TestRecoveryCodes checks that ten codes differ, that people may type them carelessly, and that each belongs to its owner.
+// TestRecoveryCodes checks that ten codes differ, that people may type them carelessly, and that each belongs to its
+// owner.
 func TestRecoveryCodes(t *testing.T) {
 	codes, err := account.NewRecoveryCodes(rand.Reader)
 	if err != nil || len(codes) != account.RecoveryCodes {
@@ -111,7 +114,8 @@ func TestRecoveryCodes(t *testing.T) {
 	if len(digests) != account.RecoveryCodes {
 		t.Errorf("%d different codes", len(digests))
 	}
-	for _, typed := range []string{"", "123456", "ab2d-ef3h-ij4l-mn5", "ab2d-ef3h-ij4l-mn5pp", "ab1d-ef3h-ij4l-mn5p", "ab2d-ef3h-ij4l-mn5\x00", strings.Repeat("a", 1<<16)} {
+	for _, typed := range []string{"", "123456", "ab2d-ef3h-ij4l-mn5", "ab2d-ef3h-ij4l-mn5pp", "ab1d-ef3h-ij4l-mn5p",
+		"ab2d-ef3h-ij4l-mn5\x00", strings.Repeat("a", 1<<16)} {
 		if _, valid := account.RecoveryDigest(ada, typed); valid {
 			t.Errorf("%.40q is accepted", typed)
 		}

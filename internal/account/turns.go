@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// ErrBusy means that too many passwords wait to be hashed, or that one has waited too long. The caller may retry after a few
-// seconds.
+// ErrBusy means that too many passwords wait to be hashed, or that one has waited too long. The caller may retry after
+// a few seconds.
 var ErrBusy = errors.New("too many passwords are waiting to be hashed")
 
 // Turn says for whom a password is hashed. A few passwords are hashed at a time, and waiting holders take turns.
 type Turn struct {
 	// Holder names the queue: that of a company, or of a source of logins.
 	Holder string
-	// Known means that the holder has a session, or has recently logged in from this source. However many unknown holders wait,
-	// every second turn is for a known one.
+	// Known means that the holder has a session, or has recently logged in from this source. However many unknown holders
+	// wait, every second turn is for a known one.
 	Known bool
 }
 
@@ -27,9 +27,10 @@ const (
 	maxWait    = 5 * time.Second
 )
 
-// turns hands out a few slots. Its invariants: unknown and known holders get slots alternately, and within each group the holders
-// take turns, however many wait for each of them. The number of waiters is limited: if the queue is full, the last waiter of the
-// holder with the most waiters is displaced by a waiter of a holder with fewer. It is safe for concurrent use.
+// turns hands out a few slots. Its invariants: unknown and known holders get slots alternately, and within each group
+// the holders take turns, however many wait for each of them. The number of waiters is limited: if the queue is full,
+// the last waiter of the holder with the most waiters is displaced by a waiter of a holder with fewer. It is safe for
+// concurrent use.
 type turns struct {
 	max  int
 	wait time.Duration
@@ -115,7 +116,8 @@ func (w *waiter) notify(acquired bool) {
 	close(w.done)
 }
 
-// displace removes the last waiter of the holder with the most waiters, unless that holder would then have fewer than own.
+// displace removes the last waiter of the holder with the most waiters, unless that holder would then have fewer than
+// own.
 func (q *queue) displace(own int) bool {
 	longest := ""
 	for _, holder := range q.holders {

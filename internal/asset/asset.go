@@ -1,9 +1,9 @@
-// Package asset serves static files that are part of the program or are made when it starts, such as style sheets, scripts
-// and pages.
+// Package asset serves static files that are part of the program or are made when it starts, such as style sheets,
+// scripts and pages.
 //
-// Its invariants: a path with a tag always has the same bytes, so that browsers can cache it indefinitely; a file is compressed once, when
-// a client that accepts gzip first asks for it, and keeps its plain text, so that other clients cost no decompression; an answer
-// contains nothing that the client sent.
+// Its invariants: a path with a tag always has the same bytes, so that browsers can cache it indefinitely; a file is
+// compressed once, when a client that accepts gzip first asks for it, and keeps its plain text, so that other clients
+// cost no decompression; an answer contains nothing that the client sent.
 //
 // Start reading at [New] and [File.Serve].
 package asset
@@ -35,7 +35,8 @@ type File struct {
 // New returns a file with the given text and a media type such as text/css; charset=utf-8.
 func New(text []byte, mediaType string) File {
 	sum := sha256.Sum256(text)
-	return File{text: text, packed: sync.OnceValue(func() []byte { return compress(text) }), mediaType: mediaType, tag: hex.EncodeToString(sum[:8])}
+	return File{text: text, packed: sync.OnceValue(func() []byte { return compress(text) }), mediaType: mediaType,
+		tag: hex.EncodeToString(sum[:8])}
 }
 
 // compress returns a text compressed with gzip. Writing to a buffer does not fail.
@@ -51,8 +52,8 @@ func compress(text []byte) []byte {
 // bytes.
 func (f File) Path(prefix, name string) string { return prefix + f.tag + "/" + name }
 
-// Serve answers with the file, or with 304 if the status is 200 and the client has the file. The caller sets the headers
-// for security and caching. Serve ignores write errors, because a client may disconnect.
+// Serve answers with the file, or with 304 if the status is 200 and the client has the file. The caller sets the
+// headers for security and caching. Serve ignores write errors, because a client may disconnect.
 func (f File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Set("Vary", "Accept-Encoding")

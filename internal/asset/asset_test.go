@@ -21,8 +21,8 @@ func get(t *testing.T, f File, status int, name, value string) *http.Response {
 	return recorder.Result()
 }
 
-// TestServe: clients that accept gzip get the compressed bytes, and others the text. Both have the same weak tag. A client
-// that has the file gets 304, unless the status is an error.
+// TestServe: clients that accept gzip get the compressed bytes, and others the text. Both have the same weak tag. A
+// client that has the file gets 304, unless the status is an error.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("p { color: red }\n", 100)
@@ -45,14 +45,18 @@ func TestServe(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if string(body) != text || response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/css; charset=utf-8" || response.Header.Get("Vary") != "Accept-Encoding" {
+		if string(body) != text || response.StatusCode != http.StatusOK ||
+			response.Header.Get("Content-Type") != "text/css; charset=utf-8" ||
+			response.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %d %v with %d bytes", accept, response.StatusCode, response.Header, len(body))
 		}
 	}
 	tag := get(t, f, http.StatusOK, "Accept-Encoding", "").Header.Get("ETag")
-	for header, status := range map[string]int{tag: http.StatusNotModified, strings.TrimPrefix(tag, "W/"): http.StatusNotModified, "*": http.StatusNotModified,
+	for header, status := range map[string]int{tag: http.StatusNotModified,
+		strings.TrimPrefix(tag, "W/"): http.StatusNotModified, "*": http.StatusNotModified,
 		`"x", ` + tag: http.StatusNotModified, `"x"`: http.StatusOK, "": http.StatusOK} {
-		if got := get(t, f, http.StatusOK, "If-None-Match", header); got.StatusCode != status || got.Header.Get("ETag") != tag {
+		if got := get(t, f, http.StatusOK, "If-None-Match", header); got.StatusCode != status ||
+			got.Header.Get("ETag") != tag {
 			t.Errorf("If-None-Match %s: %d %s", header, got.StatusCode, got.Header.Get("ETag"))
 		}
 	}
@@ -68,7 +72,8 @@ func TestPath(t *testing.T) {
 	if again := New([]byte("one"), "text/css"); again.Path("/a/", "x.css") != one.Path("/a/", "x.css") {
 		t.Errorf("the same bytes at %s and %s", again.Path("/a/", "x.css"), one.Path("/a/", "x.css"))
 	}
-	if at := one.Path("/a/", "x.css"); at == two.Path("/a/", "x.css") || !strings.HasPrefix(at, "/a/") || !strings.HasSuffix(at, "/x.css") {
+	if at := one.Path("/a/", "x.css"); at == two.Path("/a/", "x.css") || !strings.HasPrefix(at, "/a/") ||
+		!strings.HasSuffix(at, "/x.css") {
 		t.Errorf("other bytes at %s", at)
 	}
 }
@@ -76,8 +81,9 @@ func TestPath(t *testing.T) {
 // TestAcceptsGzip: a coding is accepted unless its weight is 0.
 func TestAcceptsGzip(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=0.001": true,
-		"identity": false, "br": false, "deflate,gzip , br": true, "xgzip": false} {
+	for header, want := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false,
+		"gzip; q=0.0": false, "gzip;q=0.001": true, "identity": false, "br": false, "deflate,gzip , br": true,
+		"xgzip": false} {
 		if got := AcceptsGzip(header); got != want {
 			t.Errorf("%q: %v", header, got)
 		}

@@ -1,25 +1,31 @@
-// Package backup writes backups of a store to a place, a directory or a bucket of an S3-compatible store, and restores them.
+// Package backup writes backups of a store to a place, a directory or a bucket of an S3-compatible store, and restores
+// them.
 //
 // # What it promises
 //
 //   - A backup shows the whole database as of one moment, although servers run meanwhile.
 //   - A backup is complete when its manifest exists, which is written last. One without a manifest is never restored.
-//   - The manifest has the size and the SHA-256 digest of everything else, and is sealed with a key of the database. So a place can
-//     withhold a backup, but what it has altered, shortened or exchanged is not restored: [Read] returns [ErrDamaged].
-//   - A backup contains no key. Whoever reads the place sees the business data, and nothing that the database has sealed.
+//   - The manifest has the size and the SHA-256 digest of everything else, and is sealed with a key of the database. So
+//     a place can withhold a backup, but what it has altered, shortened or exchanged is not restored: [Read] returns
+//     [ErrDamaged].
+//   - A backup contains no key. Whoever reads the place sees the business data, and nothing that the database has
+//     sealed.
 //   - Memory does not grow with the database.
 //
-// The manifest does not show that it is the latest one: a place that withholds the latest backup has an earlier one restored.
+// The manifest does not show that it is the latest one: a place that withholds the latest backup has an earlier one
+// restored.
 //
 // # Layout
 //
-// A backup is a directory (in a bucket, a common prefix) whose name begins with the time: 20260131T220000.250Z-4f1c22ab. It contains
-// manifest.json and the parts part-000001 and so on. The parts of a stream follow each other: a table of PostgreSQL in the text format of
-// COPY, or the database file of SQLite, cut into pieces, each compressed with Zstandard.
+// A backup is a directory (in a bucket, a common prefix) whose name begins with the time:
+// 20260131T220000.250Z-4f1c22ab. It contains manifest.json and the parts part-000001 and so on. The parts of a stream
+// follow each other: a table of PostgreSQL in the text format of COPY, or the database file of SQLite, cut into pieces,
+// each compressed with Zstandard.
 //
 // # Where to begin
 //
-// Read [Manifest], then [Write] and [Source.Read]. [Place] is what a directory (directory.go) and a bucket (s3.go) have in common.
+// Read [Manifest], then [Write] and [Source.Read]. [Place] is what a directory (directory.go) and a bucket (s3.go) have
+// in common.
 package backup
 
 import (
@@ -41,12 +47,13 @@ var (
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrMissing says that a place has no file of that name.
 	ErrMissing = errors.New("no such file")
-	// ErrSeveral says that a place has backups of several databases, so that the latest one may be of another than is wanted.
+	// ErrSeveral says that a place has backups of several databases, so that the latest one may be of another than is
+	// wanted.
 	ErrSeveral = errors.New("there are backups of several databases, so name the one that you want")
 )
 
-// Place is where backups are. The name of a backup is one that [NewName] makes, that of a file is manifest.json or that of a part. Errors
-// contain no credentials.
+// Place is where backups are. The name of a backup is one that [NewName] makes, that of a file is manifest.json or that
+// of a part. Errors contain no credentials.
 type Place interface {
 	// String names the place for people, without credentials.
 	String() string
@@ -65,7 +72,8 @@ type Place interface {
 // manifestFile is the name of the file that makes a backup complete.
 const manifestFile = "manifest.json"
 
-// nameTime is the form of the time at the beginning of a name: in milliseconds, so that names are in the order of their backups.
+// nameTime is the form of the time at the beginning of a name: in milliseconds, so that names are in the order of their
+// backups.
 const nameTime = "20060102T150405.000Z"
 
 var (
@@ -123,10 +131,12 @@ func List(ctx context.Context, place Place, open Opener) ([]Entry, error) {
 }
 
 const (
-	// abandonedAfter is how long after its beginning an incomplete backup counts as interrupted, so that [Retain] removes its parts.
+	// abandonedAfter is how long after its beginning an incomplete backup counts as interrupted, so that [Retain] removes
+	// its parts.
 	abandonedAfter = 24 * time.Hour
-	// completion bounds the time that [Write] takes for the manifest once all parts are written. It does not begin with this later than that
-	// before abandonedAfter: the parts of a backup that becomes complete are never those that Retain removes.
+	// completion bounds the time that [Write] takes for the manifest once all parts are written. It does not begin with
+	// this later than that before abandonedAfter: the parts of a backup that becomes complete are never those that Retain
+	// removes.
 	completion = time.Hour
 )
 
@@ -134,16 +144,19 @@ const (
 type Retained struct {
 	// Removed are the names of the removed backups.
 	Removed []string
-	// Unread are the names of complete backups that are neither counted nor removed, because they are damaged, or because the keys do not open them.
+	// Unread are the names of complete backups that are neither counted nor removed, because they are damaged, or because
+	// the keys do not open them.
 	Unread []string
 	// Later are the names of backups of the same database that are later than the one just written: the clock was ahead.
 	Later []string
 }
 
-// Retain removes all complete backups of a database but the latest keep, which is at least 1, and counts written, which was just written, as the
-// latest. It neither counts nor removes those of other databases. It also removes the incomplete ones of all that began more than a day
-// before now. The manifest goes first, so that what remains of an interrupted removal is incomplete.
-func Retain(ctx context.Context, place Place, open Opener, written *Manifest, keep int, now time.Time) (done Retained, err error) {
+// Retain removes all complete backups of a database but the latest keep, which is at least 1, and counts written, which
+// was just written, as the latest. It neither counts nor removes those of other databases. It also removes the
+// incomplete ones of all that began more than a day before now. The manifest goes first, so that what remains of an
+// interrupted removal is incomplete.
+func Retain(ctx context.Context, place Place, open Opener, written *Manifest, keep int,
+	now time.Time) (done Retained, err error) {
 	if keep < 1 {
 		return Retained{}, errors.New("at least one backup must be kept")
 	}

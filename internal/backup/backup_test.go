@@ -26,7 +26,8 @@ func TestRoundTrip(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		place, _ := directory(t)
 		made := write(t, s, place)
-		if made.Program != "1.2.3" || made.Content.Engine != s.Engine() || made.Content.Rows() < 60 || made.Plain() < 20<<20 || len(made.Keys) != 1 {
+		if made.Program != "1.2.3" || made.Content.Engine != s.Engine() || made.Content.Rows() < 60 ||
+			made.Plain() < 20<<20 || len(made.Keys) != 1 {
 			t.Errorf("the manifest: %+v", made)
 		}
 		kit.Must(t, verify(t.Context(), place, s.Options.Keys))
@@ -47,7 +48,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// usable checks that a store opens the restored database, that it is marked as restored, and that new rows can be added.
+// usable checks that a store opens the restored database, that it is marked as restored, and that new rows can be
+// added.
 func usable(t *testing.T, s *storetest.Store, address string) {
 	t.Helper()
 	ctx := t.Context()
@@ -66,7 +68,8 @@ func usable(t *testing.T, s *storetest.Store, address string) {
 	}) {
 		t.Error("the audit log has no entry of the restore")
 	}
-	if _, err := db.CreateAccount(ctx, "Another", store.NewUser{Email: "another@palm.example", Name: "Owner", PasswordHash: "$hash"}); err != nil {
+	if _, err := db.CreateAccount(ctx, "Another", store.NewUser{Email: "another@palm.example", Name: "Owner",
+		PasswordHash: "$hash"}); err != nil {
 		t.Errorf("a new account: %v", err)
 	}
 	if open(t, address).QueryRowContext(ctx, `select 1 from settings where key = 'restored_at'`).Scan(new(int)) != nil {
@@ -90,7 +93,8 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 		if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
 			kit.Must(t, os.WriteFile(path+"-wal", []byte("of a lost database"), 0o600)) // SQLite would apply it
 		} else {
-			_, err := open(t, address).ExecContext(t.Context(), `create function something() returns int language sql as 'select 1'`)
+			_, err := open(t, address).ExecContext(t.Context(),
+				`create function something() returns int language sql as 'select 1'`)
 			kit.Must(t, err)
 		}
 		if err := restore(t.Context(), place, s, address); !errors.Is(err, store.ErrNotEmpty) {
@@ -113,7 +117,8 @@ func (p interrupted) Get(ctx context.Context, name, file string, most int64) ([]
 	return p.Place.Get(ctx, name, file, most)
 }
 
-// TestInterruptedRestore: while a restore is incomplete, no store opens the database, and a second attempt completes it.
+// TestInterruptedRestore: while a restore is incomplete, no store opens the database, and a second attempt completes
+// it.
 func TestInterruptedRestore(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		place, _ := directory(t)
@@ -133,7 +138,8 @@ func TestInterruptedRestore(t *testing.T) {
 		if s.Engine() == storetest.Postgres {
 			db, err := store.OpenUnmigrated(t.Context(), address, s.Options)
 			kit.Must(t, err)
-			if _, err := backup.Write(t.Context(), db, place, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
+			if _, err := backup.Write(t.Context(), db, place,
+				backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
 				t.Error("an incomplete database is backed up")
 			}
 			kit.Must(t, db.Close())
@@ -182,7 +188,8 @@ func TestInterruptedBackup(t *testing.T) {
 		complete := write(t, s, place)
 		s.Clock.Advance(time.Hour)
 		for _, broken := range []backup.Place{failing{place, "part-000002"}, failing{place, "manifest.json"}, losing{place}} {
-			if made, err := backup.Write(t.Context(), s.DB, broken, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
+			if made, err := backup.Write(t.Context(), s.DB, broken,
+				backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
 				t.Errorf("%T: the backup %s is complete", broken, made.Name)
 			}
 		}
@@ -235,7 +242,8 @@ func TestDamage(t *testing.T) {
 			"a longer part":    edit("part-000002", func(text []byte) []byte { return append(text, 0) }),
 			"a missing part":   func() error { return os.Remove(file("part-000002")) },
 			"exchanged parts": func() error {
-				return errors.Join(os.Rename(file("part-000001"), file("kept")), os.Rename(file("part-000002"), file("part-000001")), os.Rename(file("kept"), file("part-000002")))
+				return errors.Join(os.Rename(file("part-000001"), file("kept")),
+					os.Rename(file("part-000002"), file("part-000001")), os.Rename(file("kept"), file("part-000002")))
 			},
 			"another release":   edit("manifest.json", replaced(`"program":"1.2.3"`, `"program":"1.2.4"`)),
 			"another number":    edit("manifest.json", replaced(`"rows":20`, `"rows":21`)),
@@ -295,13 +303,16 @@ func (p slow) Put(ctx context.Context, name, file string, content []byte) error 
 	return p.Place.Put(ctx, name, file, content)
 }
 
-// TestSlowBackup: a backup that takes so long that another process may regard it as interrupted does not become complete.
+// TestSlowBackup: a backup that takes so long that another process may regard it as interrupted does not become
+// complete.
 func TestSlowBackup(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite)
 	place, _ := directory(t)
-	for took, complete := range map[time.Duration]bool{22 * time.Hour: true, 23*time.Hour + time.Second: false, 25 * time.Hour: false} {
-		made, err := backup.Write(t.Context(), s.DB, slow{place, func() { s.Clock.Advance(took) }}, backup.Options{Keys: s.Options.Keys, Random: rand.Reader})
+	for took, complete := range map[time.Duration]bool{22 * time.Hour: true, 23*time.Hour + time.Second: false,
+		25 * time.Hour: false} {
+		made, err := backup.Write(t.Context(), s.DB, slow{place, func() { s.Clock.Advance(took) }},
+			backup.Options{Keys: s.Options.Keys, Random: rand.Reader})
 		if (err == nil) != complete {
 			t.Errorf("after %v: %+v, %v", took, made, err)
 		}
@@ -341,7 +352,8 @@ func TestBackupIsOneMoment(t *testing.T) {
 					_, err = tx.ExecContext(t.Context(), `update settings set value = $1 where key in ('a', 'z')`, strconv.Itoa(n))
 				}
 				if err == nil {
-					_, err = tx.ExecContext(t.Context(), `insert into sealed_settings (id, value) values ($1, $1)`, []byte(strconv.Itoa(n)))
+					_, err = tx.ExecContext(t.Context(), `insert into sealed_settings (id, value) values ($1, $1)`,
+						[]byte(strconv.Itoa(n)))
 				}
 				if err == nil {
 					err = tx.Commit()
@@ -363,7 +375,8 @@ func TestBackupIsOneMoment(t *testing.T) {
 		address := empty(t, s.Engine())
 		kit.Must(t, restore(t.Context(), place, s, address))
 		var a, z, n int
-		kit.Must(t, open(t, address).QueryRowContext(t.Context(), `select (select cast(value as integer) from settings where key = 'a'),
+		kit.Must(t, open(t, address).QueryRowContext(t.Context(),
+			`select (select cast(value as integer) from settings where key = 'a'),
 			(select cast(value as integer) from settings where key = 'z'), (select count(*) from sealed_settings where length(value) < 20)`).Scan(&a, &z, &n))
 		if a != z || a != n {
 			t.Errorf("the backup shows several moments: %d, %d, %d", a, z, n)

@@ -19,7 +19,8 @@ type Directory struct {
 	sync func(directory string) error // makes the entries of a directory durable
 }
 
-// OpenDirectory returns the directory at path as a place. It need not exist: the first backup creates it, for its owner only.
+// OpenDirectory returns the directory at path as a place. It need not exist: the first backup creates it, for its owner
+// only.
 func OpenDirectory(path string) (Directory, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -152,8 +153,8 @@ func readAtMost(from io.Reader, file string, most int64) ([]byte, error) {
 	return content, nil
 }
 
-// Remove implements [Place]. It also removes what an interrupted [Directory.Put] has left, and the directory of the backup when that is
-// empty.
+// Remove implements [Place]. It also removes what an interrupted [Directory.Put] has left, and the directory of the
+// backup when that is empty.
 func (d Directory) Remove(_ context.Context, backup string, names []string) error {
 	dir := filepath.Join(d.path, backup)
 	entries, err := os.ReadDir(dir)

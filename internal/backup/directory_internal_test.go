@@ -9,8 +9,8 @@ import (
 	"quittance/internal/files"
 )
 
-// TestFirstBackupIsDurable checks that the entries of everything that the first backup creates are on disk: without that of the place in its
-// parent, a power failure would take the backup away.
+// TestFirstBackupIsDurable checks that the entries of everything that the first backup creates are on disk: without
+// that of the place in its parent, a power failure would take the backup away.
 func TestFirstBackupIsDurable(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

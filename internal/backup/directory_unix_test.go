@@ -15,8 +15,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestBackupOfRootBelongsToOthers checks that a backup that root makes in a directory of another user belongs to that user, who may
-// have to read, copy or remove it, and that what an interrupted backup has left does not matter.
+// TestBackupOfRootBelongsToOthers checks that a backup that root makes in a directory of another user belongs to that
+// user, who may have to read, copy or remove it, and that what an interrupted backup has left does not matter.
 func TestBackupOfRootBelongsToOthers(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -38,7 +38,8 @@ func TestBackupOfRootBelongsToOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("part-000002")
-	for path, mode := range map[string]fs.FileMode{"": fs.ModeDir | 0o700, name: fs.ModeDir | 0o700, name + "/part-000001": 0o600, name + "/part-000002": 0o600} {
+	for path, mode := range map[string]fs.FileMode{"": fs.ModeDir | 0o700, name: fs.ModeDir | 0o700,
+		name + "/part-000001": 0o600, name + "/part-000002": 0o600} {
 		filestest.WantGivenAway(t, filepath.Join(backups, path), mode)
 	}
 	if left, err := os.ReadDir(filepath.Join(backups, name)); err != nil || len(left) != 2 {
@@ -46,8 +47,8 @@ func TestBackupOfRootBelongsToOthers(t *testing.T) {
 	}
 }
 
-// TestOnlyRegularFilesAreRead checks that a restore neither waits for a pipe that somebody has put into the place of a part, nor follows a
-// link out of it, nor reads a device.
+// TestOnlyRegularFilesAreRead checks that a restore neither waits for a pipe that somebody has put into the place of a
+// part, nor follows a link out of it, nor reads a device.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

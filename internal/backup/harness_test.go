@@ -35,11 +35,13 @@ func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
 	})
 }
 
-// fill creates a company with a session, drafts, and a table that is larger than two parts and contains every byte and what COPY has to quote.
+// fill creates a company with a session, drafts, and a table that is larger than two parts and contains every byte and
+// what COPY has to quote.
 func fill(t *testing.T, s *storetest.Store) {
 	t.Helper()
 	ctx := t.Context()
-	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner", PasswordHash: "$hash"})
+	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner",
+		PasswordHash: "$hash"})
 	kit.Must(t, err)
 	tenant, err := s.Tenant(ctx, account.ID)
 	kit.Must(t, err)
@@ -95,7 +97,8 @@ func directory(t *testing.T) (place backup.Directory, path string) {
 // write writes a backup of a store.
 func write(t *testing.T, s *storetest.Store, place backup.Place) *backup.Manifest {
 	t.Helper()
-	made, err := backup.Write(t.Context(), s.DB, place, backup.Options{Program: "1.2.3", Keys: s.Options.Keys, Random: rand.Reader})
+	made, err := backup.Write(t.Context(), s.DB, place,
+		backup.Options{Program: "1.2.3", Keys: s.Options.Keys, Random: rand.Reader})
 	kit.Must(t, err)
 	return made
 }
@@ -184,9 +187,11 @@ func schema(t *testing.T, address string) []string {
 	t.Helper()
 	raw := open(t, address)
 	if strings.HasPrefix(address, "sqlite:") {
-		return texts(t, raw, `select type || ' ' || name || ' ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite%' order by 1`)
+		return texts(t, raw,
+			`select type || ' ' || name || ' ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite%' order by 1`)
 	}
-	return texts(t, raw, `select 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) || convalidated from pg_constraint where connamespace = current_schema()::regnamespace
+	return texts(t, raw,
+		`select 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) || convalidated from pg_constraint where connamespace = current_schema()::regnamespace
 		union all select 'index ' || indexdef from pg_indexes where schemaname = current_schema()
 		union all select 'trigger ' || pg_get_triggerdef(oid) || tgenabled::text from pg_trigger where not tgisinternal
 		union all select 'function ' || pg_get_functiondef(oid) from pg_proc where pronamespace = current_schema()::regnamespace

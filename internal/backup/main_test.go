@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 
 // setCredentials sets the credentials of the store for all tests. The few that need others are not parallel.
 func setCredentials() error {
-	for _, variable := range append(s3test.Environment(), "AWS_SHARED_CREDENTIALS_FILE=/nonexistent/none", "AWS_CONFIG_FILE=/nonexistent/none") {
+	for _, variable := range append(s3test.Environment(), "AWS_SHARED_CREDENTIALS_FILE=/nonexistent/none",
+		"AWS_CONFIG_FILE=/nonexistent/none") {
 		name, value, _ := strings.Cut(variable, "=")
 		if err := os.Setenv(name, value); err != nil {
 			return err

@@ -22,7 +22,8 @@ const (
 	formatVersion = 1
 	// maxManifest is the maximum size of a manifest in bytes: enough for about 4 TB.
 	maxManifest = 64 << 20
-	// partSize is the number of bytes of a stream that one part has, before they are compressed. A part is in memory as a whole.
+	// partSize is the number of bytes of a stream that one part has, before they are compressed. A part is in memory as a
+	// whole.
 	partSize = 8 << 20
 	// maxPart is the maximum size of a compressed part in bytes: what does not compress grows a little.
 	maxPart = partSize + partSize/8
@@ -36,8 +37,8 @@ type Manifest struct {
 	Database string `json:"database"`
 	// Program is the release that made the backup.
 	Program string `json:"program"`
-	// At is a time shortly before the moment that the backup shows: everything that was committed before At is in it. End is when its last
-	// part was written. Both are of the clock of the database.
+	// At is a time shortly before the moment that the backup shows: everything that was committed before At is in it. End
+	// is when its last part was written. Both are of the clock of the database.
 	At  time.Time `json:"at"`
 	End time.Time `json:"end"`
 	// Keys are the numbers of the keys that are needed to open what the backup has sealed.
@@ -181,7 +182,8 @@ func (m *Manifest) check(name string) error {
 		return errors.New("it names no database")
 	}
 	if strings.ContainsFunc(m.Program+m.Content.Engine, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return errors.New("it has control characters") // which a terminal would obey when somebody lists backups without a key file
+		// which a terminal would obey when somebody lists backups without a key file
+		return errors.New("it has control characters")
 	}
 	number := 0
 	for _, stream := range m.Streams {

@@ -15,8 +15,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is refused before
-// anything is loaded. A backup of before a rotation is accepted by the key file of after it.
+// TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is
+// refused before anything is loaded. A backup of before a rotation is accepted by the key file of after it.
 func TestKeysOfABackup(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		place, dir := directory(t)
@@ -40,8 +40,8 @@ func TestKeysOfABackup(t *testing.T) {
 	})
 }
 
-// lacksKey restores a backup whose manifest is sealed with the new key of a rotation, and which has secrets that are sealed with the old one.
-// The key file of the restore has the new one only.
+// lacksKey restores a backup whose manifest is sealed with the new key of a rotation, and which has secrets that are
+// sealed with the old one. The key file of the restore has the new one only.
 func lacksKey(t *testing.T, s *storetest.Store, rotated *secret.Keyring) {
 	t.Helper()
 	place, _ := directory(t)
@@ -85,7 +85,8 @@ func resealed(t *testing.T, dir, name string, change func(m *backup.Manifest)) {
 	kit.Must(t, os.WriteFile(path, text, 0o600))
 }
 
-// TestForgedManifest: a manifest that is read without the keys is checked nevertheless, and its errors say what is wrong.
+// TestForgedManifest: a manifest that is read without the keys is checked nevertheless, and its errors say what is
+// wrong.
 func TestForgedManifest(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite)

@@ -20,9 +20,9 @@ type Source struct {
 	manifest *Manifest
 }
 
-// Find returns the backup of a name, or the latest complete one if name is "". It returns [ErrNone], [ErrDamaged] if the manifest
-// of that backup is not accepted, because it never goes back to an earlier one by itself, and [ErrSeveral] if the latest one is wanted and
-// another is of another database.
+// Find returns the backup of a name, or the latest complete one if name is "". It returns [ErrNone], [ErrDamaged] if
+// the manifest of that backup is not accepted, because it never goes back to an earlier one by itself, and [ErrSeveral]
+// if the latest one is wanted and another is of another database.
 func Find(ctx context.Context, place Place, name string, open Opener) (*Source, error) {
 	if name != "" {
 		if !namePattern.MatchString(name) {
@@ -58,7 +58,8 @@ func (s *Source) alone(ctx context.Context, earlier []string, open Opener) error
 			return err
 		}
 		if m.Database != s.manifest.Database {
-			return fmt.Errorf("%s: %w (%s is of %s, and %s of %s)", s.place, ErrSeveral, s.manifest.Name, s.manifest.Database, name, m.Database)
+			return fmt.Errorf("%s: %w (%s is of %s, and %s of %s)", s.place, ErrSeveral, s.manifest.Name, s.manifest.Database,
+				name, m.Database)
 		}
 	}
 	return nil
@@ -92,26 +93,30 @@ func (s *Source) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Restore restores the backup into the database at address; see [store.Restore]. It returns the number of open submissions.
+// Restore restores the backup into the database at address; see [store.Restore]. It returns the number of open
+// submissions.
 func (s *Source) Restore(ctx context.Context, address string, options store.Options) (open int64, err error) {
 	for _, key := range s.manifest.Keys {
 		if !options.Keys.Holds(key) {
-			return 0, fmt.Errorf("%s lacks key %d, which the backup needs: use the key file of the time of the backup, or a later one", options.Keys.File(), key)
+			return 0,
+				fmt.Errorf("%s lacks key %d, which the backup needs: use the key file of the time of the backup, or a later one",
+					options.Keys.File(), key)
 		}
 	}
 	return store.Restore(ctx, address, options, s.manifest.Content, s.manifest.Name,
 		func(stream string) (io.Reader, error) { return s.Read(ctx, stream) })
 }
 
-// Read returns the content of a stream. The reader returns [ErrDamaged] instead of the first byte that is not as it was written, and
-// [io.EOF] only after the whole stream.
+// Read returns the content of a stream. The reader returns [ErrDamaged] instead of the first byte that is not as it was
+// written, and [io.EOF] only after the whole stream.
 func (s *Source) Read(ctx context.Context, stream string) (io.Reader, error) {
 	for _, described := range s.manifest.Streams {
 		if described.Name != stream {
 			continue
 		}
 		// The size of a part bounds what decompression may take.
-		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(partSize), zstd.WithDecoderMaxWindow(partSize))
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(partSize),
+			zstd.WithDecoderMaxWindow(partSize))
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +178,8 @@ func (r *streamReader) advance() error {
 		return fmt.Errorf("%w: %s of %s does not decompress: %w", ErrDamaged, file, name, err)
 	}
 	if int64(len(plain)) != part.Plain {
-		return fmt.Errorf("%w: %s of %s decompresses to %d bytes instead of %d", ErrDamaged, file, name, len(plain), part.Plain)
+		return fmt.Errorf("%w: %s of %s decompresses to %d bytes instead of %d", ErrDamaged, file, name, len(plain),
+			part.Plain)
 	}
 	r.sum.Write(plain)
 	r.next++

@@ -16,8 +16,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestRetain keeps the latest complete backups of a database, and never counts or removes one that is damaged, being written, or of another
-// database.
+// TestRetain keeps the latest complete backups of a database, and never counts or removes one that is damaged, being
+// written, or of another database.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	s, other := storetest.Open(t, storetest.SQLite), storetest.Open(t, storetest.SQLite)
@@ -32,7 +32,8 @@ func TestRetain(t *testing.T) {
 		names = append(names, made[len(made)-1].Name)
 	}
 	s.Clock.Advance(time.Hour)
-	if _, err := backup.Write(t.Context(), s.DB, failing{place, "manifest.json"}, backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); !errors.Is(err, errFull) {
+	if _, err := backup.Write(t.Context(), s.DB, failing{place, "manifest.json"},
+		backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); !errors.Is(err, errFull) {
 		t.Fatal(err)
 	}
 	kit.Must(t, os.WriteFile(filepath.Join(dir, names[2], "manifest.json"), []byte("{}"), 0o600))
@@ -69,8 +70,8 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestSeveralDatabases: the latest backup of a place is not taken for that of another database, nor is the one of a database that was restored
-// for the one of the database that was backed up.
+// TestSeveralDatabases: the latest backup of a place is not taken for that of another database, nor is the one of a
+// database that was restored for the one of the database that was backed up.
 func TestSeveralDatabases(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite)
@@ -91,7 +92,8 @@ func TestSeveralDatabases(t *testing.T) {
 		t.Errorf("the latest: %v", err)
 	}
 	for _, m := range []*backup.Manifest{first, restored} {
-		if found, err := backup.Find(t.Context(), place, m.Name, opener(s)); err != nil || found.Manifest().Database != m.Database {
+		if found, err := backup.Find(t.Context(), place, m.Name, opener(s)); err != nil ||
+			found.Manifest().Database != m.Database {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 	}

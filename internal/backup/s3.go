@@ -26,15 +26,16 @@ import (
 
 // Bucket configures a place in an S3-compatible store.
 type Bucket struct {
-	// Name is the bucket, which must exist. Prefix is the common beginning of all objects, without slashes at its ends; may be empty.
+	// Name is the bucket, which must exist. Prefix is the common beginning of all objects, without slashes at its ends;
+	// may be empty.
 	Name, Prefix string
-	// Endpoint is the address of the store, such as https://s3.eu-central-1.amazonaws.com; that of Amazon S3 for the region if empty. A
-	// path is not possible, and http:// only for an address of this machine.
+	// Endpoint is the address of the store, such as https://s3.eu-central-1.amazonaws.com; that of Amazon S3 for the
+	// region if empty. A path is not possible, and http:// only for an address of this machine.
 	Endpoint string
 	// Region is that of the bucket; us-east-1 if empty.
 	Region string
-	// CA is a file with the certificates, in PEM form, of the authorities that may have signed that of the store; those of the system if
-	// empty.
+	// CA is a file with the certificates, in PEM form, of the authorities that may have signed that of the store; those of
+	// the system if empty.
 	CA string
 	// Timeout bounds one attempt of one request, with its whole body of up to 9 MiB; see [DefaultTimeout].
 	Timeout time.Duration
@@ -53,10 +54,11 @@ const (
 	maxBackups = 100_000
 	// maxFiles is how many files a backup may have.
 	maxFiles = 1_000_000
-	// listTimeouts is how many times longer than another request a list may take, which is a request for every 1000 entries.
+	// listTimeouts is how many times longer than another request a list may take, which is a request for every 1000
+	// entries.
 	listTimeouts = 10
-	// maxAnswer is the maximum size in bytes of every answer but a file: more than a page with 1000 of the longest keys has. What is decoded
-	// from it takes a hundred times as much memory.
+	// maxAnswer is the maximum size in bytes of every answer but a file: more than a page with 1000 of the longest keys
+	// has. What is decoded from it takes a hundred times as much memory.
 	maxAnswer = 4 << 20
 	// maxMessage is how many characters of an error message of a store are shown.
 	maxMessage = 300
@@ -75,9 +77,9 @@ type S3 struct {
 	pause   time.Duration // before the second attempt
 }
 
-// OpenS3 returns a bucket as a place. It makes no request. The credentials are those of the variables AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or of the profile AWS_PROFILE in the file AWS_SHARED_CREDENTIALS_FILE, which is
-// ~/.aws/credentials if that is not set.
+// OpenS3 returns a bucket as a place. It makes no request. The credentials are those of the variables
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or of the profile AWS_PROFILE in the file
+// AWS_SHARED_CREDENTIALS_FILE, which is ~/.aws/credentials if that is not set.
 func OpenS3(bucket Bucket) (*S3, error) {
 	region := cmp.Or(bucket.Region, "us-east-1")
 	host, secure, err := endpoint(cmp.Or(bucket.Endpoint, "https://s3."+region+".amazonaws.com"))
@@ -101,7 +103,8 @@ func OpenS3(bucket Bucket) (*S3, error) {
 		DisableCompression:     true,
 	}
 	client, err := minio.New(host, &minio.Options{
-		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}),
+		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+			&credentials.FileAWSCredentials{}}),
 		// This package repeats requests itself, with their bodies.
 		Secure: secure, Region: region, Transport: boundedTransport{transport}, MaxRetries: 1,
 	})
@@ -112,13 +115,16 @@ func OpenS3(bucket Bucket) (*S3, error) {
 	if prefix != "" {
 		prefix += "/"
 	}
-	return &S3{client: client, bucket: bucket.Name, prefix: prefix, timeout: timeout, lists: listTimeouts * timeout, pause: s3Pause}, nil
+	return &S3{client: client, bucket: bucket.Name, prefix: prefix, timeout: timeout, lists: listTimeouts * timeout,
+		pause: s3Pause}, nil
 }
 
-// fileSize is the key of the context of a request for a file, whose value is how many bytes of it are read, as an int64.
+// fileSize is the key of the context of a request for a file, whose value is how many bytes of it are read, as an
+// int64.
 type fileSize struct{}
 
-// boundedTransport bounds what is read of every answer: the library decodes whole answers, and reads what is left of one before it is closed.
+// boundedTransport bounds what is read of every answer: the library decodes whole answers, and reads what is left of
+// one before it is closed.
 type boundedTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
@@ -154,12 +160,16 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 // endpoint returns the host of an endpoint, and whether it is to be spoken to over TLS.
 func endpoint(text string) (host string, secure bool, err error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		strings.Trim(u.Path, "/") != "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", false, errors.New("--s3-endpoint: want https://HOST[:PORT], without a path or a user")
 	}
 	if u.Scheme == "http" {
-		if address, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" && (err != nil || !address.IsLoopback()) {
-			return "", false, errors.New("--s3-endpoint: a backup has all business data, so http:// is accepted only for an address of this machine: use https://, with --s3-ca for a certificate of your own authority")
+		if address, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" &&
+			(err != nil || !address.IsLoopback()) {
+			return "", false,
+				errors.New(
+					"--s3-endpoint: a backup has all business data, so http:// is accepted only for an address of this machine: use https://, with --s3-ca for a certificate of your own authority")
 		}
 	}
 	return u.Host, u.Scheme == "https", nil
@@ -209,7 +219,8 @@ func (s *S3) Files(ctx context.Context, backup string) (sizes map[string]int64, 
 }
 
 // list calls each with every entry directly below a prefix, and begin before it begins, again after a failure.
-func (s *S3) list(ctx context.Context, prefix string, most int, each func(object minio.ObjectInfo), begin func()) error {
+func (s *S3) list(ctx context.Context, prefix string, most int, each func(object minio.ObjectInfo),
+	begin func()) error {
 	return s.attempt(ctx, s.lists, func(ctx context.Context) error {
 		begin()
 		count := 0
@@ -240,7 +251,8 @@ func (s *S3) Get(ctx context.Context, backup, file string, most int64) (content 
 	ctx = context.WithValue(ctx, fileSize{}, most+1) // by which one that is too large is noticed
 	err = s.attempt(ctx, s.timeout, func(ctx context.Context) error {
 		// Core makes one request and returns its body; the object of a Client makes further ones after a failure.
-		object, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, s.key(backup, file), minio.GetObjectOptions{})
+		object, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, s.key(backup, file),
+			minio.GetObjectOptions{})
 		if err != nil {
 			return err
 		}
@@ -265,7 +277,8 @@ func (s *S3) Remove(ctx context.Context, backup string, files []string) error {
 	return nil
 }
 
-// attempt makes a request up to [s3Attempts] times, unless its error is final. It returns [ErrMissing] for an object that does not exist.
+// attempt makes a request up to [s3Attempts] times, unless its error is final. It returns [ErrMissing] for an object
+// that does not exist.
 func (s *S3) attempt(ctx context.Context, timeout time.Duration, request func(ctx context.Context) error) error {
 	pause := s.pause
 	for n := 1; ; n++ {
@@ -307,15 +320,16 @@ func isFinal(err error) bool {
 	return response.StatusCode >= 400 && response.StatusCode < 500
 }
 
-// explained returns err as it is shown: the code and the status say what a store means whose message is empty. The message of a store is
-// shown in part, and without what a terminal would obey.
+// explained returns err as it is shown: the code and the status say what a store means whose message is empty. The
+// message of a store is shown in part, and without what a terminal would obey.
 func explained(err error) error {
 	response, answered := errors.AsType[minio.ErrorResponse](err)
 	if !answered {
 		return err
 	}
 	response.Code, response.Message = shown(response.Code), shown(response.Message)
-	if response.Code == minio.NoSuchKey || response.StatusCode == http.StatusNotFound && response.Code != minio.NoSuchBucket {
+	if response.Code == minio.NoSuchKey || response.StatusCode == http.StatusNotFound &&
+		response.Code != minio.NoSuchBucket {
 		return fmt.Errorf("%w: %w", ErrMissing, response)
 	}
 	return fmt.Errorf("the store answered %d %s: %w", response.StatusCode, response.Code, response)

@@ -20,7 +20,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the older one.
+// TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the
+// older one.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -53,8 +54,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestStoreInTrouble: single failures of a store are repeated and change nothing, lasting ones end a backup and a restore with an error,
-// within bounds, and what a store has altered is not restored.
+// TestStoreInTrouble: single failures of a store are repeated and change nothing, lasting ones end a backup and a
+// restore with an error, within bounds, and what a store has altered is not restored.
 func TestStoreInTrouble(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -79,7 +80,8 @@ func TestStoreInTrouble(t *testing.T) {
 	server.Misbehave(nil)
 	s.Clock.Advance(time.Second)
 	made := write(t, s, place) // the latest
-	for name, fault := range map[string]s3test.Fault{"500": fails, "dropped": drops, "truncated": truncates, "denied": denies, "altered": alters} {
+	for name, fault := range map[string]s3test.Fault{"500": fails, "dropped": drops, "truncated": truncates,
+		"denied": denies, "altered": alters} {
 		server.Misbehave(fault)
 		before := server.Requests()
 		err := restore(t.Context(), place, s, empty(t, storetest.SQLite))
@@ -90,7 +92,8 @@ func TestStoreInTrouble(t *testing.T) {
 			t.Errorf("%s: %d requests", name, spent)
 		}
 		if name != "altered" && name != "truncated" { // they spoil what is read
-			if _, err := backup.Write(t.Context(), s.DB, place, backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))}); err == nil {
+			if _, err := backup.Write(t.Context(), s.DB, place,
+				backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))}); err == nil {
 				t.Errorf("%s: a backup is complete", name)
 			}
 		}
@@ -135,7 +138,8 @@ func TestStoreHangs(t *testing.T) {
 		if _, err := backup.List(t.Context(), hurried, opener(s)); err == nil {
 			t.Errorf("%s: the list succeeds", name)
 		}
-		if _, err := backup.Write(t.Context(), s.DB, hurried, backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))}); err == nil {
+		if _, err := backup.Write(t.Context(), s.DB, hurried,
+			backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))}); err == nil {
 			t.Errorf("%s: the backup succeeds", name)
 		}
 	}
@@ -171,8 +175,11 @@ func TestEndlessAnswers(t *testing.T) {
 				t.Errorf("the part has %d bytes", len(text))
 			}
 		}},
-		"answer to a put":     {http.StatusOK, "", more, func() { _ = place.Put(t.Context(), name, "part-000001", []byte("text")) }}, // the status counts
-		"answer to a removal": {http.StatusOK, "", more, func() { _ = place.Remove(t.Context(), name, []string{"part-000001"}) }},
+		// the status counts
+		"answer to a put": {http.StatusOK, "", more,
+			func() { _ = place.Put(t.Context(), name, "part-000001", []byte("text")) }},
+		"answer to a removal": {http.StatusOK, "", more,
+			func() { _ = place.Remove(t.Context(), name, []string{"part-000001"}) }},
 	} {
 		const far = 64 << 20 // the most that the store sends; more than four attempts may read, with what sockets hold
 		var sent atomic.Int64
@@ -201,7 +208,8 @@ func TestMessageOfAStore(t *testing.T) {
 		io.WriteString(w, "Denied.\x1b[2J\n"+strings.Repeat("x", 10_000)) //nolint:errcheck // the client may have gone
 	})
 	_, err := bucket(t, server, nil).Names(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the store answered 400 400 Bad Request: Denied. [2J xxx") || len(err.Error()) > 500 {
+	if err == nil || !strings.Contains(err.Error(), "the store answered 400 400 Bad Request: Denied. [2J xxx") ||
+		len(err.Error()) > 500 {
 		t.Errorf("the error is %q", err)
 	}
 }
@@ -243,19 +251,25 @@ func alters(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 	w.Write(body) //nolint:errcheck // the client may have gone
 }
 
-// TestRefusedCredentials: wrong credentials, none, and a certificate of an unknown authority are errors at once, and no error has a secret.
+// TestRefusedCredentials: wrong credentials, none, and a certificate of an unknown authority are errors at once, and no
+// error has a secret.
 func TestRefusedCredentials(t *testing.T) {
 	server := s3test.Start(t)
 	s := storetest.Open(t, storetest.SQLite)
 	const canary = "canary-of-a-secret-key"
 	for name, change := range map[string]func(b *backup.Bucket){
-		"another secret":    func(*backup.Bucket) { t.Setenv("AWS_SECRET_ACCESS_KEY", canary) },
-		"no credentials":    func(*backup.Bucket) { t.Setenv("AWS_SECRET_ACCESS_KEY", ""); t.Setenv("AWS_ACCESS_KEY_ID", "") },
+		"another secret": func(*backup.Bucket) { t.Setenv("AWS_SECRET_ACCESS_KEY", canary) },
+		"no credentials": func(*backup.Bucket) {
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+			t.Setenv("AWS_ACCESS_KEY_ID",
+				"")
+		},
 		"another bucket":    func(b *backup.Bucket) { b.Name = "elsewhere" },
 		"another authority": func(b *backup.Bucket) { b.CA = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := backup.Write(t.Context(), s.DB, bucket(t, server, change), backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))})
+			_, err := backup.Write(t.Context(), s.DB, bucket(t, server, change),
+				backup.Options{Keys: s.Options.Keys, Random: bytes.NewReader(make([]byte, 4))})
 			if err == nil || strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), s3test.SecretKey) {
 				t.Errorf("the backup ends with %v", err)
 			}
@@ -268,7 +282,8 @@ func TestRefusedCredentials(t *testing.T) {
 func TestCredentialsFile(t *testing.T) {
 	server := s3test.Start(t)
 	file := filepath.Join(t.TempDir(), "credentials")
-	kit.Must(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = "+s3test.SecretKey+"\n"), 0o600))
+	kit.Must(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = "+
+		s3test.SecretKey+"\n"), 0o600))
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
@@ -280,8 +295,10 @@ func TestCredentialsFile(t *testing.T) {
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for endpoint, accepted := range map[string]bool{
-		"": true, "https://s3.example": true, "https://s3.example:9000/": true, "http://127.0.0.1:9000": true, "http://localhost:9000": true, "http://[::1]:9000": true,
-		"http://s3.example": false, "http://10.0.0.1:9000": false, "https://user:password@s3.example": false, "https://s3.example/path": false, "s3.example": false, "ftp://s3.example": false,
+		"": true, "https://s3.example": true, "https://s3.example:9000/": true, "http://127.0.0.1:9000": true,
+		"http://localhost:9000": true, "http://[::1]:9000": true,
+		"http://s3.example": false, "http://10.0.0.1:9000": false, "https://user:password@s3.example": false,
+		"https://s3.example/path": false, "s3.example": false, "ftp://s3.example": false,
 	} {
 		_, err := backup.OpenS3(backup.Bucket{Name: "b", Endpoint: endpoint})
 		if (err == nil) != accepted {

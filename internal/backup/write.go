@@ -30,8 +30,8 @@ type Options struct {
 // errSlow says that a backup took so long that [Retain] may remove its parts.
 var errSlow = fmt.Errorf("the backup took longer than %v, the most that it may", abandonedAfter-completion)
 
-// Write writes a backup of db to a place. It is complete when Write returns without an error. Otherwise it has no manifest, and [Retain]
-// removes it later, unless only the place's answer about the manifest was lost.
+// Write writes a backup of db to a place. It is complete when Write returns without an error. Otherwise it has no
+// manifest, and [Retain] removes it later, unless only the place's answer about the manifest was lost.
 func Write(ctx context.Context, db *store.DB, place Place, options Options) (*Manifest, error) {
 	m := &Manifest{Format: formatVersion, Program: options.Program, At: db.Now()}
 	var err error
@@ -66,7 +66,8 @@ func complete(ctx context.Context, place Place, m *Manifest, keys *secret.Keyrin
 		return err
 	}
 	if len(text) > maxManifest {
-		return fmt.Errorf("the manifest would have %d bytes, and %d are the most: the database is too large for this command", len(text), maxManifest)
+		return fmt.Errorf("the manifest would have %d bytes, and %d are the most: the database is too large for this command",
+			len(text), maxManifest)
 	}
 	if err := place.Put(ctx, m.Name, manifestFile, text); err != nil {
 		return fmt.Errorf("the manifest: %w", err)
@@ -94,7 +95,8 @@ func writeParts(ctx context.Context, db *store.DB, place Place, m *Manifest) err
 	}
 	m.Content, m.Keys = content, keys
 	for _, stream := range c.streams {
-		described := Stream{Name: stream.name, Bytes: stream.bytes, SHA256: digest(stream.sum.Sum(nil)), Parts: make([]Part, len(stream.parts))}
+		described := Stream{Name: stream.name, Bytes: stream.bytes, SHA256: digest(stream.sum.Sum(nil)),
+			Parts: make([]Part, len(stream.parts))}
 		for n, part := range stream.parts {
 			described.Parts[n] = *part
 		}
@@ -103,7 +105,8 @@ func writeParts(ctx context.Context, db *store.DB, place Place, m *Manifest) err
 	return nil
 }
 
-// checkParts returns an error unless the place has all parts: an upload that a place has lost must not be noticed by a restore only.
+// checkParts returns an error unless the place has all parts: an upload that a place has lost must not be noticed by a
+// restore only.
 func checkParts(ctx context.Context, place Place, m *Manifest) error {
 	sizes, err := place.Files(ctx, m.Name)
 	if err != nil {

@@ -50,7 +50,8 @@ func newClientConn(base *url.URL, secure *tls.Config, now func() time.Time) *cli
 // request returns the bytes of a request, for any number of exchanges.
 func request(method string, base *url.URL, path, token string, body []byte) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\n", method, base.EscapedPath()+path, base.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\n", method, base.EscapedPath()+path,
+		base.Host)
 	if token != "" {
 		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", token)
 	}

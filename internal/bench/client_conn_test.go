@@ -89,7 +89,8 @@ func TestWireReadsResponses(t *testing.T) {
 	if err := w.expect(t.Context(), 200, request("GET", base, "/echo", "", nil)); err == nil || err.Error() != "HTTP 201" {
 		t.Errorf("an answer that was not wanted is %v", err)
 	}
-	if err := newClientConn(base, (&Given{}).secure(), time.Now).expect(t.Context(), 200, request("GET", base, "/empty", "", nil)); !errors.Is(err, errConnection) {
+	if err := newClientConn(base, (&Given{}).secure(), time.Now).expect(t.Context(),
+		200, request("GET", base, "/empty", "", nil)); !errors.Is(err, errConnection) {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
 }
@@ -97,9 +98,11 @@ func TestWireReadsResponses(t *testing.T) {
 // A malformed response ends the exchange, not the client.
 func TestWireRefusesNonResponses(t *testing.T) {
 	for _, response := range []string{
-		"", "HTTP/1.1 2", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 two OK\r\nContent-Length: 0\r\n\r\n", "SSH-2.0-OpenSSH_9.2 and more\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9999999999999\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffff\r\n",
+		"", "HTTP/1.1 2", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 two OK\r\nContent-Length: 0\r\n\r\n",
+		"SSH-2.0-OpenSSH_9.2 and more\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 9999999999999\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffff\r\n",
 		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", readBuffer) + "\r\n\r\n",
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,7 +137,8 @@ func TestWireRefusesNonResponses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	base := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	if err := newClientConn(base, nil, time.Now).expect(ctx, 200, request("GET", base, "/", "", nil)); !errors.Is(err, context.Canceled) {
+	if err := newClientConn(base, nil, time.Now).expect(ctx, 200, request("GET", base, "/", "", nil)); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 }

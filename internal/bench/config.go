@@ -60,9 +60,10 @@ func (g *Given) secure() *tls.Config {
 
 // report returns a report without results.
 func (c Config) report() Report {
-	r := Report{Command: "quittance-bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second), Deployment: "own",
-		Machine: Machine{OS: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}, Settings: Figures{}, Figures: Figures{},
-		Latencies: Latencies{}, Limits: Figures{}, NotMeasured: map[string]string{}, Failed: map[string]int64{}, Notes: []string{}}
+	r := Report{Command: "quittance-bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second),
+		Deployment: "own", Machine: Machine{OS: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)},
+		Settings: Figures{}, Figures: Figures{}, Latencies: Latencies{}, Limits: Figures{}, NotMeasured: map[string]string{},
+		Failed: map[string]int64{}, Notes: []string{}}
 	if c.Given != nil {
 		r.Deployment = "given"
 	}

@@ -14,7 +14,8 @@ type consolePage struct{ name, path string }
 
 // consolePages returns the pages that [Lists] reads: what a user of a company sees first.
 func consolePages() []consolePage {
-	return []consolePage{{"console_overview", "/"}, {"console_invoices", "/invoices"}, {"console_credit_notes", "/credit-notes"}}
+	return []consolePage{{"console_overview", "/"}, {"console_invoices", "/invoices"},
+		{"console_credit_notes", "/credit-notes"}}
 }
 
 // readConsole reads pages of the console, one after another, as the browser of a user who is logged in.
@@ -24,7 +25,8 @@ func readConsole(ctx context.Context, c Config, t *target, of *company, count in
 		return fmt.Errorf("log in to the console: %w", err)
 	}
 	for _, page := range consolePages() {
-		get := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\nCookie: %s\r\n\r\n", t.base.EscapedPath()+page.path, t.base.Host, cookie)
+		get := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\nCookie: %s\r\n\r\n",
+			t.base.EscapedPath()+page.path, t.base.Host, cookie)
 		if _, err := readConsolePage(ctx, c, t, page, get, 10, r); err != nil { // as for the pages of the API
 			return err
 		}
@@ -39,7 +41,8 @@ func readConsole(ctx context.Context, c Config, t *target, of *company, count in
 }
 
 // readConsolePage reads a page count times.
-func readConsolePage(ctx context.Context, c Config, t *target, page consolePage, get []byte, count int, r *Report) (_ *Histogram, err error) {
+func readConsolePage(ctx context.Context, c Config, t *target, page consolePage, get []byte, count int,
+	r *Report) (_ *Histogram, err error) {
 	conns, closeConns := t.conns(1)
 	defer func() { err = errors.Join(err, closeConns()) }()
 	l := load{clients: 1, count: count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}

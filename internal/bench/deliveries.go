@@ -71,7 +71,8 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	r.set("duplicates", float64(came.duplicates))
 	r.set("unverified", float64(came.unverified))
 	began.report(ctx, &r, "deliveries", came.events)
-	r.note("CPU counts from the start of the server's process. One destination: what is in flight at a time is the server's share of a destination.")
+	r.note(
+		"CPU counts from the start of the server's process. One destination: what is in flight at a time is the server's share of a destination.")
 	if err := p.stop(); err != nil {
 		return r, err
 	}
@@ -85,7 +86,8 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 }
 
 // errNeedsOwn reports that a measurement cannot use a given deployment.
-var errNeedsOwn = errors.New("this measurement prepares the database of a deployment of its own; against a given one measure drafts, submissions, latency (with --rate 0 for bursts) or lists")
+var errNeedsOwn = errors.New(
+	"this measurement prepares the database of a deployment of its own; against a given one measure drafts, submissions, latency (with --rate 0 for bursts) or lists")
 
 // idle starts a server without work and reads its memory.
 func (d *deployment) idle(ctx context.Context, r *Report, how time.Duration) error {
@@ -143,7 +145,8 @@ const pendingPath = deliveriesPath + "?per_page=1&state=" + string(api.DeliveryP
 
 // drain waits until an inbox has count events and every attempt is recorded, and returns the time. It gives up after
 // idleTimeout; the caller compares the numbers.
-func (p *testbed) drain(ctx context.Context, t *target, user int, in *inbox, count int) (recorded time.Time, err error) {
+func (p *testbed) drain(ctx context.Context, t *target, user int, in *inbox,
+	count int) (recorded time.Time, err error) {
 	defer p.config.progress(ctx, "events received", in.received)()
 	if err := waitFor(ctx, t, in, func() bool { return in.received() >= int64(count) }); err != nil {
 		return time.Time{}, err
@@ -190,6 +193,7 @@ func (d *deployment) growth(ctx context.Context, r *Report, before benchdb.Size,
 	each := func(bytes int64) float64 { return float64(bytes) / float64(max(1, events)) }
 	r.set("history_bytes_per_event", each(after.HistoryBytes-before.HistoryBytes))
 	r.set("database_bytes_per_event", each(after.Bytes-before.Bytes))
-	r.note("history_bytes_per_event is what events, deliveries and attempts take up with their indexes, as they stand after the burst; database_bytes_per_event counts everything, the retained purchase document behind each event included.")
+	r.note(
+		"history_bytes_per_event is what events, deliveries and attempts take up with their indexes, as they stand after the burst; database_bytes_per_event counts everything, the retained purchase document behind each event included.")
 	return nil
 }

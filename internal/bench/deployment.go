@@ -148,7 +148,8 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 		Pace: statePace, Latency: latency}); err != nil {
 		return err
 	}
-	d.providerHTTP, err = fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: d.provider, Log: slog.New(slog.DiscardHandler)})
+	d.providerHTTP, err = fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: d.provider,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("provider: %w", err)
 	}
@@ -185,7 +186,8 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 	if err := db.SetProfile(ctx, created.ID, syntheticProfile()); err != nil {
 		return err
 	}
-	connection, err := db.AddConnection(ctx, created.ID, store.NewConnection{Kind: "http", Environment: environmentName, BaseURL: d.providerURL, Credential: credential})
+	connection, err := db.AddConnection(ctx, created.ID, store.NewConnection{Kind: "http", Environment: environmentName,
+		BaseURL: d.providerURL, Credential: credential})
 	if err != nil {
 		return err
 	}
@@ -204,7 +206,8 @@ func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *co
 		return err
 	}
 	to.inbox.setSecret(key)
-	_, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: d.hooks.url + "/" + to.name, Events: api.EventKinds[:], Secret: secret.New(key)})
+	_, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: d.hooks.url + "/" + to.name,
+		Events: api.EventKinds[:], Secret: secret.New(key)})
 	return err
 }
 
@@ -250,14 +253,15 @@ func (d *deployment) size(ctx context.Context) (size benchdb.Size, err error) {
 
 // serve starts the server and logs in the user of every company.
 func (d *deployment) serve(ctx context.Context) (*target, error) {
-	flags := []string{"--environment", environmentName, "--key-file", d.keyFile, "--rate-limit", "0", "--login-rate", "0", "--shutdown-grace", "5s",
-		"--max-stored-bytes", "0", "--max-drafts", "0", "--max-tokens", "0",
+	flags := []string{"--environment", environmentName, "--key-file", d.keyFile, "--rate-limit", "0", "--login-rate",
+		"0", "--shutdown-grace", "5s", "--max-stored-bytes", "0", "--max-drafts", "0", "--max-tokens", "0",
 		"--webhook-allow-cidr", "127.0.0.0/8"}
 	if d.hooks.authority != "" {
 		flags = append(flags, "--webhook-ca", d.hooks.authority)
 	}
 	var err error
-	if d.server, err = startServer(ctx, d.config, d.database, filepath.Join(d.dir, "bench-serve.log"), flags...); err != nil {
+	if d.server, err = startServer(ctx, d.config, d.database, filepath.Join(d.dir, "bench-serve.log"),
+		flags...); err != nil {
 		return nil, err
 	}
 	t := &target{base: d.server.base, now: d.config.Now, alive: d.server.alive}

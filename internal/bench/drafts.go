@@ -80,7 +80,8 @@ func createDrafts(ctx context.Context, c Config, t *target, o DraftsOptions) (_ 
 	}
 	conns, closeConns := t.conns(o.Clients)
 	defer func() { err = errors.Join(err, closeConns()) }()
-	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, duration: o.Duration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, duration: o.Duration, now: c.Now, latency: NewHistogram(),
+		done: new(atomic.Int64)}
 	defer c.progress(ctx, "drafts", l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
 		return conns[client].expect(ctx, http.StatusCreated, templates[client].with(n))

@@ -72,7 +72,8 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 		r.set(q.name+"_beside_seconds", is)
 		r.set(q.name+"_ratio", is/was)
 	}
-	r.Latencies = append(r.Latencies, Latency{"event_to_receipt_alone", alone.latency}, Latency{"event_to_receipt_beside_the_hanging_destination", beside.latency})
+	r.Latencies = append(r.Latencies, Latency{"event_to_receipt_alone", alone.latency},
+		Latency{"event_to_receipt_beside_the_hanging_destination", beside.latency})
 	r.clocks(s.inbox.tally())
 	return r, p.limitDisk(ctx, &r)
 }

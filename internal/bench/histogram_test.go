@@ -44,7 +44,8 @@ func TestBucketsFollowEachOther(t *testing.T) {
 	for n := range NewHistogram().counts {
 		least, greatest := bounds(n)
 		if least != next || bucket(least) != n || bucket(greatest) != n {
-			t.Fatalf("bucket %d is %d to %d (buckets %d and %d), after %d", n, least, greatest, bucket(least), bucket(greatest), next-1)
+			t.Fatalf("bucket %d is %d to %d (buckets %d and %d), after %d", n, least, greatest, bucket(least), bucket(greatest),
+				next-1)
 		}
 		next = greatest + 1
 	}

@@ -69,7 +69,8 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	r.Lost = measured.lost
 	r.set("duplicates", float64(came.duplicates))
 	r.set("unverified", float64(came.unverified))
-	r.Latencies = append(r.Latencies, Latency{"event_from_transaction_to_receipt", measured.latency}, Latency{latencyName("submit", o.Rate), measured.submit})
+	r.Latencies = append(r.Latencies, Latency{"event_from_transaction_to_receipt", measured.latency},
+		Latency{latencyName("submit", o.Rate), measured.submit})
 	r.note("CPU is that of everything the server did meanwhile, the submissions behind the events included.")
 	r.clocks(came)
 	if c.Given != nil {
@@ -113,14 +114,17 @@ func (p *testbed) newSubscriber(ctx context.Context, drafts int) (s *subscriber,
 	s = &subscriber{testbed: p}
 	if p.own != nil {
 		s.hooks, s.inbox = p.own.hooks, p.own.companies[0].inbox
-		if err := p.own.withTenant(ctx, p.own.companies[0], func(tenant *store.Tenant) error { return p.own.subscribe(ctx, tenant, p.own.companies[0]) }); err != nil {
+		if err := p.own.withTenant(ctx, p.own.companies[0],
+			func(tenant *store.Tenant) error { return p.own.subscribe(ctx, tenant, p.own.companies[0]) }); err != nil {
 			return nil, err
 		}
 		s.t, s.paths, err = p.serveWithDrafts(ctx, 1, drafts)
 		return s, err
 	}
 	if p.config.Receiver.Identity == "" && p.config.Receiver.Certificate == "" {
-		return nil, errors.New("a given deployment has to trust the receiver's certificate: give --receiver-identity, such as the data directory of a sandbox, or --receiver-cert and --receiver-key")
+		return nil,
+			errors.New(
+				"a given deployment has to trust the receiver's certificate: give --receiver-identity, such as the data directory of a sandbox, or --receiver-cert and --receiver-key")
 	}
 	if s.hooks, err = startWebhookServer(ctx, p.config.Receiver, "", p.config.Now); err != nil {
 		return nil, err
@@ -159,7 +163,8 @@ func (s *subscriber) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTimeout)
 	defer cancel()
 	var left json.RawMessage
-	err := s.t.call(ctx, http.StatusOK, s.t.request(s.user, http.MethodPost, subscriptionsPath+"/"+s.id+"/deactivate", nil), &left)
+	err := s.t.call(ctx, http.StatusOK, s.t.request(s.user, http.MethodPost, subscriptionsPath+"/"+s.id+"/deactivate",
+		nil), &left)
 	return errors.Join(err, s.hooks.close())
 }
 

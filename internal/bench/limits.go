@@ -33,16 +33,17 @@ func bareDisk(ctx context.Context, c Config, dir string, latency *Histogram) (pe
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 	var failed error
 	page := make([]byte, pageSize)
-	result := load{clients: 1, duration: c.LimitDuration, now: c.Now, latency: latency, done: new(atomic.Int64)}.run(ctx, func(context.Context, int, int64) error {
-		if _, err := file.Write(page); err != nil {
-			failed = err
-			return err
-		}
-		if err := file.Sync(); err != nil {
-			failed = err
-		}
-		return failed
-	})
+	result := load{clients: 1, duration: c.LimitDuration, now: c.Now, latency: latency, done: new(atomic.Int64)}.run(ctx,
+		func(context.Context, int, int64) error {
+			if _, err := file.Write(page); err != nil {
+				failed = err
+				return err
+			}
+			if err := file.Sync(); err != nil {
+				failed = err
+			}
+			return failed
+		})
 	return perSecondOf(result.done, result.elapsed), failed
 }
 
@@ -63,7 +64,8 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 		}
 		w.WriteHeader(http.StatusCreated)
 	})
-	server, err := fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: handler, Log: slog.New(slog.DiscardHandler)})
+	server, err := fakeprovider.Listen(ctx, "127.0.0.1:0", httpserver.Config{Handler: handler,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return 0, fmt.Errorf("bare HTTP: %w", err)
 	}
@@ -79,7 +81,8 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 	conns, closeConns := t.conns(clients)
 	defer func() { err = errors.Join(err, closeConns()) }()
 	post := request(http.MethodPost, t.base, "/", "", body)
-	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
+	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(),
+		done: new(atomic.Int64)}.
 		run(ctx, func(ctx context.Context, client int, _ int64) error {
 			return conns[client].expect(ctx, http.StatusCreated, post)
 		})
@@ -91,20 +94,24 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 
 // bareSender signs callbacks and posts them to the receiver over HTTPS with keep-alive, using Go's own client and no
 // database: the most that a sender of webhooks can do on the machine that also runs its receiver.
-func bareSender(ctx context.Context, c Config, h *webhookServer, clients int, samples []sample, key string) (perSecond float64, err error) {
+func bareSender(ctx context.Context, c Config, h *webhookServer, clients int, samples []sample,
+	key string) (perSecond float64, err error) {
 	in := h.addInbox("bare")
 	in.setSecret(key)
-	transport := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: clients, TLSClientConfig: &tls.Config{RootCAs: h.roots, MinVersion: tls.VersionTLS12}}
+	transport := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: clients,
+		TLSClientConfig: &tls.Config{RootCAs: h.roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
-	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
+	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(),
+		done: new(atomic.Int64)}.
 		run(ctx, func(ctx context.Context, _ int, n int64) error {
 			s := samples[n%int64(len(samples))]
 			post, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/bare", bytes.NewReader(s.body))
 			if err != nil {
 				return err
 			}
-			post.Header = http.Header{"Content-Type": {"application/json"}, api.HeaderEvent: {s.kind}, api.HeaderDelivery: {s.id},
-				api.HeaderTimestamp: {s.timestamp}, api.HeaderSignature: {receiver.Signature([]byte(key), s.timestamp, s.body)}}
+			post.Header = http.Header{"Content-Type": {"application/json"}, api.HeaderEvent: {s.kind},
+				api.HeaderDelivery: {s.id}, api.HeaderTimestamp: {s.timestamp},
+				api.HeaderSignature: {receiver.Signature([]byte(key), s.timestamp, s.body)}}
 			response, err := transport.RoundTrip(post)
 			if err != nil {
 				return err
@@ -186,7 +193,8 @@ func (r *Report) limitHTTP(ctx context.Context, c Config, clients int, figure fl
 }
 
 // limitSender reports the limit of callbacks like the received ones, and the share of it that a result is.
-func (r *Report) limitSender(ctx context.Context, c Config, h *webhookServer, clients int, came tally, figure float64) error {
+func (r *Report) limitSender(ctx context.Context, c Config, h *webhookServer, clients int, came tally,
+	figure float64) error {
 	if c.LimitDuration == 0 || len(came.samples) == 0 {
 		return nil
 	}

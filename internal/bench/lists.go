@@ -24,8 +24,8 @@ type ListsOptions struct {
 // perPage is the number of drafts on a page.
 const perPage = 25
 
-// Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time, and in an own deployment pages
-// of the console.
+// Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time, and in an own
+// deployment pages of the console.
 func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) {
 	r := c.report()
 	r.loop(0)
@@ -66,7 +66,8 @@ func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) 
 	r.set("last_page_p50_seconds", end)
 	r.set("last_to_first_ratio", end/first)
 	r.setting("last_page", float64(last))
-	r.Latencies = append(r.Latencies, Latency{"first_page_from_send", latencies[0]}, Latency{"last_page_from_send", latencies[1]})
+	r.Latencies = append(r.Latencies, Latency{"first_page_from_send", latencies[0]},
+		Latency{"last_page_from_send", latencies[1]})
 	if p.own != nil {
 		if err := readConsole(ctx, c, t, p.own.companies[0], o.Count, &r); err != nil {
 			return r, err
@@ -85,7 +86,8 @@ func (d *deployment) fillDrafts(ctx context.Context, of *company, drafts int) er
 	now := d.config.Now()
 	return d.withTenant(ctx, of, func(tenant *store.Tenant) error {
 		return d.withData(func(data *benchdb.DB) error {
-			return data.FillDrafts(ctx, tenant, syntheticDraft("", 1, now), draftPrefix(now), drafts, func(total int) { made.Store(int64(total)) })
+			return data.FillDrafts(ctx, tenant, syntheticDraft("", 1, now), draftPrefix(now), drafts,
+				func(total int) { made.Store(int64(total)) })
 		})
 	})
 }
@@ -109,7 +111,8 @@ func readPage(ctx context.Context, c Config, t *target, page, total, count int, 
 			return nil // checking the first response is enough
 		}
 		var list api.List[json.RawMessage]
-		if err := json.Unmarshal(conns[0].body, &list); err != nil || len(list.Data) != want || list.Pagination.Total < total {
+		if err := json.Unmarshal(conns[0].body, &list); err != nil || len(list.Data) != want ||
+			list.Pagination.Total < total {
 			return errPage
 		}
 		return nil

@@ -54,12 +54,12 @@ func (o outcome) plus(other outcome) outcome {
 	for reason, n := range other.failed {
 		failed[reason] += n
 	}
-	return outcome{done: o.done + other.done, failed: failed, elapsed: o.elapsed + other.elapsed, late: o.late + other.late,
-		latest: max(o.latest, other.latest), started: o.started + other.started}
+	return outcome{done: o.done + other.done, failed: failed, elapsed: o.elapsed + other.elapsed,
+		late: o.late + other.late, latest: max(o.latest, other.latest), started: o.started + other.started}
 }
 
-// run calls do(client, n), both counted from 0, and counts its errors by their text. It is not an error when ctx ends a load
-// early.
+// run calls do(client, n), both counted from 0, and counts its errors by their text. It is not an error when ctx ends a
+// load early.
 func (l load) run(ctx context.Context, do func(ctx context.Context, client int, n int64) error) outcome {
 	out := outcome{failed: map[string]int64{}}
 	var next atomic.Int64

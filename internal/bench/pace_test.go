@@ -41,7 +41,8 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h = NewHistogram()
 			s := newStalling(500)
-			result = load{clients: 4, rate: rate, count: 2000, now: time.Now, latency: h, done: new(atomic.Int64)}.run(t.Context(), s.call)
+			result = load{clients: 4, rate: rate, count: 2000, now: time.Now, latency: h,
+				done: new(atomic.Int64)}.run(t.Context(), s.call)
 		})
 		return h, result
 	}
@@ -73,8 +74,9 @@ func TestLoadEnds(t *testing.T) {
 		want int64
 		took time.Duration
 	}{
-		"open, by duration":   {load{clients: 3, rate: 100, duration: 2 * time.Second}, 200, 1991 * time.Millisecond},
-		"open, by count":      {load{clients: 3, rate: 100, count: 50, duration: 2 * time.Second}, 50, 491 * time.Millisecond},
+		"open, by duration": {load{clients: 3, rate: 100, duration: 2 * time.Second}, 200, 1991 * time.Millisecond},
+		"open, by count": {load{clients: 3, rate: 100, count: 50, duration: 2 * time.Second}, 50,
+			491 * time.Millisecond},
 		"closed, by count":    {load{clients: 1, count: 50}, 50, 50 * time.Millisecond},
 		"closed, by duration": {load{clients: 1, duration: time.Second}, 1000, time.Second},
 	} {
@@ -102,7 +104,8 @@ func TestLoadCountsFailures(t *testing.T) {
 		t.Errorf("%+v, %d latencies", result, l.latency.Count())
 	}
 	both := result.plus(outcome{started: 1, failed: map[string]int64{"HTTP 503": 1, "HTTP 500": 2}})
-	if both.failed["HTTP 503"] != 6 || both.failed["HTTP 500"] != 2 || both.started != 11 || result.failed["HTTP 503"] != 5 {
+	if both.failed["HTTP 503"] != 6 || both.failed["HTTP 500"] != 2 || both.started != 11 ||
+		result.failed["HTTP 503"] != 5 {
 		t.Errorf("together %+v", both)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

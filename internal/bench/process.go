@@ -29,8 +29,8 @@ const (
 // serverName is the file name of the program to measure.
 const serverName = "quittance"
 
-// FindServer returns the path of the program to measure: path, or when that is "" the program quittance in the directory
-// of this program, or else the one in PATH.
+// FindServer returns the path of the program to measure: path, or when that is "" the program quittance in the
+// directory of this program, or else the one in PATH.
 func FindServer(path string) (string, error) {
 	if path != "" {
 		return filepath.Abs(path)
@@ -85,7 +85,8 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 		return nil, fmt.Errorf("log of the server: %w", err)
 	}
 	defer output.Close() //nolint:errcheck // the child has its own
-	args := append([]string{c.Executable, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"}, append(flags, c.ServeFlags...)...)
+	args := append([]string{c.Executable, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"},
+		append(flags, c.ServeFlags...)...)
 	// Only stop ends the process: neither the end of ctx, which would kill it, nor an interrupt of the terminal, which
 	// goes to the whole process group.
 	s.command = &exec.Cmd{Path: c.Executable, Args: args, Env: environment(database), Stdout: output, Stderr: output,
@@ -285,8 +286,8 @@ func parseStat(text []byte) (processStat, error) {
 			return processStat{}, errNoProc
 		}
 	}
-	return processStat{name: string(text[open+1 : end]), parent: int(numbers[0]), own: time.Duration(numbers[1]+numbers[2]) * tick,
-		children: time.Duration(numbers[3]+numbers[4]) * tick}, nil
+	return processStat{name: string(text[open+1 : end]), parent: int(numbers[0]),
+		own: time.Duration(numbers[1]+numbers[2]) * tick, children: time.Duration(numbers[3]+numbers[4]) * tick}, nil
 }
 
 // errRemoteServer reports that the processes of the database server are not visible.

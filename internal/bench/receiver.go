@@ -57,7 +57,8 @@ type ReceiverConfig struct {
 }
 
 // startWebhookServer starts the receiver. dir is where it keeps a certificate that it makes.
-func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string, now func() time.Time) (*webhookServer, error) {
+func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string,
+	now func() time.Time) (*webhookServer, error) {
 	h := &webhookServer{now: now, inboxes: map[string]*inbox{}, ended: make(chan error, 1), closing: make(chan struct{})}
 	certificate, err := h.certificate(c, dir)
 	if err != nil {
@@ -196,7 +197,8 @@ type inbox struct {
 func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	event, err := (receiver.Verifier{Secrets: []string{in.secret}, Tolerance: staleAfter, Now: func() time.Time { return at }}).Verify(header, body)
+	event, err := (receiver.Verifier{Secrets: []string{in.secret}, Tolerance: staleAfter,
+		Now: func() time.Time { return at }}).Verify(header, body)
 	if err != nil {
 		in.unverified++
 		return http.StatusUnauthorized
@@ -224,7 +226,8 @@ func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 	}
 	in.latency.Record(at.Sub(occurred))
 	if len(in.samples) < keptSamples {
-		in.samples = append(in.samples, sample{kind: string(event.Event), id: event.ID, timestamp: event.OccurredAt, body: body})
+		in.samples = append(in.samples, sample{kind: string(event.Event), id: event.ID, timestamp: event.OccurredAt,
+			body: body})
 	}
 	return http.StatusOK
 }

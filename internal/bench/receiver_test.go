@@ -30,7 +30,8 @@ func listening(t *testing.T) (*webhookServer, *http.Client) {
 			t.Error(err)
 		}
 	})
-	return h, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.roots, MinVersion: tls.VersionTLS12}}}
+	return h, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.roots,
+		MinVersion: tls.VersionTLS12}}}
 }
 
 // deliver posts a callback and returns the status.
@@ -77,7 +78,8 @@ func TestReceiverCounts(t *testing.T) {
 		}
 	}
 	came := in.tally()
-	if came.events != 2 || came.duplicates != 1 || came.unverified != 1 || came.early != 1 || came.earliest < time.Minute || len(came.samples) != 2 {
+	if came.events != 2 || came.duplicates != 1 || came.unverified != 1 || came.early != 1 ||
+		came.earliest < time.Minute || len(came.samples) != 2 {
 		t.Errorf("%+v", came)
 	}
 	if latency := in.latency; latency.Count() != 2 || latency.Max() < time.Second || latency.Quantile(.5) != 0 {
@@ -121,7 +123,8 @@ func TestBareLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"} {
+	for _, name := range []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second",
+		"bare_sender_calls_per_second"} {
 		found := false
 		for _, limit := range r.Limits {
 			found = found || limit.Name == name && limit.Value > 0

@@ -81,7 +81,8 @@ func (l Latencies) MarshalJSON() ([]byte, error) {
 			P99   float64 `json:"p99_seconds"`
 			P999  float64 `json:"p99_9_seconds"`
 			Max   float64 `json:"max_seconds"`
-		}{h.Count(), h.Mean().Seconds(), h.Quantile(.5).Seconds(), h.Quantile(.9).Seconds(), h.Quantile(.99).Seconds(), h.Quantile(.999).Seconds(), h.Max().Seconds()}
+		}{h.Count(), h.Mean().Seconds(), h.Quantile(.5).Seconds(), h.Quantile(.9).Seconds(), h.Quantile(.99).Seconds(),
+			h.Quantile(.999).Seconds(), h.Max().Seconds()}
 	})
 }
 
@@ -156,7 +157,8 @@ func (r *Report) note(format string, args ...any) {
 func (r *Report) clocks(came tally) {
 	r.note("An event's latency counts from occurred_at, which is set in the transaction: the commit is part of it.")
 	if came.early > 0 {
-		r.note("%d events came up to %v before their time, and count as 0: so far are the clock of the events and that of the receiver apart at least.", came.early, came.earliest)
+		r.note(
+			"%d events came up to %v before their time, and count as 0: so far are the clock of the events and that of the receiver apart at least.", came.early, came.earliest)
 	}
 }
 
@@ -171,10 +173,13 @@ func (r *Report) count(o outcome, rate float64) {
 	r.set("late_starts", float64(o.late))
 	r.set("latest_start_seconds", o.latest.Seconds())
 	if o.late > 0 {
-		r.note("%d of %d calls started more than %v after they were due, the last of them %v: their latencies count that wait", o.late, o.started, lateAfter, o.latest.Round(time.Millisecond))
+		r.note(
+			"%d of %d calls started more than %v after they were due, the last of them %v: their latencies count that wait",
+			o.late, o.started, lateAfter, o.latest.Round(time.Millisecond))
 	}
 	if o.late*100 > o.started {
-		r.note("The schedule was not kept: fewer than 99 %% of the calls started in time. Give more --clients, or a lower --rate.")
+		r.note(
+			"The schedule was not kept: fewer than 99 %% of the calls started in time. Give more --clients, or a lower --rate.")
 	}
 }
 
@@ -265,7 +270,8 @@ func printLatency(b *strings.Builder, l Latency) {
 	if h.Count() == 0 {
 		return
 	}
-	fmt.Fprintf(b, "    p50 %s   p90 %s   p99 %s   p99.9 %s   max %s\n", short(h.Quantile(.5)), short(h.Quantile(.9)), short(h.Quantile(.99)), short(h.Quantile(.999)), short(h.Max()))
+	fmt.Fprintf(b, "    p50 %s   p90 %s   p99 %s   p99.9 %s   max %s\n", short(h.Quantile(.5)), short(h.Quantile(.9)),
+		short(h.Quantile(.99)), short(h.Quantile(.999)), short(h.Max()))
 	bars := h.Bars()
 	most := int64(1)
 	for _, bar := range bars {

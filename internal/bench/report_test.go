@@ -10,7 +10,8 @@ import (
 
 // sampleReport is a report that uses every field.
 func sampleReport() Report {
-	c := Config{Command: "example", Version: "test", Now: func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }}
+	c := Config{Command: "example", Version: "test",
+		Now: func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }}
 	r := c.report()
 	r.Machine, r.Engine = Machine{OS: "linux", Architecture: "amd64", Cores: 2}, "sqlite"
 	r.loop(100)
@@ -78,7 +79,8 @@ func TestReportErr(t *testing.T) {
 // A number that does not exist is null in JSON, even after a division.
 func TestFiguresWithoutNumber(t *testing.T) {
 	var zero float64
-	text, err := json.Marshal(Figures{{Name: "a", Value: zero / zero}, {Name: "b", Value: 1 / zero}, {Name: "c", NotMeasured: "why"}, {Name: "d", Value: 1}})
+	text, err := json.Marshal(Figures{{Name: "a", Value: zero / zero}, {Name: "b", Value: 1 / zero},
+		{Name: "c", NotMeasured: "why"}, {Name: "d", Value: 1}})
 	if err != nil || string(text) != `{"a":null,"b":null,"c":null,"d":1}` {
 		t.Errorf("%s %v", text, err)
 	}

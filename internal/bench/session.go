@@ -26,7 +26,8 @@ const (
 // reach logs in at a given deployment.
 func (g *Given) reach(ctx context.Context, c Config) (*target, error) {
 	base, err := url.Parse(strings.TrimRight(g.BaseURL, "/"))
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("the base URL has to be http or https with a host, without user info, query and fragment")
 	}
 	t := &target{base: base, secure: g.secure(), now: c.Now, alive: func() error { return nil }}
@@ -53,12 +54,14 @@ func (t *target) login(ctx context.Context, email string, password secret.Text) 
 // consoleCookie logs a user in with the form of the console and returns the session cookie as requests send it.
 func (t *target) consoleCookie(ctx context.Context, of *company) (cookie string, err error) {
 	form := url.Values{"email": {of.email}, "password": {of.password.Reveal()}}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base.JoinPath("login").String(), strings.NewReader(form))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base.JoinPath("login").String(),
+		strings.NewReader(form))
 	if err != nil {
 		return "", err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	client := http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
@@ -152,7 +155,8 @@ func (t *target) subscribe(ctx context.Context, user int, url string) (made api.
 	if err != nil {
 		return made, err
 	}
-	if err := t.call(ctx, http.StatusCreated, t.request(user, http.MethodPost, subscriptionsPath, body), &made); err != nil {
+	if err := t.call(ctx, http.StatusCreated, t.request(user, http.MethodPost, subscriptionsPath, body),
+		&made); err != nil {
 		return made, fmt.Errorf("subscribe %s: %w", url, err)
 	}
 	return made, nil

@@ -48,8 +48,8 @@ func (r role) String() string {
 // soakFlags returns the server's flags of a soak. Attempts follow each other quickly, so that events that the flapping
 // receiver missed arrive within minutes of its recovery, and some of the hanging receiver's deliveries come to an end.
 func soakFlags(o SoakOptions) []string {
-	return []string{"--metrics-listen", "127.0.0.1:0", "--retry-first", "1s", "--retry-attempts", "8", "--attempt-timeout", "2s",
-		"--token-ttl", (12*time.Hour + o.Duration).String()}
+	return []string{"--metrics-listen", "127.0.0.1:0", "--retry-first", "1s", "--retry-attempts", "8", "--attempt-timeout",
+		"2s", "--token-ttl", (12*time.Hour + o.Duration).String()}
 }
 
 // soak is a running [Soak].
@@ -202,7 +202,8 @@ func (s *soak) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	s.sampled = s.testbed.own.companies[healthy].inbox.resetLatency()
 	for n := range roles {
-		s.loads[n] = load{clients: s.options.Clients, rate: s.options.Rate, duration: s.options.Duration, now: s.testbed.config.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+		s.loads[n] = load{clients: s.options.Clients, rate: s.options.Rate, duration: s.options.Duration,
+			now: s.testbed.config.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 		running.Go(func() { failed[n] = s.load(loading, n) })
 	}
 	err := s.takeSamples(ctx)

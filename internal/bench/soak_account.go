@@ -142,7 +142,8 @@ func (s *soak) accountForEvents(ctx context.Context, r *Report) error {
 	r.set("redirects_answered", float64(s.redirected.Load()))
 	led := s.redirectTarget.tally()
 	r.set("redirects_followed", float64(led.events+led.duplicates+led.unverified))
-	r.note("Lost are events of the healthy and the flapping company that never arrived, events of the others without a delivery that says what became of them, and submissions without a terminal event.")
+	r.note(
+		"Lost are events of the healthy and the flapping company that never arrived, events of the others without a delivery that says what became of them, and submissions without a terminal event.")
 	return nil
 }
 
@@ -162,7 +163,8 @@ func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
 // was active. A delivery in an unexpected state counts as a failure.
 func (s *soak) withoutDelivery(ctx context.Context, n role, r *Report) (missing int64, err error) {
 	var active []api.Subscription
-	if err := all(ctx, s.t, int(n), subscriptionsPath+"?", func(found api.Subscription) { active = append(active, found) }); err != nil {
+	if err := all(ctx, s.t, int(n), subscriptionsPath+"?",
+		func(found api.Subscription) { active = append(active, found) }); err != nil {
 		return 0, err
 	}
 	told, states := map[store.ID]bool{}, map[string]int64{}

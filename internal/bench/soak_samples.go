@@ -121,7 +121,8 @@ func (s *soak) metrics(ctx context.Context, found *Report) (err error) {
 	if err := w.expect(ctx, http.StatusOK, request(http.MethodGet, base, "/metrics", "", nil)); err != nil {
 		return fmt.Errorf("metrics of the server: %w", err)
 	}
-	for _, gauge := range []struct{ name, metric string }{{"heap_in_use_bytes", "go_memstats_heap_inuse_bytes"}, {"goroutines", "go_goroutines"}} {
+	for _, gauge := range []struct{ name, metric string }{{"heap_in_use_bytes", "go_memstats_heap_inuse_bytes"},
+		{"goroutines", "go_goroutines"}} {
 		_, after, _ := bytes.Cut(w.body, []byte("\n"+gauge.metric+" "))
 		text, _, _ := bytes.Cut(after, []byte("\n"))
 		value, err := strconv.ParseFloat(string(text), 64)
@@ -141,7 +142,8 @@ func quarter(count int) int { return max(1, count/4) }
 func (s *soak) quarters(r *Report) {
 	r.Samples = s.samples
 	q := quarter(len(s.samples))
-	for _, of := range []struct{ name, unit string }{{"rss", "_bytes"}, {"heap_in_use", "_bytes"}, {"goroutines", ""}, {"open_files", ""}} {
+	for _, of := range []struct{ name, unit string }{{"rss", "_bytes"}, {"heap_in_use", "_bytes"}, {"goroutines", ""},
+		{"open_files", ""}} {
 		first, why := median(s.samples[:q], of.name+of.unit)
 		last, _ := median(s.samples[len(s.samples)-q:], of.name+of.unit)
 		if why != "" {

@@ -41,7 +41,8 @@ func TestListened(t *testing.T) {
 func TestQuartersAreCompared(t *testing.T) {
 	var samples []Figures
 	for n := range 8 {
-		samples = append(samples, Figures{{Name: "rss_bytes", Value: float64(100 + 10*n)}, {Name: "heap_in_use_bytes", Value: 7}, {Name: "goroutines", Value: 50},
+		samples = append(samples, Figures{{Name: "rss_bytes", Value: float64(100 + 10*n)},
+			{Name: "heap_in_use_bytes", Value: 7}, {Name: "goroutines", Value: 50},
 			{Name: "open_files", NotMeasured: "only Linux tells"}})
 	}
 	s := &soak{samples: samples, whole: NewHistogram(), first: NewHistogram(), last: NewHistogram()}
@@ -56,8 +57,9 @@ func TestQuartersAreCompared(t *testing.T) {
 	for _, f := range r.Figures {
 		found[f.Name] = f
 	}
-	for name, want := range map[string]float64{"rss_first_quarter_bytes": 105, "rss_last_quarter_bytes": 165, "rss_last_to_first_quarter_ratio": 165. / 105,
-		"goroutines_last_to_first_quarter_ratio": 1, "event_p99_healthy_last_to_first_quarter_ratio": 2} {
+	for name, want := range map[string]float64{"rss_first_quarter_bytes": 105, "rss_last_quarter_bytes": 165,
+		"rss_last_to_first_quarter_ratio": 165. / 105, "goroutines_last_to_first_quarter_ratio": 1,
+		"event_p99_healthy_last_to_first_quarter_ratio": 2} {
 		if f := found[name]; f.Value != want || f.NotMeasured != "" {
 			t.Errorf("%s is %+v, want %v", name, f, want)
 		}
@@ -83,8 +85,10 @@ func TestHistogramsAdd(t *testing.T) {
 		}
 	}
 	a.add(b)
-	if a.Count() != both.Count() || a.Max() != both.Max() || a.Mean() != both.Mean() || a.Quantile(.5) != both.Quantile(.5) || a.Quantile(.99) != both.Quantile(.99) {
-		t.Errorf("%d up to %v, mean %v, want %d up to %v, mean %v", a.Count(), a.Max(), a.Mean(), both.Count(), both.Max(), both.Mean())
+	if a.Count() != both.Count() || a.Max() != both.Max() || a.Mean() != both.Mean() ||
+		a.Quantile(.5) != both.Quantile(.5) || a.Quantile(.99) != both.Quantile(.99) {
+		t.Errorf("%d up to %v, mean %v, want %d up to %v, mean %v", a.Count(), a.Max(), a.Mean(), both.Count(), both.Max(),
+			both.Mean())
 	}
 }
 
@@ -122,7 +126,8 @@ func TestReceiverOverride(t *testing.T) {
 		t.Errorf("%d events were taken", in.received())
 	}
 	broken, status = false, http.StatusOK
-	if got, err := deliver(t.Context(), client, h.url+"/one", benchSecret, callback); err != nil || got != http.StatusOK || in.received() != 1 {
+	if got, err := deliver(t.Context(), client, h.url+"/one", benchSecret, callback); err != nil || got != http.StatusOK ||
+		in.received() != 1 {
 		t.Errorf("%d %v, %d received", got, err, in.received())
 	}
 }

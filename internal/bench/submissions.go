@@ -28,8 +28,8 @@ type SubmissionsOptions struct {
 }
 
 // Submissions submits invoices: each call commits the intent, passes the document to the provider, and records the
-// provider's response before it is answered. The drafts exist before. Status queries of the submitted documents run at the
-// same time, as always.
+// provider's response before it is answered. The drafts exist before. Status queries of the submitted documents run at
+// the same time, as always.
 func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report, err error) {
 	r := c.report()
 	if c.Given != nil {
@@ -50,7 +50,8 @@ func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report,
 		return r, err
 	}
 	meter := p.meter(ctx)
-	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, now: c.Now, latency: NewHistogram(),
+		done: new(atomic.Int64)}
 	result, err := submit(ctx, c, t, l, paths)
 	if err != nil {
 		return r, err
@@ -81,7 +82,8 @@ func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_
 	defer func() { err = errors.Join(err, closeConns()) }()
 	defer c.progress(ctx, "submissions", l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
-		err := conns[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit", nil))
+		err := conns[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit",
+			nil))
 		if errors.Is(err, statusError(http.StatusAccepted)) {
 			return errUnknownOutcome
 		}

@@ -15,21 +15,26 @@ import (
 
 // syntheticProfile returns a fictitious seller.
 func syntheticProfile() api.Profile {
-	return api.Profile{LegalName: new("Bench Trading LLC"), Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
-		LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("BENCH")}
+	return api.Profile{LegalName: new("Bench Trading LLC"), Street: new("1 Example Street"), City: new("Dubai"),
+		Subdivision: new("DXB"), Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1000000000"),
+		TaxRegistrationNumber: new("100000000000003"), LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"),
+		BuyerReference: new("BENCH")}
 }
 
 // syntheticDraft returns a complete draft with a number of items.
 func syntheticDraft(number string, items int, now time.Time) api.Draft {
 	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
-	draft := api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1000000100"),
-		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Synthetic Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
-		TotalAmount: decimal(strconv.Itoa(items*105) + ".00"), Currency: new("AED"), IssueDate: new(now.Format(time.DateOnly)), IssueTime: new("09:30"),
+	draft := api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"),
+		RecipientNetworkID: new("1000000100"), BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Synthetic Road"),
+		BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
+		TotalAmount: decimal(strconv.Itoa(items*105) + ".00"), Currency: new("AED"),
+		IssueDate: new(now.Format(time.DateOnly)), IssueTime: new("09:30"),
 		DueDate: new(now.AddDate(0, 0, 30).Format(time.DateOnly)), PaymentMeansCode: new("30")}
 	for n := range items {
-		draft.Items = append(draft.Items, api.Item{ItemCode: new(fmt.Sprintf("SYN-%03d", n+1)), Name: new("Consulting"), Description: new("Synthetic line of a load test."),
-			UnitCode: new("HUR"), Quantity: decimal("2"), BaseQuantity: decimal("1"), NetUnitPrice: decimal("50.00"), GrossUnitPrice: decimal("50.00"),
+		draft.Items = append(draft.Items, api.Item{ItemCode: new(fmt.Sprintf("SYN-%03d", n+1)), Name: new("Consulting"),
+			Description: new("Synthetic line of a load test."), UnitCode: new("HUR"), Quantity: decimal("2"),
+			BaseQuantity: decimal("1"), NetUnitPrice: decimal("50.00"), GrossUnitPrice: decimal("50.00"),
 			DiscountAmount: decimal("0.00"), VATCategory: new("S"), VATRate: decimal("5")})
 	}
 	return draft
@@ -90,25 +95,30 @@ func draftTemplate(t *target, user, items int, prefix string, now time.Time) (te
 
 // syntheticIncoming returns the n-th purchase document of a company, which makes an event without a call.
 func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
-	id, number, received := fmt.Sprintf("BENCH-IN-%08d-%d", n, now.UnixNano()), fmt.Sprintf("SUP-%08d", n), now.UTC().Truncate(time.Microsecond)
+	id, number, received := fmt.Sprintf("BENCH-IN-%08d-%d", n, now.UnixNano()), fmt.Sprintf("SUP-%08d", n),
+		now.UTC().Truncate(time.Microsecond)
 	issued, total := now.Format(time.DateOnly), api.MustDecimal("525.00")
-	metadata, err := json.Marshal(map[string]any{"id": id, "document_type": "380", "invoice_number": number, "supplier_name": "Synthetic Supplies LLC",
-		"supplier_network_id": "1000000900", "issue_date": issued, "currency": "AED", "total_amount": total, "media_type": "application/xml",
+	metadata, err := json.Marshal(map[string]any{"id": id, "document_type": "380", "invoice_number": number,
+		"supplier_name": "Synthetic Supplies LLC", "supplier_network_id": "1000000900", "issue_date": issued,
+		"currency": "AED", "total_amount": total, "media_type": "application/xml",
 		"received_at": received.Format(time.RFC3339Nano)})
 	if err != nil {
 		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
 	}
-	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number, SupplierName: new("Synthetic Supplies LLC"),
-		SupplierNetworkID: new("1000000900"), IssueDate: &issued, Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received,
-		MediaType: "application/xml", Metadata: metadata, Body: []byte("<Invoice/>"), Retained: true}, nil
+	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number,
+			SupplierName: new("Synthetic Supplies LLC"), SupplierNetworkID: new("1000000900"), IssueDate: &issued,
+			Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received, MediaType: "application/xml", Metadata: metadata,
+			Body: []byte("<Invoice/>"), Retained: true},
+		nil
 }
 
 // syntheticCallback returns a callback like those of the service.
 func syntheticCallback(now time.Time) (sample, error) {
-	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(), timestamp: now.UTC().Format(store.TimestampLayout)}
+	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(),
+		timestamp: now.UTC().Format(store.TimestampLayout)}
 	var err error
-	s.body, err = json.Marshal(api.Event[api.SubmissionPayload]{SchemaVersion: api.SchemaVersion, ID: s.id, Event: api.EventStatusChanged,
-		ResourceType: api.ResourceSubmission, ResourceID: store.ID{2}.String(), OccurredAt: s.timestamp,
-		Payload: api.SubmissionPayload{InvoiceID: store.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
+	s.body, err = json.Marshal(api.Event[api.SubmissionPayload]{SchemaVersion: api.SchemaVersion, ID: s.id,
+		Event: api.EventStatusChanged, ResourceType: api.ResourceSubmission, ResourceID: store.ID{2}.String(),
+		OccurredAt: s.timestamp, Payload: api.SubmissionPayload{InvoiceID: store.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
 	return s, err
 }

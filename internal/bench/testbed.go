@@ -33,7 +33,8 @@ func prepare(ctx context.Context, c Config, r *Report, companies int, latency ti
 	}
 	p.own, r.Engine = own, own.engine
 	if !own.durable {
-		r.note("The settings of the database server leave commits in memory (fsync or synchronous_commit is off): its figures are not those of a durable database.")
+		r.note(
+			"The settings of the database server leave commits in memory (fsync or synchronous_commit is off): its figures are not those of a durable database.")
 	}
 	return p, nil
 }

@@ -29,8 +29,8 @@ type Info struct {
 	Commit, Date string
 	// Modified says that the source differed from Commit. It says nothing when Commit is unknown.
 	Modified bool
-	// Go is the version of Go that built the program, such as go1.26.0, and Platform the operating system and the architecture
-	// for which it was built, such as linux/amd64.
+	// Go is the version of Go that built the program, such as go1.26.0, and Platform the operating system and the
+	// architecture for which it was built, such as linux/amd64.
 	Go, Platform string
 }
 

@@ -103,7 +103,8 @@ func newPassword() (secret.Text, string, error) {
 
 // checkLine returns an error unless text is one line of 1 to 256 characters.
 func checkLine(flag, text string) error {
-	if strings.TrimSpace(text) == "" || len([]rune(text)) > 256 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+	if strings.TrimSpace(text) == "" || len([]rune(text)) > 256 ||
+		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
 		return fmt.Errorf("%s: must be one line of 1 to 256 characters", flag)
 	}
 	return nil
@@ -156,8 +157,8 @@ func (c accountListCmd) Run(env environment) error {
 }
 
 func accountRecord(a store.Account) []field {
-	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company}, {"created_at", a.CreatedAt.Format(time.RFC3339)},
-		{"login_policy", a.LoginPolicy}}
+	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company},
+		{"created_at", a.CreatedAt.Format(time.RFC3339)}, {"login_policy", a.LoginPolicy}}
 }
 
 type accountShowCmd struct {
@@ -196,8 +197,8 @@ func (c accountShowCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		return c.print(env, append(accountRecord(found), field{"users", list(emails)}, field{"disabled_users", list(disabled)},
-			field{"profile", profileRecord(found.Profile)}, field{"used", used}))
+		return c.print(env, append(accountRecord(found), field{"users", list(emails)},
+			field{"disabled_users", list(disabled)}, field{"profile", profileRecord(found.Profile)}, field{"used", used}))
 	})
 }
 
@@ -384,7 +385,8 @@ func (c userAddCmd) Run(env environment) error {
 		if _, err := db.AddUser(env.ctx, id, user); err != nil {
 			return emailTaken(err)
 		}
-		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"role", user.Role}, {"password", password.Reveal()}})
+		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"role", user.Role},
+			{"password", password.Reveal()}})
 	})
 }
 
@@ -432,7 +434,8 @@ func (c userEnableCmd) Run(env environment) error {
 }
 
 // changeUser applies do to a user of the account that the command names.
-func (o one) changeUser(env environment, email string, do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
+func (o one) changeUser(env environment, email string,
+	do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
 	return o.with(env, func(env environment, db *store.DB, id store.ID) error {
 		user, err := userOf(env, db, id, email)
 		if err != nil {

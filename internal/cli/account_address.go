@@ -41,7 +41,8 @@ func (c userAddressCmd) Run(env environment) error {
 		case err != nil:
 			return err
 		}
-		return c.print(env, []field{{"account_id", id}, {"email", changed.Email}, {"role", changed.Role}, {"email_proved", changed.ProvedAt != nil}})
+		return c.print(env, []field{{"account_id", id}, {"email", changed.Email}, {"role", changed.Role},
+			{"email_proved", changed.ProvedAt != nil}})
 	})
 }
 

@@ -18,7 +18,8 @@ func (c userResetCmd) send(env environment, db *store.DB, user store.User) error
 	case errors.Is(err, store.ErrMailLimited):
 		return fmt.Errorf("--send: %w", err)
 	case errors.Is(err, store.ErrNotFound):
-		return errors.New("--send: the user cannot log in with a password: the user is disabled, the account suspended, single sign-on required, or another user has proved the address")
+		return errors.New(
+			"--send: the user cannot log in with a password: the user is disabled, the account suspended, single sign-on required, or another user has proved the address")
 	case err != nil:
 		return err
 	}

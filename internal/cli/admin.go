@@ -30,7 +30,8 @@ type admin struct {
 // Validate returns an error if the flags name two databases.
 func (a admin) Validate() error {
 	if a.Data != "" && (a.Database != "" || a.Direct != "" || a.KeyFile != "") {
-		return errors.New("--data cannot be combined with --database, --database-direct or --key-file: it already selects the database and key file of a sandbox")
+		return errors.New(
+			"--data cannot be combined with --database, --database-direct or --key-file: it already selects the database and key file of a sandbox")
 	}
 	return nil
 }
@@ -93,8 +94,11 @@ func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe, Schema: use, Release: env.build.Version,
-		Admit: func(_ context.Context, db *store.DB) error { return requireVerified(env, db, database, a.Direct) }})
+	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe,
+		Schema: use, Release: env.build.Version, Admit: func(_ context.Context,
+			db *store.DB) error {
+			return requireVerified(env, db, database, a.Direct)
+		}})
 	if errors.Is(err, store.ErrNoSchema) {
 		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
@@ -110,7 +114,8 @@ func requireVerified(env environment, db *store.DB, database, direct string) err
 	return verified(database, direct)
 }
 
-// verified returns an error for PostgreSQL addresses that do not verify the server, as serve does in production. direct may be "".
+// verified returns an error for PostgreSQL addresses that do not verify the server, as serve does in production. direct
+// may be "".
 func verified(database, direct string) error {
 	if err := store.RequireVerifiedServer(database); err != nil {
 		return fmt.Errorf("--database: %w", err)
@@ -203,7 +208,8 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// bounded returns at most limit of the rows that a list has found, which looked for one more, and logs that there are more.
+// bounded returns at most limit of the rows that a list has found, which looked for one more, and logs that there are
+// more.
 func bounded[T any](env environment, found []T, limit int) []T {
 	if len(found) <= limit {
 		return found
@@ -213,7 +219,8 @@ func bounded[T any](env environment, found []T, limit int) []T {
 }
 
 // listRows prints what find returns for the account of the flags, or for all accounts. find returns at most limit rows.
-func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID, limit int) ([]T, error), record func(T) []field) error {
+func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID, limit int) ([]T, error),
+	record func(T) []field) error {
 	account, err := optionalID(l.Account)
 	if err != nil {
 		return err

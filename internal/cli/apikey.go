@@ -68,13 +68,15 @@ func (c apiKeyCreateCmd) Run(env environment) error {
 			return err
 		}
 		if served == "" {
-			return errors.New("this database was never served, so the environment of its API keys is not known: start quittance serve once")
+			return errors.New(
+				"this database was never served, so the environment of its API keys is not known: start quittance serve once")
 		}
 		tenant, err := db.Tenant(env.ctx, id)
 		if err != nil {
 			return unknownAccount(err)
 		}
-		created, key, err := (&account.Service{DB: db, Random: rand.Reader, Environment: served}).CreateAPIKey(env.ctx, tenant, store.Session{}, add)
+		created, key, err := (&account.Service{DB: db, Random: rand.Reader, Environment: served}).CreateAPIKey(env.ctx,
+			tenant, store.Session{}, add)
 		if errors.Is(err, store.ErrLimit) {
 			return fmt.Errorf("the account has %d API keys: revoke one that is not used any more", store.MaxAPIKeys)
 		}
@@ -111,8 +113,9 @@ func apiKeyRecord(k store.APIKey, now time.Time) []field {
 	if k.CreatedBy != nil {
 		creator = *k.CreatedBy
 	}
-	return []field{{"key_id", k.ID}, {"state", state}, {"name", k.Name}, {"hint", k.Prefix + "…" + k.LastFour}, {"scopes", scopes}, {"networks", networks}, {"created_at", at(&k.CreatedAt)},
-		{"created_by", creator}, {"expires_at", at(k.ExpiresAt)}, {"last_used_at", at(k.LastUsedAt)}, {"revoked_at", at(k.RevokedAt)}}
+	return []field{{"key_id", k.ID}, {"state", state}, {"name", k.Name}, {"hint", k.Prefix + "…" + k.LastFour},
+		{"scopes", scopes}, {"networks", networks}, {"created_at", at(&k.CreatedAt)}, {"created_by", creator},
+		{"expires_at", at(k.ExpiresAt)}, {"last_used_at", at(k.LastUsedAt)}, {"revoked_at", at(k.RevokedAt)}}
 }
 
 type apiKeyListCmd struct {

@@ -76,9 +76,10 @@ func auditRecord(e store.AuditEntry) []field {
 	if e.Account != nil {
 		account = *e.Account
 	}
-	return []field{{"at", e.At.Format(time.RFC3339)}, {"act", e.Act}, {"actor", e.Name}, {"actor_kind", e.Kind}, {"means", e.Means}, {"source", e.Source},
-		{"account_id", account}, {"subject_type", e.SubjectType}, {"subject", e.Subject}, {"reason", e.Reason}, {"request_id", e.RequestID},
-		{"details", details(e.Details)}, {"id", e.ID}}
+	return []field{{"at", e.At.Format(time.RFC3339)}, {"act", e.Act}, {"actor", e.Name}, {"actor_kind", e.Kind},
+		{"means", e.Means}, {"source", e.Source}, {"account_id", account}, {"subject_type", e.SubjectType},
+		{"subject", e.Subject}, {"reason", e.Reason}, {"request_id", e.RequestID}, {"details", details(e.Details)},
+		{"id", e.ID}}
 }
 
 // details is the JSON object of an entry, in both output formats.
@@ -100,5 +101,6 @@ func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 	if back, err := time.ParseDuration(text); err == nil && back > 0 {
 		return now.Add(-back), nil
 	}
-	return time.Time{}, fmt.Errorf("%s: %q is not a date, a time such as 2026-03-01T09:00:00Z, or a duration such as 24h", flag, text)
+	return time.Time{}, fmt.Errorf("%s: %q is not a date, a time such as 2026-03-01T09:00:00Z, or a duration such as 24h",
+		flag, text)
 }

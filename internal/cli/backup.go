@@ -77,7 +77,8 @@ func (c backupRunCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
+	db, err := store.OpenUnmigrated(env.ctx, database,
+		store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,8 @@ func (c backupRunCmd) inputs() (database string, keys *secret.Keyring, err error
 	return database, keys, err
 }
 
-func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, keys *secret.Keyring, to backup.Place) error {
+func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, keys *secret.Keyring,
+	to backup.Place) error {
 	if err := requireVerified(env, db, database, c.Direct); err != nil {
 		return err
 	}
@@ -117,7 +119,9 @@ func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, ke
 		return fmt.Errorf("the backup %s is complete, but this is not recorded in the database: %w", made.Name, err)
 	}
 	if !audited {
-		env.log.WarnContext(env.ctx, "the audit log has no entry of this backup: the schema of the database is older than this program", "backup", made.Name)
+		env.log.WarnContext(env.ctx,
+			"the audit log has no entry of this backup: the schema of the database is older than this program",
+			"backup", made.Name)
 	}
 	var done backup.Retained
 	if c.Keep > 0 {
@@ -126,18 +130,23 @@ func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, ke
 		}
 	}
 	for _, name := range done.Unread {
-		env.log.WarnContext(env.ctx, "a backup is not counted and never removed: it is damaged, or the key file does not have the key that sealed it", "backup", name)
+		env.log.WarnContext(env.ctx,
+			"a backup is not counted and never removed: it is damaged, or the key file does not have the key that sealed it",
+			"backup", name)
 	}
 	for _, name := range done.Later {
-		env.log.WarnContext(env.ctx, "a backup has a later time than the one just made: the clock of the database was ahead, and restore would take that one unless you name another", "backup", name)
+		env.log.WarnContext(env.ctx,
+			"a backup has a later time than the one just made: the clock of the database was ahead, and restore would take that one unless you name another", "backup", name)
 	}
 	return c.print(env, append(described(to, made), field{"removed", len(done.Removed)}))
 }
 
 // described returns the record of a complete backup.
 func described(place backup.Place, m *backup.Manifest) []field {
-	return []field{{"backup", m.Name}, {"place", place.String()}, {"database_id", m.Database}, {"at", m.At.Format(time.RFC3339)}, {"program", m.Program}, {"engine", m.Content.Engine}, {"schema_version", m.Content.SchemaVersion},
-		{"tables", len(m.Content.Tables)}, {"rows", m.Content.Rows()}, {"bytes", m.Plain()}, {"stored_bytes", m.Size()}}
+	return []field{{"backup", m.Name}, {"place", place.String()}, {"database_id", m.Database},
+		{"at", m.At.Format(time.RFC3339)}, {"program", m.Program}, {"engine", m.Content.Engine},
+		{"schema_version", m.Content.SchemaVersion}, {"tables", len(m.Content.Tables)}, {"rows", m.Content.Rows()},
+		{"bytes", m.Plain()}, {"stored_bytes", m.Size()}}
 }
 
 // copyTo copies a SQLite database to a file.

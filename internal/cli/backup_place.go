@@ -10,8 +10,8 @@ import (
 	"quittance/internal/backup"
 )
 
-// place holds the flags that say how an S3-compatible store is reached. The credentials are not among them. The names of the variables are
-// given, because kong would make S_3 of s3.
+// place holds the flags that say how an S3-compatible store is reached. The credentials are not among them. The names
+// of the variables are given, because kong would make S_3 of s3.
 type place struct {
 	S3Endpoint string        `name:"s3-endpoint" env:"QUITTANCE_S3_ENDPOINT" placeholder:"URL" help:"Address of the S3-compatible store; that of Amazon S3 for the region if not set."`
 	S3Region   string        `name:"s3-region" env:"QUITTANCE_S3_REGION" placeholder:"NAME" default:"us-east-1" help:"Region of the bucket."`
@@ -52,5 +52,6 @@ func (p place) bucket(flag, address string) (backup.Place, error) {
 	if p.S3Timeout <= 0 {
 		return nil, errors.New("--s3-timeout must be more than 0")
 	}
-	return backup.OpenS3(backup.Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), Endpoint: p.S3Endpoint, Region: p.S3Region, CA: p.S3CA, Timeout: p.S3Timeout})
+	return backup.OpenS3(backup.Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), Endpoint: p.S3Endpoint,
+		Region: p.S3Region, CA: p.S3CA, Timeout: p.S3Timeout})
 }

@@ -22,8 +22,8 @@ const (
 	envKillAt = "QUITTANCE_KILL_AT"
 	// envTrace names a file to which every checkpoint is appended as a line.
 	envTrace = "QUITTANCE_TRACE_CHECKPOINTS"
-	// envMissingGap shortens the minute that must lie between two provider responses that the document is missing before it
-	// is sent again. A test cannot wait a minute, nor change the times in the database, because they are sealed.
+	// envMissingGap shortens the minute that must lie between two provider responses that the document is missing before
+	// it is sent again. A test cannot wait a minute, nor change the times in the database, because they are sealed.
 	envMissingGap = "QUITTANCE_MISSING_GAP"
 )
 
@@ -40,7 +40,8 @@ func missingGap() (time.Duration, error) {
 	return gap, nil
 }
 
-var errKillAt = errors.New(envKillAt + `: must be a moment and a step, such as "before record answer" or "after webhook attempt#2"`)
+var errKillAt = errors.New(envKillAt +
+	`: must be a moment and a step, such as "before record answer" or "after webhook attempt#2"`)
 
 // checkpoint returns an observer that traces checkpoints and kills the process as the environment variables specify.
 func checkpoint() (store.Checkpoint, error) {

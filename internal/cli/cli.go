@@ -1,8 +1,8 @@
 // Package cli is the command line of the program quittance: the service, its administration commands, and a sandbox.
 //
-// Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli. A command reads only
-// its flags, which environment variables can set, its files and its standard input, and says by its exit status whether it has done its
-// work. Package [quittance/test/integration] tests the commands as processes.
+// Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli. A
+// command reads only its flags, which environment variables can set, its files and its standard input, and says by its
+// exit status whether it has done its work. Package [quittance/test/integration] tests the commands as processes.
 package cli
 
 import (
@@ -70,16 +70,17 @@ type environment struct {
 	logTo func(io.Writer) *slog.Logger
 }
 
-// The exit statuses other than 0. A server never ends with exitUsage, because the Go runtime ends a crashed process with it: whoever
-// supervises the server can tell a crash, after which a new start helps, from settings with which no start succeeds.
+// The exit statuses other than 0. A server never ends with exitUsage, because the Go runtime ends a crashed process
+// with it: whoever supervises the server can tell a crash, after which a new start helps, from settings with which no
+// start succeeds.
 const (
 	exitFailure = 1
 	exitUsage   = 2
 	exitConfig  = 78 // EX_CONFIG of sysexits.h
 )
 
-// Main executes the command named by the arguments of the process and returns the exit status. release is the release that the linker was
-// told, such as 1.2.0, or "" for a development build.
+// Main executes the command named by the arguments of the process and returns the exit status. release is the release
+// that the linker was told, such as 1.2.0, or "" for a development build.
 func Main(release string) int {
 	var root cli
 	build := buildinfo.Current(release)
@@ -107,8 +108,10 @@ func Main(release string) int {
 	if err != nil {
 		return failed(err, statusFor(command, exitUsage))
 	}
-	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr), build: build, logTo: root.logger}
-	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}); err != nil {
+	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr),
+		build: build, logTo: root.logger}
+	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Now: time.Now}); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			if runsUntilStopped(command.Command()) {
 				return 0
@@ -123,9 +126,9 @@ func Main(release string) int {
 	return 0
 }
 
-// runsUntilStopped reports whether a command runs until a signal stops it, which is its success, even if it has only begun to start. Every
-// other one has not done its work then: a schedule must not take half a backup for a whole one, nor a script a verification without a result
-// for a good one.
+// runsUntilStopped reports whether a command runs until a signal stops it, which is its success, even if it has only
+// begun to start. Every other one has not done its work then: a schedule must not take half a backup for a whole one,
+// nor a script a verification without a result for a good one.
 func runsUntilStopped(command string) bool {
 	switch command {
 	case "serve", "sandbox run", "provider-sandbox", "listen", "events tail":
@@ -178,14 +181,15 @@ func (c *cli) actor() (store.Actor, error) {
 // parser returns a parser that reads command lines of a build into c.
 func (c *cli) parser(build buildinfo.Info) (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.PostBuild(sandboxKeepsOut), kong.Vars{"version": versionLine(build)}, kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+		kong.DefaultEnvars("QUITTANCE"), kong.PostBuild(sandboxKeepsOut), kong.Vars{"version": versionLine(build)},
+		kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
 }
 
 // sandboxPlaces are the flags that name where the data of a sandbox is.
 var sandboxPlaces = []string{"data", "database", "database-direct", "key-file", "config-dir", "ready-file"} //nolint:gochecknoglobals // a constant
 
-// sandboxKeepsOut takes the environment variables from the flags of the sandbox that name places. Operators export those of their servers, and a
-// sandbox must not write synthetic data there.
+// sandboxKeepsOut takes the environment variables from the flags of the sandbox that name places. Operators export
+// those of their servers, and a sandbox must not write synthetic data there.
 func sandboxKeepsOut(k *kong.Kong) error {
 	for _, command := range k.Model.Leaves(false) {
 		if !strings.HasPrefix(command.Path(), "sandbox ") {

@@ -82,7 +82,8 @@ func (c connectionAddCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	add := store.NewConnection{Kind: c.Kind, Environment: c.Environment, BaseURL: c.BaseURL, Format: c.Profile, Options: c.Option}
+	add := store.NewConnection{Kind: c.Kind, Environment: c.Environment, BaseURL: c.BaseURL, Format: c.Profile,
+		Options: c.Option}
 	if c.CredentialFile != "" {
 		if add.Credential, err = readSecret(env, c.CredentialFile); err != nil {
 			return err
@@ -96,7 +97,8 @@ func (c connectionAddCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		if err := verified(database, c.Direct); err != nil { // with checks this only for a database that was served in production
+		// with checks this only for a database that was served in production
+		if err := verified(database, c.Direct); err != nil {
 			return err
 		}
 	}
@@ -135,8 +137,8 @@ func (c connectionAddCmd) check(add store.NewConnection) error {
 }
 
 func connectionRecord(c store.Connection) []field {
-	record := []field{{"connection_id", c.ID}, {"state", c.State}, {"fingerprint", c.Fingerprint}, {"account_id", c.Account},
-		{"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
+	record := []field{{"connection_id", c.ID}, {"state", c.State}, {"fingerprint", c.Fingerprint},
+		{"account_id", c.Account}, {"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
 	if c.Format != "" {
 		record = append(record, field{"profile", c.Format})
 	}
@@ -145,14 +147,17 @@ func connectionRecord(c store.Connection) []field {
 	}
 	if c.Approval != nil {
 		record = append(record, field{"approved_at", c.Approval.At.Format(time.RFC3339)}, field{"approved_by", c.Approval.By},
-			field{"approval_contract", c.Approval.Contract}, field{"approval_release", strings.ReplaceAll(c.Approval.Release, " ", ",")})
+			field{"approval_contract", c.Approval.Contract},
+			field{"approval_release", strings.ReplaceAll(c.Approval.Release, " ", ",")})
 	}
 	if n := c.CreditNotes; n != nil {
-		record = append(record, field{"credit_notes_at", n.At.Format(time.RFC3339)}, field{"credit_notes_contract", n.Contract}, field{"credit_notes_mapping", n.Mapping})
+		record = append(record, field{"credit_notes_at", n.At.Format(time.RFC3339)},
+			field{"credit_notes_contract", n.Contract}, field{"credit_notes_mapping", n.Mapping})
 	}
 	record = append(record, field{"failures", c.Failures})
 	if c.FailingSince != nil {
-		record = append(record, field{"failing_since", c.FailingSince.Format(time.RFC3339)}, field{"trouble", c.FailureReason})
+		record = append(record, field{"failing_since", c.FailingSince.Format(time.RFC3339)},
+			field{"trouble", c.FailureReason})
 	}
 	if c.RetryAt != nil {
 		record = append(record, field{"retry_at", c.RetryAt.Format(time.RFC3339)})
@@ -167,7 +172,8 @@ type connectionOne struct {
 }
 
 // change applies do to the connection that the command names.
-func (c connectionOne) change(env environment, do func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error)) error {
+func (c connectionOne) change(env environment, do func(ctx context.Context, db *store.DB,
+	id store.ID) (store.Connection, error)) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
@@ -180,9 +186,12 @@ func (c connectionOne) change(env environment, do func(ctx context.Context, db *
 		case errors.Is(err, store.ErrExists):
 			return errors.New("the account already has an active connection: disable it first")
 		case errors.Is(err, store.ErrChangedRow):
-			return fmt.Errorf("connection %s cannot be used: %w; restore the row from a backup, or disable the connection and add another", id, store.ErrChangedRow)
+			return fmt.Errorf(
+				"connection %s cannot be used: %w; restore the row from a backup, or disable the connection and add another",
+				id, store.ErrChangedRow)
 		case errors.Is(err, store.ErrNotProduction):
-			return errors.New("only a production connection can be approved, and the environment of a connection cannot be changed")
+			return errors.New(
+				"only a production connection can be approved, and the environment of a connection cannot be changed")
 		case err != nil:
 			return err
 		}
@@ -251,7 +260,8 @@ func (c connectionApproveCmd) Run(env environment) error {
 		}
 	}
 	if !slices.Contains(releases, env.build.Version) {
-		env.log.WarnContext(env.ctx, "the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", env.build.Version)
+		env.log.WarnContext(env.ctx,
+			"the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", env.build.Version)
 	}
 	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
 		return db.ApproveConnection(ctx, id, c.By, c.Contract, strings.Join(releases, " "))
@@ -383,7 +393,8 @@ func (c connectionUnroutedEventsCmd) Run(env environment) error {
 			return fmt.Errorf("list unrouted events: %w", err)
 		}
 		record := func(e store.UnroutedEvent) []field {
-			return []field{{"connection_id", e.Connection}, {"event_id", e.ID}, {"seen_at", e.SeenAt}, {"released_at", e.ReleasedAt}, {"withheld", e.Withheld}, {"body", string(e.Body)}}
+			return []field{{"connection_id", e.Connection}, {"event_id", e.ID}, {"seen_at", e.SeenAt},
+				{"released_at", e.ReleasedAt}, {"withheld", e.Withheld}, {"body", string(e.Body)}}
 		}
 		var records [][]field
 		for _, event := range bounded(env, events, c.Limit) {

@@ -28,15 +28,17 @@ func (c connectionKindsCmd) Run(env environment) error {
 	if c.JSON {
 		return printJSON(env, published)
 	}
-	header := []field{{"kind", nil}, {"profiles", nil}, {"options", nil}, {"credit_notes", nil}, {"incoming_invoices", nil}, {"recipient_lookup", nil}, {"summary", nil}}
+	header := []field{{"kind", nil}, {"profiles", nil}, {"options", nil}, {"credit_notes", nil},
+		{"incoming_invoices", nil}, {"recipient_lookup", nil}, {"summary", nil}}
 	var records [][]field
 	for _, p := range published {
 		var options []string
 		for _, option := range p.Options {
 			options = append(options, option.Name)
 		}
-		records = append(records, []field{{"kind", p.Kind}, {"profiles", strings.Join(p.Profiles, ",")}, {"options", strings.Join(options, ",")},
-			{"credit_notes", p.CreditNotes}, {"incoming_invoices", p.IncomingInvoices}, {"recipient_lookup", p.RecipientLookup}, {"summary", p.Summary}})
+		records = append(records, []field{{"kind", p.Kind}, {"profiles", strings.Join(p.Profiles, ",")},
+			{"options", strings.Join(options, ",")}, {"credit_notes", p.CreditNotes}, {"incoming_invoices", p.IncomingInvoices},
+			{"recipient_lookup", p.RecipientLookup}, {"summary", p.Summary}})
 	}
 	return printTable(env, header, records)
 }
@@ -80,14 +82,15 @@ func (c connectionCheckCmd) Run(env environment) error {
 		if !known {
 			return fmt.Errorf("there is no adapter %q in this version", connection.Kind)
 		}
-		adapter, err := kind.Open(provider.Config{BaseURL: connection.BaseURL, Credential: credential, Options: connection.Options, Timeout: c.Timeout,
-			MaxConns: 1, Clock: time.Now})
+		adapter, err := kind.Open(provider.Config{BaseURL: connection.BaseURL, Credential: credential,
+			Options: connection.Options, Timeout: c.Timeout, MaxConns: 1, Clock: time.Now})
 		if err != nil {
 			return err
 		}
 		response := adapter.Check(env.ctx)
-		record := []field{{"connection_id", id}, {"kind", connection.Kind}, {"ok", response.Kind == provider.Complete}, {"response", response.Kind.String()},
-			{"http_status", response.HTTPStatus}, {"error_class", string(response.ErrorClass)}, {"duration_ms", response.Duration.Milliseconds()}}
+		record := []field{{"connection_id", id}, {"kind", connection.Kind}, {"ok", response.Kind == provider.Complete},
+			{"response", response.Kind.String()}, {"http_status", response.HTTPStatus},
+			{"error_class", string(response.ErrorClass)}, {"duration_ms", response.Duration.Milliseconds()}}
 		if err := c.print(env, record); err != nil || response.Kind == provider.Complete {
 			return err
 		}

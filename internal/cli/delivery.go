@@ -33,7 +33,7 @@ func (c deliveryListCmd) Run(env environment) error {
 }
 
 func deliveryRecord(d store.AccountDelivery) []field {
-	return []field{{"delivery_id", d.ID}, {"account_id", d.Account}, {"event", d.Kind}, {"state", d.State}, {"reason", textOrNil(d.Reason)},
-		{"attempts", d.Attempts}, {"created_at", d.CreatedAt.Format(time.RFC3339)}, {"next_attempt_at", timeOrNil(d.NextAt)}, {"url", d.URL},
-		{"subscription_id", d.Subscription}, {"event_id", d.Event}}
+	return []field{{"delivery_id", d.ID}, {"account_id", d.Account}, {"event", d.Kind}, {"state", d.State},
+		{"reason", textOrNil(d.Reason)}, {"attempts", d.Attempts}, {"created_at", d.CreatedAt.Format(time.RFC3339)},
+		{"next_attempt_at", timeOrNil(d.NextAt)}, {"url", d.URL}, {"subscription_id", d.Subscription}, {"event_id", d.Event}}
 }

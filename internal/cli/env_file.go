@@ -13,8 +13,9 @@ const (
 	envFileVariable = "QUITTANCE_ENV_FILE"
 )
 
-// loadEnvFile sets the variables of the file that the arguments or the environment name, except those that the environment has already. It
-// runs before the arguments are parsed, because flags take their defaults from the environment.
+// loadEnvFile sets the variables of the file that the arguments or the environment name, except those that the
+// environment has already. It runs before the arguments are parsed, because flags take their defaults from the
+// environment.
 func loadEnvFile(args []string) error {
 	path := os.Getenv(envFileVariable)
 	for n, arg := range args {
@@ -58,9 +59,9 @@ var (
 	errEnvQuote = errors.New("a quotation mark is not closed")
 )
 
-// parseEnvFile reads a file as systemd reads an EnvironmentFile (systemd.exec(5)), so that one file serves a unit and commands: lines
-// NAME=VALUE, and comments that begin with # or ;. A value has no special characters but quotation marks and the backslash. The last of
-// several lines for one variable counts.
+// parseEnvFile reads a file as systemd reads an EnvironmentFile (systemd.exec(5)), so that one file serves a unit and
+// commands: lines NAME=VALUE, and comments that begin with # or ;. A value has no special characters but quotation
+// marks and the backslash. The last of several lines for one variable counts.
 func parseEnvFile(text string) (settings []envSetting, err error) {
 	line := 1
 	text = strings.TrimPrefix(text, "\ufeff") // which editors on Windows write
@@ -107,8 +108,9 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// envValue reads the value at the beginning of text, up to and with the end of its line, which a backslash or quotation marks can
-// postpone. Spaces around it do not count unless they are quoted. closed is false if a quotation mark is not closed.
+// envValue reads the value at the beginning of text, up to and with the end of its line, which a backslash or quotation
+// marks can postpone. Spaces around it do not count unless they are quoted. closed is false if a quotation mark is not
+// closed.
 func envValue(text string) (value string, length int, closed bool) {
 	var out strings.Builder
 	kept := 0 // the length of the value without unquoted spaces at its end

@@ -29,7 +29,8 @@ func TestParseEnvFile(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
 		}
 	}
-	for text, want := range map[string]error{"A=1\nsecret\n": errEnvLine, "export A=1": errEnvLine, "1A=2": errEnvLine, "=2": errEnvLine, "A='x\nB=2\n": errEnvQuote, `A="x\"`: errEnvQuote} {
+	for text, want := range map[string]error{"A=1\nsecret\n": errEnvLine, "export A=1": errEnvLine, "1A=2": errEnvLine,
+		"=2": errEnvLine, "A='x\nB=2\n": errEnvQuote, `A="x\"`: errEnvQuote} {
 		if got, err := parseEnvFile(text); !errors.Is(err, want) {
 			t.Errorf("%q: %q, %v; want %v", text, got, err, want)
 		}

@@ -70,11 +70,13 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 			return err
 		}
 		found.Faults = append(found.Faults, faults...)
-		if err := db.RecordVerification(env.ctx, len(found.Faults)); err != nil { // a copy that can only be read is verified all the same
+		// a copy that can only be read is verified all the same
+		if err := db.RecordVerification(env.ctx, len(found.Faults)); err != nil {
 			env.log.InfoContext(env.ctx, "the time of this verification is not recorded", "error", err)
 		}
 		if !db.AccessSealed() {
-			env.log.WarnContext(env.ctx, "who may act is not sealed yet, because a server of an earlier release is running or the evidence is not sealed")
+			env.log.WarnContext(env.ctx,
+				"who may act is not sealed yet, because a server of an earlier release is running or the evidence is not sealed")
 		}
 		return c.report(env, found, anchors)
 	})
@@ -94,16 +96,18 @@ func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors
 		return anchors, fmt.Errorf("%s: %w", c.Anchor, err)
 	}
 	if anchors.Entries == 0 {
-		return anchors, fmt.Errorf("%s: the anchor file has no entry to compare with: run evidence anchor to append one", c.Anchor)
+		return anchors, fmt.Errorf("%s: the anchor file has no entry to compare with: run evidence anchor to append one",
+			c.Anchor)
 	}
 	return anchors, nil
 }
 
-// report prints the result of a verification and the anchor it was compared with. It returns an error if there are faults.
+// report prints the result of a verification and the anchor it was compared with. It returns an error if there are
+// faults.
 func (c evidenceVerifyCmd) report(env environment, found store.Verified, anchors store.Anchors) error {
 	for _, fault := range found.Faults {
-		env.log.ErrorContext(env.ctx, "evidence does not match what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
-			"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
+		env.log.ErrorContext(env.ctx, "evidence does not match what was retained", "tenant", fault.Tenant, "kind", fault.Kind,
+			"id", fault.Of, "entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
 	}
 	fields := []field{{"chains", found.Chains}, {"entries", found.Entries}, {"audit_entries", found.AuditEntries}}
 	if anchors.Entries > 0 {
@@ -136,8 +140,9 @@ func (c evidenceVerifyCmd) file(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.print(env, []field{{"entries", verified.Entries}, {"unread", verified.Unread}, {"digest", hex.EncodeToString(verified.Digest[:])},
-		{"public_key", hex.EncodeToString(verified.PublicKey)}, {"faults", 0}})
+	return c.print(env, []field{{"entries", verified.Entries}, {"unread", verified.Unread},
+		{"digest", hex.EncodeToString(verified.Digest[:])}, {"public_key", hex.EncodeToString(verified.PublicKey)},
+		{"faults", 0}})
 }
 
 // readExport reads an exported file, or standard input for "-", up to 1 GiB.
@@ -192,7 +197,8 @@ func (c evidenceExportCmd) Run(env environment) error {
 }
 
 // errNotSealed explains what to do with a database that predates seals.
-var errNotSealed = errors.New("the evidence of this database is not sealed yet: run evidence seal once, when all servers run this version")
+var errNotSealed = errors.New(
+	"the evidence of this database is not sealed yet: run evidence seal once, when all servers run this version")
 
 type evidenceAnchorCmd struct {
 	admin
@@ -303,8 +309,8 @@ func (c evidenceSealCmd) Run(env environment) error {
 			return err
 		}
 		for _, fault := range done.Faults {
-			env.log.ErrorContext(env.ctx, "evidence was not sealed because it is not intact", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
-				"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
+			env.log.ErrorContext(env.ctx, "evidence was not sealed because it is not intact", "tenant", fault.Tenant,
+				"kind", fault.Kind, "id", fault.Of, "entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
 		}
 		if err := c.print(env, []field{{"sealed", done.Sealed}, {"faults", len(done.Faults)}}); err != nil {
 			return err

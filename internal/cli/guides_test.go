@@ -37,7 +37,8 @@ func guides(t *testing.T) map[string]string {
 func TestGuideCommandLines(t *testing.T) {
 	texts := guides(t)
 	t.Chdir(t.TempDir())
-	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json", "cert.pem", "cert-key.pem"} {
+	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json", "cert.pem",
+		"cert-key.pem"} {
 		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,9 @@ func TestGuideCommandLines(t *testing.T) {
 					continue
 				}
 				if len(words) == 2 && words[1] == "serve" {
-					words = append(words, "--environment", "production", "--database", "postgres://db/quittance", "--key-file", "key.json") // the settings of a file
+					// the settings of a file
+					words = append(words, "--environment", "production", "--database", "postgres://db/quittance", "--key-file",
+						"key.json")
 				}
 				tried[file]++
 				if _, err := newParser(t, io.Discard).Parse(words[1:]); err != nil {
@@ -117,7 +120,8 @@ func TestGuideFlags(t *testing.T) {
 				seen++
 				named := strings.Join(words[1:], " ")
 				if !slices.ContainsFunc(commands, func(path string) bool { return strings.HasPrefix(named+" ", path+" ") }) &&
-					!slices.ContainsFunc(defaults, func(path string) bool { return path == named || strings.HasPrefix(named, path+" --") }) {
+					!slices.ContainsFunc(defaults,
+						func(path string) bool { return path == named || strings.HasPrefix(named, path+" --") }) {
 					t.Errorf("%s: there is no command %q", file, named)
 				}
 			}

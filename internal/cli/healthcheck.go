@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// healthcheckCmd asks a server on this machine whether it is ready. The image has no shell and no other program, so this is how a
-// container engine checks the server. Its flags are those of serve, so that it needs none where the server takes its own from the
-// environment.
+// healthcheckCmd asks a server on this machine whether it is ready. The image has no shell and no other program, so
+// this is how a container engine checks the server. Its flags are those of serve, so that it needs none where the
+// server takes its own from the environment.
 type healthcheckCmd struct {
 	Listen  string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"The --listen of the server (default: ${default})."`
 	TLSCert string        `name:"tls-cert" placeholder:"FILE" help:"The --tls-cert of the server. The server must present this certificate."`
@@ -52,7 +52,8 @@ func (c healthcheckCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -88,8 +89,8 @@ func localAddress(listen string) (string, error) {
 // errOtherCertificate means that a server presents a certificate that is not in the file.
 var errOtherCertificate = errors.New("the server presents another certificate than the file contains")
 
-// pinned returns a configuration that accepts only the first certificate of a file in PEM. Its names do not matter, because this
-// machine is known by none of them.
+// pinned returns a configuration that accepts only the first certificate of a file in PEM. Its names do not matter,
+// because this machine is known by none of them.
 func pinned(file string) (*tls.Config, error) {
 	want, err := firstCertificate(file)
 	if err != nil {

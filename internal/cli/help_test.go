@@ -18,7 +18,8 @@ import (
 // the process.
 func newParser(t *testing.T, out io.Writer) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&cli{}, kong.Name("quittance"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Writers(out, out), kong.Exit(func(int) {}))
+	parser, err := kong.New(&cli{}, kong.Name("quittance"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(out, out), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +118,8 @@ func exampleLines(help, path string) [][]string {
 	return lines
 }
 
-// shellWords splits a line like a shell, as far as the examples require: at blanks, with quotes, up to a redirection of input or
-// output.
+// shellWords splits a line like a shell, as far as the examples require: at blanks, with quotes, up to a redirection of
+// input or output.
 func shellWords(line string) []string {
 	var words []string
 	line, _, _ = strings.Cut(line, " > ")

@@ -46,7 +46,8 @@ func (c keyGenerateCmd) Run(env environment) error {
 		return err
 	}
 	if err := keys.WriteKeyFile(c.Out); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already exists, and key files are never overwritten: choose another name or keep using this file", c.Out)
+		return fmt.Errorf(
+			"%s already exists, and key files are never overwritten: choose another name or keep using this file", c.Out)
 	} else if err != nil {
 		return err
 	}
@@ -92,7 +93,8 @@ func (c keyListCmd) Run(env environment) error {
 type keyChange struct{ act }
 
 // change reads the key file, opens the database with it, and calls do with both.
-func (c keyChange) change(env environment, do func(env environment, db *store.DB, keys *secret.Keyring, file string) error) error {
+func (c keyChange) change(env environment, do func(env environment, db *store.DB, keys *secret.Keyring,
+	file string) error) error {
 	_, file, err := c.address()
 	if err != nil {
 		return err
@@ -126,7 +128,8 @@ func (c keyAddCmd) Run(env environment) error {
 			return err
 		}
 		return c.print(env, []field{{"key_id", id}, {"key_file", file},
-			{"next", fmt.Sprintf("copy this key file to every machine that runs a server, then run quittance key promote %d", id)}})
+			{"next", fmt.Sprintf("copy this key file to every machine that runs a server, then run quittance key promote %d",
+				id)}})
 	})
 }
 
@@ -195,7 +198,8 @@ func (c keyPromoteCmd) Run(env environment) error {
 	})
 }
 
-// promote makes a key the primary key, first of the database, once all running servers have loaded it, and then of the key file.
+// promote makes a key the primary key, first of the database, once all running servers have loaded it, and then of the
+// key file.
 func (w keyWait) promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32, file string) error {
 	promoted, err := keys.Promote(id)
 	if errors.Is(err, secret.ErrNoKey) {

@@ -29,7 +29,8 @@ type enrolling struct {
 }
 
 // make applies do and prints the link.
-func (c enrolling) make(env environment, do func(s *account.Service, ctx context.Context, email string) (account.Enrolment, error)) error {
+func (c enrolling) make(env environment, do func(s *account.Service, ctx context.Context,
+	email string) (account.Enrolment, error)) error {
 	return c.with(env, func(env environment, db *store.DB) error {
 		made, err := do(&account.Service{DB: db, Random: rand.Reader, Now: db.Now}, env.ctx, c.Email)
 		switch {
@@ -40,7 +41,8 @@ func (c enrolling) make(env environment, do func(s *account.Service, ctx context
 		case err != nil:
 			return unknownOperator(err)
 		}
-		return c.print(env, []field{{"operator_id", made.ID}, {"email", made.Email}, {"expires_at", timeOrNil(made.LinkExpiresAt)}, {"url", made.Link(string(c.OperatorURL))}})
+		return c.print(env, []field{{"operator_id", made.ID}, {"email", made.Email},
+			{"expires_at", timeOrNil(made.LinkExpiresAt)}, {"url", made.Link(string(c.OperatorURL))}})
 	})
 }
 
@@ -107,8 +109,10 @@ func operatorRecord(o store.Operator) []field {
 	case o.EnrolledAt == nil:
 		state = "invited"
 	}
-	return []field{{"operator_id", o.ID}, {"email", o.Email}, {"state", state}, {"created_at", o.CreatedAt.Format(time.RFC3339)}, {"enrolled_at", timeOrNil(o.EnrolledAt)},
-		{"link_expires_at", timeOrNil(o.LinkExpiresAt)}, {"disabled_at", timeOrNil(o.DisabledAt)}, {"recovery_codes", o.RecoveryCodes}}
+	return []field{{"operator_id", o.ID}, {"email", o.Email}, {"state", state},
+		{"created_at", o.CreatedAt.Format(time.RFC3339)}, {"enrolled_at", timeOrNil(o.EnrolledAt)},
+		{"link_expires_at", timeOrNil(o.LinkExpiresAt)}, {"disabled_at", timeOrNil(o.DisabledAt)},
+		{"recovery_codes", o.RecoveryCodes}}
 }
 
 type operatorDisableCmd struct {

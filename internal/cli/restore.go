@@ -36,13 +36,15 @@ func (c backupListCmd) Run(env environment) error {
 		return err
 	}
 	record := func(e backup.Entry) []field {
-		fields := []field{{"backup", e.Name}, {"state", "incomplete"}, {"database_id", nil}, {"at", nil}, {"program", nil}, {"engine", nil}, {"schema_version", nil}, {"rows", nil}, {"stored_bytes", nil}}
+		fields := []field{{"backup", e.Name}, {"state", "incomplete"}, {"database_id", nil}, {"at", nil}, {"program", nil},
+			{"engine", nil}, {"schema_version", nil}, {"rows", nil}, {"stored_bytes", nil}}
 		switch m := e.Manifest; {
 		case e.Fault != nil:
 			env.log.WarnContext(env.ctx, "a backup is damaged", "backup", e.Name, "error", e.Fault)
 			fields[1].value = "damaged"
 		case m != nil:
-			for n, value := range []any{"complete", m.Database, m.At.Format(time.RFC3339), m.Program, m.Content.Engine, m.Content.SchemaVersion, m.Content.Rows(), m.Size()} {
+			for n, value := range []any{"complete", m.Database, m.At.Format(time.RFC3339), m.Program, m.Content.Engine,
+				m.Content.SchemaVersion, m.Content.Rows(), m.Size()} {
 				fields[n+1].value = value
 			}
 		}
@@ -142,7 +144,8 @@ func (c restoreCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	open, err := source.Restore(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
+	open, err := source.Restore(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log,
+		Checkpoint: observe})
 	if errors.Is(err, store.ErrCopy) {
 		return fmt.Errorf("%w: %w", backup.ErrDamaged, err)
 	}
@@ -150,5 +153,6 @@ func (c restoreCmd) Run(env environment) error {
 		return err
 	}
 	return c.print(env, append(described(from, source.Manifest()), field{"open_submissions", open},
-		field{"next", "run quittance evidence verify; the next server to start asks the provider about the open submissions"}))
+		field{"next",
+			"run quittance evidence verify; the next server to start asks the provider about the open submissions"}))
 }

@@ -33,12 +33,13 @@ func (c restoredCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		return c.print(env, []field{{"open_submissions", open}, {"next", "the next server to start asks the provider about them"}})
+		return c.print(env, []field{{"open_submissions", open},
+			{"next", "the next server to start asks the provider about them"}})
 	})
 }
 
-// confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server runs;
-// on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
+// confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server
+// runs; on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
 func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	if c.Yes {
 		return nil
@@ -48,8 +49,9 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 		release, err := db.LockForServing()
 		switch {
 		case errors.Is(err, store.ErrAlreadyServed):
-			return errors.New("a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
-				"specify --yes to record the restore anyway")
+			return errors.New(
+				"a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
+					"specify --yes to record the restore anyway")
 		case err != nil:
 			return err
 		default:
@@ -67,6 +69,8 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
-		"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "), store.ServerTimeout)
+	return fmt.Errorf(
+		"servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
+			"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "),
+		store.ServerTimeout)
 }

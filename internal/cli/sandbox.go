@@ -95,7 +95,8 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 				return err
 			}
 		}
-		if _, err = fmt.Fprint(env.stdout, welcome(info, c.Data == "", chaosNote(c.Chaos, seed), said.path)); err == nil && said.file != nil {
+		if _, err = fmt.Fprint(env.stdout, welcome(info, c.Data == "", chaosNote(c.Chaos, seed), said.path)); err == nil &&
+			said.file != nil {
 			following.Go(func() { said.begin(ctx, env.log, running) })
 		}
 		return err
@@ -105,21 +106,25 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	return errors.Join(err, forget())
 }
 
-// keepProfile writes the profile for the commands of developers, and returns what removes it at the end. Without a place for it, a sandbox
-// works all the same.
+// keepProfile writes the profile for the commands of developers, and returns what removes it at the end. Without a
+// place for it, a sandbox works all the same.
 func (c sandboxRunCmd) keepProfile(env environment, info sandbox.Info) (forget func() error) {
 	forget = func() error { return nil }
-	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID, Company: info.Company, Credential: secret.New(info.APIKey),
-		Simulated: &remote.Simulated{ProviderURL: info.ProviderURL, Credential: secret.New(info.ProviderCredential), ReceiverURL: info.ReceiverURL}})
+	remove, err := remote.KeepSandbox(c.ConfigDir, remote.Profile{URL: info.BaseURL, AccountID: info.AccountID,
+		Company: info.Company, Credential: secret.New(info.APIKey),
+		Simulated: &remote.Simulated{ProviderURL: info.ProviderURL, Credential: secret.New(info.ProviderCredential),
+			ReceiverURL: info.ReceiverURL}})
 	if err != nil {
-		env.log.WarnContext(env.ctx, "no profile was written for the commands of developers: use quittance login", "error", err)
+		env.log.WarnContext(env.ctx, "no profile was written for the commands of developers: use quittance login",
+			"error", err)
 	} else if c.Data == "" {
 		forget = remove // the company is removed at the end too
 	}
 	return forget
 }
 
-// invokedAs returns how the user can run this program again: as it was called, or by go run, which removes the program at its end.
+// invokedAs returns how the user can run this program again: as it was called, or by go run, which removes the program
+// at its end.
 func invokedAs(argument string) string {
 	if strings.Contains(filepath.ToSlash(argument), "/go-build") {
 		return "go run ./cmd/quittance"
@@ -127,8 +132,8 @@ func invokedAs(argument string) string {
 	return argument
 }
 
-// chaosSeed returns the seed of a run's random misbehaviour: the requested one, or a random one. It logs the seed so that
-// the run can be repeated.
+// chaosSeed returns the seed of a run's random misbehaviour: the requested one, or a random one. It logs the seed so
+// that the run can be repeated.
 func chaosSeed(env environment, level string, asked uint64) uint64 {
 	seed := asked
 	for seed == 0 {
@@ -207,7 +212,8 @@ func (c sandboxResetCmd) Run(env environment) error {
 	})
 }
 
-// welcome returns the text that a sandbox prints once it is ready: what a newcomer needs first. The ready file has everything.
+// welcome returns the text that a sandbox prints once it is ready: what a newcomer needs first. The ready file has
+// everything.
 func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -216,14 +222,16 @@ func welcome(info sandbox.Info, temporary bool, chaos, logFile string) string {
 	line("")
 	if e := info.Example; e != nil && e.LoginURL != "" {
 		line("  Open       %s", e.LoginURL)
-		line("             (logs you in once to %s, whose invoices stand in every state; later: %s, %s)", e.Company, e.Email, e.Password)
+		line("             (logs you in once to %s, whose invoices stand in every state; later: %s, %s)", e.Company, e.Email,
+			e.Password)
 		line("")
 	}
 	line("  Address    %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
 	line("  Company    %s   (account %s)", info.Company, info.AccountID)
 	line("  E-mail     %s", info.Email)
 	if info.Password == "" {
-		line("  Password   (shown at the first start; to set a new one: quittance account user reset-password %s --email %s --data %s)",
+		line(
+			"  Password   (shown at the first start; to set a new one: quittance account user reset-password %s --email %s --data %s)",
 			info.AccountID, info.Email, info.DataDir)
 	} else {
 		line("  Password   %s   (shown only once)", info.Password)

@@ -15,12 +15,14 @@ import (
 	"quittance/internal/sandbox"
 )
 
-// narrator is a log handler for a sandbox on a terminal: the log goes to a file, and a short line about each thing that happens to the
-// terminal. It prints no line before it is started, so that those about the synthetic data do not precede the welcome text.
+// narrator is a log handler for a sandbox on a terminal: the log goes to a file, and a short line about each thing that
+// happens to the terminal. It prints no line before it is started, so that those about the synthetic data do not
+// precede the welcome text.
 type narrator struct {
 	slog.Handler
 	out io.Writer
-	// omitted is the account whose calls are not printed; nil before the start. It is the example company's, whose deliveries fail again and again.
+	// omitted is the account whose calls are not printed; nil before the start. It is the example company's, whose
+	// deliveries fail again and again.
 	omitted *atomic.Pointer[string]
 }
 
@@ -105,7 +107,8 @@ var deeds = map[string]string{ //nolint:gochecknoglobals // a constant table
 	"POST /api/v1/webhooks/deliveries/{delivery_id}/redeliver":         "delivery requested again",
 }
 
-// lineAbout returns the line about a record of the log, or "" for one that is only in the log, as are calls for the omitted account.
+// lineAbout returns the line about a record of the log, or "" for one that is only in the log, as are calls for the
+// omitted account.
 func lineAbout(record slog.Record, omitted string) string {
 	values := map[string]string{}
 	record.Attrs(func(a slog.Attr) bool {

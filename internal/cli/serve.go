@@ -59,11 +59,15 @@ type tuning struct {
 // config returns the part of a service's configuration that the shared flags determine.
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
-		MetricsListen: t.MetricsListen, OperatorListen: t.OperatorListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
-		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
-		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout, PrintTimeout: t.PrintTimeout, ImportTimeout: t.ImportTimeout,
-		MinFreeBytes:  t.MinFreeBytes,
-		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
+		MetricsListen: t.MetricsListen, OperatorListen: t.OperatorListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody,
+		MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
+		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax,
+		ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
+		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
+		PrintTimeout: t.PrintTimeout, ImportTimeout: t.ImportTimeout,
+		MinFreeBytes: t.MinFreeBytes,
+		Quotas: store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens,
+			SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: env.build.Version, Log: env.log,
 	}
@@ -152,22 +156,25 @@ func (c serveCmd) Validate() error {
 	return nil
 }
 
-// unservableError is a failure of serve that no new start cures: a setting is missing or wrong, or the database must not be served with
-// these settings or by this program.
+// unservableError is a failure of serve that no new start cures: a setting is missing or wrong, or the database must
+// not be served with these settings or by this program.
 type unservableError struct{ error }
 
 // Unwrap returns the failure.
 func (e *unservableError) Unwrap() error { return e.error }
 
-// unservable returns err as an [*unservableError] if it is one of the failures to start that no new start cures. Those that may pass, such
-// as a database that does not respond or an address in use, are returned as they are, and so is what is not known.
+// unservable returns err as an [*unservableError] if it is one of the failures to start that no new start cures. Those
+// that may pass, such as a database that does not respond or an address in use, are returned as they are, and so is
+// what is not known.
 func unservable(err error) error {
-	for _, lasting := range []error{store.ErrLaterRelease, store.ErrOtherEnvironment, store.ErrSimulator, store.ErrPooled, store.ErrOtherServer, store.ErrUnverifiedServer, fs.ErrPermission} {
+	for _, lasting := range []error{store.ErrLaterRelease, store.ErrOtherEnvironment, store.ErrSimulator, store.ErrPooled,
+		store.ErrOtherServer, store.ErrUnverifiedServer, fs.ErrPermission} {
 		if errors.Is(err, lasting) {
 			return &unservableError{err}
 		}
 	}
-	if errors.As(err, new(*service.ConfigError)) || errors.As(err, new(*store.KeyError)) || errors.As(err, new(*net.AddrError)) {
+	if errors.As(err, new(*service.ConfigError)) || errors.As(err, new(*store.KeyError)) ||
+		errors.As(err, new(*net.AddrError)) {
 		return &unservableError{err}
 	}
 	return err
@@ -184,7 +191,8 @@ func (c serveCmd) Run(env environment) error {
 		return whileStarting(env.ctx, unservable(err))
 	}
 	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", config.Environment, "role", c.Role,
-		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress(), "operators", running.OperatorAddress())
+		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress(),
+		"operators", running.OperatorAddress())
 	debug.FreeOSMemory() // starting allocates twice as much memory as stays in use
 	err = running.Run(env.ctx)
 	env.log.InfoContext(env.ctx, "stopped", "error", err)
@@ -201,7 +209,8 @@ func (c serveCmd) settings(env environment) (service.Config, error) {
 		return config, err
 	}
 	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
-	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database, c.Direct, c.Listen
+	config.Environment, config.Database, config.DatabaseDirect, config.Listen = string(c.Environment), c.Database,
+		c.Direct, c.Listen
 	config.TLSCert, config.TLSKey, config.BehindProxy, config.PublicURL = c.TLSCert, c.TLSKey, c.BehindProxy, c.PublicURL
 	config.SignOn.Issuer, config.SignOn.ClientID = c.OIDCIssuer, c.OIDCClient
 	if config.SignOn.TrustEmails = c.OIDCTrust != ""; config.SignOn.TrustEmails && c.OIDCTrust != c.OIDCIssuer {
@@ -222,8 +231,8 @@ func (c serveCmd) settings(env environment) (service.Config, error) {
 	return config, nil
 }
 
-// whileStarting returns an error of a server that did not start. If it was told to stop meanwhile, the error says so: a statement that
-// is interrupted then fails with an error of the database's own.
+// whileStarting returns an error of a server that did not start. If it was told to stop meanwhile, the error says so: a
+// statement that is interrupted then fails with an error of the database's own.
 func whileStarting(ctx context.Context, err error) error {
 	if stopped := ctx.Err(); stopped != nil {
 		return fmt.Errorf("%w: %w", stopped, err)

@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// ignoreFileSizeSignal lets a write beyond the file size limit fail like one on a full disk instead of ending the process.
+// ignoreFileSizeSignal lets a write beyond the file size limit fail like one on a full disk instead of ending the
+// process.
 func ignoreFileSizeSignal() { signal.Ignore(syscall.SIGXFSZ) }

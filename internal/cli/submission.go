@@ -35,15 +35,17 @@ func (c submissionListCmd) Run(env environment) error {
 }
 
 func submissionRecord(s store.AccountSubmission) []field {
-	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.InvoiceNumber}, {"outcome", s.Outcome},
-		{"attempted_at", s.AttemptedAt.Format(time.RFC3339)}, {"last_checked_at", timeOrNil(s.LastCheckedAt)}, {"next_check_at", timeOrNil(s.NextCheckAt)},
-		{"connection_id", s.Connection}, {"invoice_id", s.Invoice}, {"provider_reference", textOrNil(s.ProviderReference)}, {"current", s.Current}}
+	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.InvoiceNumber},
+		{"outcome", s.Outcome}, {"attempted_at", s.AttemptedAt.Format(time.RFC3339)},
+		{"last_checked_at", timeOrNil(s.LastCheckedAt)}, {"next_check_at", timeOrNil(s.NextCheckAt)},
+		{"connection_id", s.Connection}, {"invoice_id", s.Invoice}, {"provider_reference", textOrNil(s.ProviderReference)},
+		{"current", s.Current}}
 	if !s.CreditNote.IsZero() {
 		record = append(record, field{"credit_note_id", s.CreditNote}, field{"credit_note_number", s.Number})
 	}
 	if r := s.Resolved; r != nil {
-		record = append(record, field{"resolved_by", r.By}, field{"resolved_at", r.At.Format(time.RFC3339)}, field{"decision", r.Decision}, field{"reason", r.Reason},
-			field{"contradicted_at", timeOrNil(r.ContradictedAt)})
+		record = append(record, field{"resolved_by", r.By}, field{"resolved_at", r.At.Format(time.RFC3339)},
+			field{"decision", r.Decision}, field{"reason", r.Reason}, field{"contradicted_at", timeOrNil(r.ContradictedAt)})
 	}
 	return record
 }

@@ -6,8 +6,8 @@ import (
 	"quittance/internal/store"
 )
 
-// usageOf returns how much of each quota an account uses, by quota name. For tokens it is the largest number that one user
-// has. The limits themselves are flags of the server.
+// usageOf returns how much of each quota an account uses, by quota name. For tokens it is the largest number that one
+// user has. The limits themselves are flags of the server.
 func usageOf(env environment, db *store.DB, id store.ID, users []store.User) (usageRecord, error) {
 	tenant, err := db.Tenant(env.ctx, id)
 	if err != nil {

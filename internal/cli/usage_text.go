@@ -40,7 +40,8 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, strings.Replace(text.String(), strings.Join(choice, " "), "("+strings.Join(choice, " | ")+")", 1))
+	_, err = io.WriteString(stdout, strings.Replace(text.String(), strings.Join(choice, " "),
+		"("+strings.Join(choice, " | ")+")", 1))
 	return err
 }
 
@@ -71,7 +72,8 @@ func inputName(path string) string {
 
 // withoutEmpty removes nil errors and empty texts from a log line.
 func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
-	if kind := a.Value.Kind(); kind == slog.KindAny && a.Value.Any() == nil || kind == slog.KindString && a.Value.String() == "" {
+	if kind := a.Value.Kind(); kind == slog.KindAny && a.Value.Any() == nil || kind == slog.KindString &&
+		a.Value.String() == "" {
 		return slog.Attr{}
 	}
 	return a

@@ -12,8 +12,8 @@ import (
 )
 
 // TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by
-// environment variables, nor those that name where the data of a sandbox is, that QUITTANCE_ENVIRONMENT applies only to serve and not to
-// connections, and that every variable has the name of its flag.
+// environment variables, nor those that name where the data of a sandbox is, that QUITTANCE_ENVIRONMENT applies only to
+// serve and not to connections, and that every variable has the name of its flag.
 func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	var root cli
 	parser, err := root.parser(buildinfo.Current(""))
@@ -29,10 +29,12 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 			if decides && len(flag.Envs) > 0 {
 				t.Errorf("quittance %s --%s can be set by %v", command.Path(), flag.Name, flag.Envs)
 			}
-			if command.Path() == "serve" && flag.Name == "environment" && !slices.Equal(flag.Envs, []string{"QUITTANCE_ENVIRONMENT"}) {
+			if command.Path() == "serve" && flag.Name == "environment" &&
+				!slices.Equal(flag.Envs, []string{"QUITTANCE_ENVIRONMENT"}) {
 				t.Errorf("quittance serve --environment can be set by %v", flag.Envs)
 			}
-			if want := "QUITTANCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")); len(flag.Envs) > 0 && !slices.Equal(flag.Envs, []string{want}) {
+			if want := "QUITTANCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")); len(flag.Envs) > 0 &&
+				!slices.Equal(flag.Envs, []string{want}) {
 				t.Errorf("quittance %s --%s can be set by %v, want %s", command.Path(), flag.Name, flag.Envs, want)
 			}
 			seen[flag.Name] = true
@@ -47,12 +49,14 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 
 // TestLogLinesOmitEmptyValues checks that log lines contain no nil errors and no empty texts.
 func TestLogLinesOmitEmptyValues(t *testing.T) {
-	for format, want := range map[string]string{"text": `count=0 ready=false` + "\n", "json": `"count":0,"ready":false}` + "\n"} {
+	for format, want := range map[string]string{"text": `count=0 ready=false` + "\n",
+		"json": `"count":0,"ready":false}` + "\n"} {
 		var out bytes.Buffer
 		log := (&cli{LogLevel: "info", LogFormat: format}).logger(&out)
 		var none error
 		log.InfoContext(context.Background(), "stopped", "error", none, "class", "", "count", 0, "ready", false)
-		if line := out.String(); !strings.HasSuffix(line, want) || strings.Contains(line, "class") || strings.Contains(line, "error") {
+		if line := out.String(); !strings.HasSuffix(line, want) || strings.Contains(line, "class") ||
+			strings.Contains(line, "error") {
 			t.Errorf("%s: %s", format, line)
 		}
 		out.Reset()

@@ -37,5 +37,6 @@ func versionRecord(b buildinfo.Info) object {
 	if b.Commit != "" {
 		commit, date, modified = b.Commit, b.Date, b.Modified
 	}
-	return object{{"version", b.Version}, {"commit", commit}, {"date", date}, {"modified", modified}, {"go", b.Go}, {"platform", b.Platform}}
+	return object{{"version", b.Version}, {"commit", commit}, {"date", date}, {"modified", modified}, {"go", b.Go},
+		{"platform", b.Platform}}
 }

@@ -4,13 +4,13 @@
 // Billing 3 (2026.5), PINT 1.1.3 and PINT-AE 1.0.4 accepts, and nothing changes it after it was read. Codes are
 // compared as they are written: case and white space count.
 //
-// The files of data come from the published artefacts: endpoint schemes from the EAS list with the states of the
-// Peppol list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are
-// accepted by the rules, not by ISO), emirates from PINT-AE, payment means from UNCL4461, tax categories from
-// UNCL5305, units from UN/ECE Recommendations 20 and 21 (packaging with an X in front), types of legal registrations and reasons
-// of tax exemptions and of credit notes from PINT-AE. Columns en, bis3, pint
-// and pint_ae hold y where that rule set accepts the code. The published UAE list writes the tax category N with a
-// Greek letter; the rules compare with the Latin one, and so does the file.
+// The files of data come from the published artefacts: endpoint schemes from the EAS list with the states of the Peppol
+// list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are accepted by the
+// rules, not by ISO), emirates from PINT-AE, payment means from UNCL4461, tax categories from UNCL5305, units from
+// UN/ECE Recommendations 20 and 21 (packaging with an X in front), types of legal registrations and reasons of tax
+// exemptions and of credit notes from PINT-AE. Columns en, bis3, pint and pint_ae hold y where that rule set accepts
+// the code. The published UAE list writes the tax category N with a Greek letter; the rules compare with the Latin one,
+// and so does the file.
 //
 // Start reading at [List], then at the functions that return one.
 package codelist
@@ -103,7 +103,8 @@ func (l *List[T]) Has(code string) bool {
 	return ok
 }
 
-// Accepts tells whether each of the rule sets accepts exactly this code. A rule set without a column in the list narrows nothing.
+// Accepts tells whether each of the rule sets accepts exactly this code. A rule set without a column in the list
+// narrows nothing.
 func (l *List[T]) Accepts(code string, sets ...RuleSet) bool {
 	for _, set := range sets {
 		if l.refused[set][code] {
@@ -140,8 +141,8 @@ func TaxCategories() *List[Entry] { return taxCategories() }
 // Units returns the units of measure and of packaging (EN 16931 BT-130, rule BR-CL-23).
 func Units() *List[Entry] { return units() }
 
-// LegalRegistrationTypes returns the types of a legal registration in the United Arab Emirates (PINT-AE BTAE-15 and BTAE-16, rules
-// ibr-173-ae and ibr-183-ae).
+// LegalRegistrationTypes returns the types of a legal registration in the United Arab Emirates (PINT-AE BTAE-15 and
+// BTAE-16, rules ibr-173-ae and ibr-183-ae).
 func LegalRegistrationTypes() *List[Entry] { return legalRegistrationTypes() }
 
 // TaxExemptions returns the reasons for which sellers charge no tax in the United Arab Emirates (EN 16931 BT-121,
@@ -151,11 +152,12 @@ func TaxExemptions() *List[TaxExemption] { return taxExemptions() }
 // CreditReasons returns the reasons for a credit note in the United Arab Emirates (PINT-AE BTAE-03, rule ibr-001-ae).
 func CreditReasons() *List[Entry] { return creditReasons() }
 
-// ItemClassifications returns the schemes of item classifications (EN 16931 BT-158-1, UNTDID 7143, rule BR-CL-13). It has no names.
+// ItemClassifications returns the schemes of item classifications (EN 16931 BT-158-1, UNTDID 7143, rule BR-CL-13). It
+// has no names.
 func ItemClassifications() *List[Entry] { return itemClassifications() }
 
-// ExemptionReasons returns the reasons of the CEF list VATEX for which no tax is charged (EN 16931 BT-121, rule BR-CL-22). It has no
-// names.
+// ExemptionReasons returns the reasons of the CEF list VATEX for which no tax is charged (EN 16931 BT-121, rule
+// BR-CL-22). It has no names.
 func ExemptionReasons() *List[Entry] { return exemptionReasons() }
 
 // Each list is read once, when it is first asked for: a command that needs none pays for none.

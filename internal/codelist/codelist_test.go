@@ -14,17 +14,25 @@ func TestMembership(t *testing.T) {
 		on   []string
 		off  []string
 	}{
-		{"currencies", Currencies().Has, []string{"AED", "JPY", "BHD", "XAU", "STD", "CNH"}, []string{"", "aed", "AED ", "ABC", "HRK", "BGN", "784"}},
-		{"endpoint schemes", EndpointSchemes().Has, []string{"0235", "0088", "0193", "EM"}, []string{"", "235", "9901", "0000"}},
+		{"currencies", Currencies().Has, []string{"AED", "JPY", "BHD", "XAU", "STD", "CNH"},
+			[]string{"", "aed", "AED ", "ABC", "HRK", "BGN", "784"}},
+		{"endpoint schemes", EndpointSchemes().Has, []string{"0235", "0088", "0193", "EM"},
+			[]string{"", "235", "9901", "0000"}},
 		{"countries", Countries().Has, []string{"AE", "DE", "XI", "1A"}, []string{"", "ae", "ARE", "UK", "ZZ"}},
-		{"types of legal registration", LegalRegistrationTypes().Has, []string{"TL", "EID", "PAS", "CD"}, []string{"", "tl", "CL", "CRN"}},
+		{"types of legal registration", LegalRegistrationTypes().Has, []string{"TL", "EID", "PAS", "CD"},
+			[]string{"", "tl", "CL", "CRN"}},
 		{"tax exemptions", TaxExemptions().Has, []string{"DL8.46.1", "DL8.46.4"}, []string{"", "DL8.46.5", "VATEX-EU-O"}},
 		{"credit reasons", CreditReasons().Has, []string{"DL8.61.1.A", "DL8.61.1.E", "VD"}, []string{"", "DL8.61.1.F", "vd"}},
-		{"item classifications", ItemClassifications().Has, []string{"HS", "CG", "SRV", "ZZZ"}, []string{"", "SAC", "0160", "CPV"}},
-		{"exemption reasons", ExemptionReasons().Has, []string{"VATEX-EU-AE", "VATEX-EU-132-1A"}, []string{"", "DL8.46.1", "vatex-eu-ae"}},
-		{"emirates", Emirates().Has, []string{"AUH", "DXB", "SHJ", "UAQ", "FUJ", "AJM", "RAK"}, []string{"", "AE-DU", "dxb", "Dubai"}},
-		{"payment means", PaymentMeans().Has, []string{"1", "10", "30", "58", "Z01", "ZZZ", "69"}, []string{"", "0", "030", "71"}},
-		{"tax categories", TaxCategories().Has, []string{"S", "Z", "E", "O", "AE", "K", "G", "L", "M", "B"}, []string{"", "s", "A", "X"}},
+		{"item classifications", ItemClassifications().Has, []string{"HS", "CG", "SRV", "ZZZ"},
+			[]string{"", "SAC", "0160", "CPV"}},
+		{"exemption reasons", ExemptionReasons().Has, []string{"VATEX-EU-AE", "VATEX-EU-132-1A"},
+			[]string{"", "DL8.46.1", "vatex-eu-ae"}},
+		{"emirates", Emirates().Has, []string{"AUH", "DXB", "SHJ", "UAQ", "FUJ", "AJM", "RAK"},
+			[]string{"", "AE-DU", "dxb", "Dubai"}},
+		{"payment means", PaymentMeans().Has, []string{"1", "10", "30", "58", "Z01", "ZZZ", "69"},
+			[]string{"", "0", "030", "71"}},
+		{"tax categories", TaxCategories().Has, []string{"S", "Z", "E", "O", "AE", "K", "G", "L", "M", "B"},
+			[]string{"", "s", "A", "X"}},
 		{"units", Units().Has, []string{"C62", "HUR", "KGM", "XBX", "EA", "10"}, []string{"", "hur", "PCS", "BX!"}},
 	}
 	for _, tt := range tests {
@@ -89,7 +97,8 @@ func TestMinorUnits(t *testing.T) {
 }
 
 func TestEndpointSchemeState(t *testing.T) {
-	for code, active := range map[string]bool{"0235": true, "9930": true, "0037": false, "0193": false, "0147": false, "EM": false} {
+	for code, active := range map[string]bool{"0235": true, "9930": true, "0037": false, "0193": false, "0147": false,
+		"EM": false} {
 		scheme, ok := EndpointSchemes().Lookup(code)
 		if !ok || scheme.Active != active {
 			t.Errorf("%s: %+v, %t; want active %t", code, scheme, ok, active)
@@ -143,7 +152,8 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	atLeast := map[string]int{
-		"currencies": 170, "schemes": 90, "countries": 249, "emirates": 7, "payment means": 90, "categories": 11, "units": 2000,
+		"currencies": 170, "schemes": 90, "countries": 249, "emirates": 7, "payment means": 90, "categories": 11,
+		"units": 2000,
 	}
 	for name, n := range atLeast {
 		if len(lists[name]) < n {

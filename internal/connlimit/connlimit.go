@@ -17,8 +17,8 @@ import (
 	"quittance/internal/source"
 )
 
-// WideFactor is how many times the limit of a source applies to the /48 of an IPv6 source, for connections and for all other
-// limits by source.
+// WideFactor is how many times the limit of a source applies to the /48 of an IPv6 source, for connections and for all
+// other limits by source.
 const WideFactor = 4
 
 // Config configures a [Limiter].
@@ -178,8 +178,8 @@ type listener struct {
 	limiter *Limiter
 }
 
-// Accept implements [net.Listener]. It closes connections beyond the limits without a response, because with TLS none can be
-// sent before the handshake.
+// Accept implements [net.Listener]. It closes connections beyond the limits without a response, because with TLS none
+// can be sent before the handshake.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()

@@ -61,16 +61,18 @@ type world struct {
 
 func start(t *testing.T, config connlimit.Config) *world {
 	t.Helper()
-	w := &world{t: t, memory: newMemory(), inside: make(chan struct{}), letGo: make(chan struct{}), idle: make(chan struct{}, 1000),
-		closed: map[connlimit.Reason]*atomic.Int64{connlimit.Idle: {}, connlimit.Refused: {}}}
+	w := &world{t: t, memory: newMemory(), inside: make(chan struct{}), letGo: make(chan struct{}),
+		idle: make(chan struct{}, 1000), closed: map[connlimit.Reason]*atomic.Int64{connlimit.Idle: {},
+			connlimit.Refused: {}}}
 	config.Closed = func(reason connlimit.Reason) { w.closed[reason].Add(1) }
 	w.limiter = connlimit.New(config)
-	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: w.state, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			w.inside <- struct{}{}
-			<-w.letGo
-		}
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: w.state,
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				w.inside <- struct{}{}
+				<-w.letGo
+			}
+		})}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -226,7 +228,8 @@ func TestSourcesAreLimited(t *testing.T) {
 	}
 }
 
-// TestABusySourceIsRefused: a source at its limit whose connections all have running requests gets no more, and others do.
+// TestABusySourceIsRefused: a source at its limit whose connections all have running requests gets no more, and others
+// do.
 func TestABusySourceIsRefused(t *testing.T) {
 	w := start(t, connlimit.Config{Total: 100, PerSource: 2})
 	for range 2 {
@@ -242,7 +245,8 @@ func TestABusySourceIsRefused(t *testing.T) {
 
 // TestExemptSources: the limit per source does not apply to trusted proxies, but the total does.
 func TestExemptSources(t *testing.T) {
-	w := start(t, connlimit.Config{Total: 6, PerSource: 2, Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }})
+	w := start(t, connlimit.Config{Total: 6, PerSource: 2,
+		Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }})
 	var open []*client
 	for range 6 {
 		open = append(open, w.dial("192.0.2.1"))
@@ -261,7 +265,8 @@ func TestExemptSources(t *testing.T) {
 // TestWithin: file descriptors are kept for the database, providers and webhooks, however few there are.
 func TestWithin(t *testing.T) {
 	for _, c := range []struct{ wanted, files, want int }{
-		{16384, 0, 16384}, {16384, 1 << 20, 16384}, {16384, 20000, 15904}, {16384, 1024, 512}, {100, 1024, 100}, {16384, 1, 1},
+		{16384, 0, 16384}, {16384, 1 << 20, 16384}, {16384, 20000, 15904}, {16384, 1024, 512}, {100, 1024, 100},
+		{16384, 1, 1},
 	} {
 		if got := connlimit.Within(c.wanted, c.files); got != c.want {
 			t.Errorf("Within(%d, %d) = %d, want %d", c.wanted, c.files, got, c.want)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Files returns how many files this process may have open, 0 when there is no limit. The Go runtime raises the soft limit to
-// the hard limit when it starts.
+// Files returns how many files this process may have open, 0 when there is no limit. The Go runtime raises the soft
+// limit to the hard limit when it starts.
 func Files() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -30,7 +30,8 @@ func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 	id, err := store.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
 	email := string(role) + "@colleagues.example"
-	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: email, Name: string(role), Role: role, PasswordHash: hash})
+	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: email, Name: string(role), Role: role,
+		PasswordHash: hash})
 	kit.Must(t, err)
 	v := s.visitor(t)
 	v.login(email, colleaguePassword)
@@ -40,8 +41,8 @@ func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 // pathVariable is a variable in the path of a route.
 var pathVariable = regexp.MustCompile(`\{\w+\}`)
 
-// TestEveryRoleOnEveryPage requests every page, and does everything that a page does, with every role. What the role does not allow gets
-// 403 and a page that says so; nothing else does.
+// TestEveryRoleOnEveryPage requests every page, and does everything that a page does, with every role. What the role
+// does not allow gets 403 and a page that says so; nothing else does.
 func TestEveryRoleOnEveryPage(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -54,19 +55,21 @@ func TestEveryRoleOnEveryPage(t *testing.T) {
 			path := pathVariable.ReplaceAllString(route.Path, "00000000-0000-7000-8000-00000000000f")
 			got := v.do(route.Method, path, "")
 			allowed := route.Needs == access.Public || role.Permissions().Has(route.Needs)
-			if forbidden := got.status == http.StatusForbidden; forbidden == allowed || forbidden != strings.Contains(got.body, "Your role does not allow this") {
+			if forbidden := got.status == http.StatusForbidden; forbidden == allowed ||
+				forbidden != strings.Contains(got.body, "Your role does not allow this") {
 				t.Errorf("%s: %s %s answered %d, allowed: %v", role, route.Method, route.Path, got.status, allowed)
 			}
 			atLogin := strings.HasPrefix(route.Path, "/login") // the steps of a login lead back to its first one
-			if location := got.header.Get("Location"); strings.HasPrefix(location, "/login") && !atLogin || atLogin && v.get("/").status != http.StatusOK {
+			if location := got.header.Get("Location"); strings.HasPrefix(location, "/login") && !atLogin || atLogin &&
+				v.get("/").status != http.StatusOK {
 				t.Fatalf("%s: %s %s ended the session", role, route.Method, route.Path)
 			}
 		}
 	}
 }
 
-// TestPagesOfferWhatTheRoleAllows follows the links of the console with every role. No page has a link, a form or a part for something
-// that the role does not allow.
+// TestPagesOfferWhatTheRoleAllows follows the links of the console with every role. No page has a link, a form or a
+// part for something that the role does not allow.
 func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -89,7 +92,8 @@ func TestPagesOfferWhatTheRoleAllows(t *testing.T) {
 				continue
 			}
 			elements(parse(t, got.body), func(node *html.Node) {
-				for name, method := range map[string]string{"href": http.MethodGet, "hx-get": http.MethodGet, "hx-post": http.MethodPost, "data-check": http.MethodPost, "action": strings.ToUpper(attribute(node, "method"))} {
+				for name, method := range map[string]string{"href": http.MethodGet, "hx-get": http.MethodGet,
+					"hx-post": http.MethodPost, "data-check": http.MethodPost, "action": strings.ToUpper(attribute(node, "method"))} {
 					target, _, _ := strings.Cut(attribute(node, name), "?")
 					target, _, _ = strings.Cut(target, "#")
 					route, needs, found := routeOf(cmp.Or(method, http.MethodGet), target)

@@ -12,7 +12,8 @@ import (
 
 func accountRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/account", needs: access.ReadAccount, serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
+		{method: http.MethodGet, path: "/account", needs: access.ReadAccount,
+			serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
 		{method: http.MethodPost, path: "/account/password", needs: access.OwnLogin, serve: (*request).changePassword},
 		{method: http.MethodPost, path: "/account/notices", needs: access.OwnLogin, serve: (*request).changeNotices},
 	}
@@ -56,9 +57,12 @@ func (t *templates) profileFields(p *api.Profile) []profileField {
 		// list is the code list of the value, or "".
 		list string
 	}{
-		{"legal_name", p.LegalName, ""}, {"street", p.Street, ""}, {"city", p.City, ""}, {"subdivision", p.Subdivision, "emirates"}, {"country", p.Country, "countries"},
-		{"endpoint_scheme", p.EndpointScheme, "endpoint-schemes"}, {"endpoint_id", p.EndpointID, ""}, {"tax_registration_number", p.TaxRegistrationNumber, ""},
-		{"legal_registration_number", p.LegalRegistration, ""}, {"legal_registration_type", p.LegalRegistrationType, "registration-types"}, {"legal_registration_authority", p.LegalRegistrationAuthority, ""},
+		{"legal_name", p.LegalName, ""}, {"street", p.Street, ""}, {"city", p.City, ""},
+		{"subdivision", p.Subdivision, "emirates"}, {"country", p.Country, "countries"},
+		{"endpoint_scheme", p.EndpointScheme, "endpoint-schemes"}, {"endpoint_id", p.EndpointID, ""},
+		{"tax_registration_number", p.TaxRegistrationNumber, ""}, {"legal_registration_number", p.LegalRegistration, ""},
+		{"legal_registration_type", p.LegalRegistrationType,
+			"registration-types"}, {"legal_registration_authority", p.LegalRegistrationAuthority, ""},
 		{"currency", p.Currency, "currencies"},
 		{"payee_account", p.PayeeAccount, ""}, {"buyer_reference", p.BuyerReference, ""},
 	} {
@@ -76,7 +80,8 @@ type quotaRow struct{ Name, Used, Limit string }
 
 // quotaRows returns the quotas of the company and of its user, in the order of the API.
 func (c catalogue) quotaRows(quotas map[string]api.Quota) (rows []quotaRow, err error) {
-	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
+		store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
 		format := func(n int64) (string, error) { return grouped(strconv.FormatInt(n, 10)), nil }
 		if name == store.QuotaStoredBytes {
 			format = c.size
@@ -122,7 +127,8 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()), Quotas: rows, Fault: fault, AddressFault: addressFault,
+	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()),
+		Quotas: rows, Fault: fault, AddressFault: addressFault,
 		Submitted: counts[view.TabAll].Invoices > counts[view.TabDrafts].Invoices}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {

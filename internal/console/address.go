@@ -14,17 +14,21 @@ import (
 // companyPath is the page on which somebody whom the OpenID provider has logged in chooses the company.
 const companyPath = "/login/company"
 
-// addressRoutes are what people do with e-mail addresses: prove and change their own, change those of colleagues, and remove people. The link that
-// proves an address has its secret in the fragment; see [joinRoutes].
+// addressRoutes are what people do with e-mail addresses: prove and change their own, change those of colleagues, and
+// remove people. The link that proves an address has its secret in the fragment; see [joinRoutes].
 func addressRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: account.ProvePath, needs: access.Public, serve: func(req *request) error { return req.respondProve(http.StatusOK, "") }},
+		{method: http.MethodGet, path: account.ProvePath, needs: access.Public,
+			serve: func(req *request) error { return req.respondProve(http.StatusOK, "") }},
 		{method: http.MethodPost, path: account.ProvePath, needs: access.OwnLogin, serve: (*request).proveAddress},
 		{method: http.MethodPost, path: "/account/address", needs: access.OwnLogin, serve: (*request).changeOwnAddress},
-		{method: http.MethodPost, path: "/account/address/proof", needs: access.OwnLogin, serve: (*request).requestAddressProof},
+		{method: http.MethodPost, path: "/account/address/proof", needs: access.OwnLogin,
+			serve: (*request).requestAddressProof},
 		{method: http.MethodPost, path: "/account/leave", needs: access.OwnLogin, serve: (*request).leave},
-		{method: http.MethodPost, path: usersPath + "/{user}/address", needs: access.ManageUsers, serve: (*request).changeAddress},
-		{method: http.MethodPost, path: usersPath + "/{user}/remove", needs: access.ManageUsers, serve: (*request).removeUser},
+		{method: http.MethodPost, path: usersPath + "/{user}/address", needs: access.ManageUsers,
+			serve: (*request).changeAddress},
+		{method: http.MethodPost, path: usersPath + "/{user}/remove", needs: access.ManageUsers,
+			serve: (*request).removeUser},
 		{method: http.MethodGet, path: companyPath, needs: access.Public, serve: (*request).showCompanies},
 		{method: http.MethodPost, path: companyPath, needs: access.Public, serve: (*request).chooseCompany},
 	}
@@ -44,7 +48,8 @@ func (req *request) respondProve(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "prove", pageData{Title: title, Body: provePage{LoggedIn: req.session.Tenant != nil, Email: req.session.Email, Fault: fault}})
+	return req.page(status, "prove", pageData{Title: title,
+		Body: provePage{LoggedIn: req.session.Tenant != nil, Email: req.session.Email, Fault: fault}})
 }
 
 func (req *request) proveAddress() error {
@@ -79,7 +84,8 @@ func addressFault(err error) string {
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {account.ErrWrongPassword, "password"}, {account.ErrOTPRequired, "otp"}} {
+	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {account.ErrWrongPassword, "password"},
+		{account.ErrOTPRequired, "otp"}} {
 		if errors.Is(err, fault.err) {
 			return fault.key
 		}
@@ -91,7 +97,8 @@ func (req *request) changeOwnAddress() error {
 	email := req.form.Get("email")
 	err := account.ErrEmail
 	if len(email) <= maxEmail {
-		_, _, err = req.Accounts.ChangeOwnAddress(req.r.Context(), req.session, req.source, email, req.form.Get("current"), account.Factor{Code: req.code("otp")})
+		_, _, err = req.Accounts.ChangeOwnAddress(req.r.Context(), req.session, req.source, email, req.form.Get("current"),
+			account.Factor{Code: req.code("otp")})
 	}
 	if fault := addressFault(err); fault != "" {
 		return req.showAccount(http.StatusUnprocessableEntity, "", fault)
@@ -191,7 +198,8 @@ func (req *request) showCompanies() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "company", pageData{Title: title, Body: companyPage{Email: email, Companies: companies}})
+	return req.page(http.StatusOK, "company", pageData{Title: title,
+		Body: companyPage{Email: email, Companies: companies}})
 }
 
 // endChoice leads to the login page, because the choice was made before or has expired.

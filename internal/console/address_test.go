@@ -39,7 +39,8 @@ func (v *visitor) shownLink(email string) string {
 // loginStatus returns the status of a login to the API.
 func (s *system) loginStatus(t testing.TB, email, password string) int {
 	t.Helper()
-	return s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": email, "password": password}, nil)
+	return s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": email,
+		"password": password}, nil)
 }
 
 // squat makes the owner of a company join it with the address of somebody else, by the link that is shown.
@@ -55,8 +56,9 @@ func (s *system) squat(t testing.TB) *visitor {
 	return stranger
 }
 
-// TestSquatter checks that nobody keeps the address of somebody else: the owner of a company invites it and joins by the link that is shown; the
-// person is invited by another company, joins by the mailed link, and the stranger's password and session end.
+// TestSquatter checks that nobody keeps the address of somebody else: the owner of a company invites it and joins by
+// the link that is shown; the person is invited by another company, joins by the mailed link, and the stranger's
+// password and session end.
 func TestSquatter(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine string) {
 		s := start(t, engine, true, time.Second)
@@ -96,7 +98,8 @@ func TestSquatter(t *testing.T) {
 		s.company(t, "owner@c.example", ownPassword)
 		c := s.visitor(t)
 		c.login("owner@c.example", ownPassword)
-		if got := s.visitor(t).post("/join", "code", s.lastMailed(t, c, victim)); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "another company") {
+		if got := s.visitor(t).post("/join", "code", s.lastMailed(t, c,
+			victim)); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "another company") {
 			t.Errorf("the mailed link of a second company: %d", got.status)
 		}
 	})
@@ -109,8 +112,8 @@ func (s *system) lastMailed(t testing.TB, owner *visitor, address string) string
 	return s.mail(t, address, store.MailInvitation).Secret.Reveal()
 }
 
-// TestSignOnAvoidsSquatter checks that a verified login by single sign-on does not land in the company of a stranger who has joined with the
-// address, and that the person who chooses a company ends what the stranger has.
+// TestSignOnAvoidsSquatter checks that a verified login by single sign-on does not land in the company of a stranger
+// who has joined with the address, and that the person who chooses a company ends what the stranger has.
 func TestSignOnAvoidsSquatter(t *testing.T) {
 	t.Parallel()
 	s, provider := withProvider(t, first(), ssotest.Person{Subject: "victim", Email: victim})
@@ -140,7 +143,8 @@ func TestSignOnAvoidsSquatter(t *testing.T) {
 	}
 }
 
-// TestMailBomb checks that no act of a stranger fills a mailbox: a user with the address of somebody else changes the password again and again.
+// TestMailBomb checks that no act of a stranger fills a mailbox: a user with the address of somebody else changes the
+// password again and again.
 func TestMailBomb(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -151,7 +155,8 @@ func TestMailBomb(t *testing.T) {
 		for n := range 30 {
 			token := s.tokenOrNone(t, email, present)
 			next := fmt.Sprintf("%s %d", strangersPassword, n)
-			if s.api(t, token, http.MethodPost, "/api/v1/client/auth/password", map[string]string{"current_password": present, "new_password": next}, nil) != http.StatusOK {
+			if s.api(t, token, http.MethodPost, "/api/v1/client/auth/password",
+				map[string]string{"current_password": present, "new_password": next}, nil) != http.StatusOK {
 				break
 			}
 			present = next
@@ -160,7 +165,8 @@ func TestMailBomb(t *testing.T) {
 		return changed, len(s.mails(t, email))
 	}
 	s.squat(t)
-	if changed, mails := change(victim); changed == 0 || changed > 10 || mails > 2 { // an invitation, and one mail with a proof
+	// an invitation, and one mail with a proof
+	if changed, mails := change(victim); changed == 0 || changed > 10 || mails > 2 {
 		t.Errorf("unproved: %d changes, %d mails", changed, mails)
 	}
 	if changed, mails := change("squatter@a.example"); changed == 0 || changed > 10 || mails > store.MaxMailsTo {
@@ -174,12 +180,13 @@ func (s *system) tokenOrNone(t testing.TB, email, password string) string {
 	var login struct {
 		Token string `json:"token"`
 	}
-	s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": email, "password": password}, &login)
+	s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": email, "password": password},
+		&login)
 	return login.Token
 }
 
-// TestAddressPages checks that people prove and change their addresses on the account page, and that owners change those of colleagues, and remove
-// them.
+// TestAddressPages checks that people prove and change their addresses on the account page, and that owners change
+// those of colleagues, and remove them.
 func TestAddressPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -210,10 +217,12 @@ func TestAddressPages(t *testing.T) {
 	if strings.Contains(ann.get("/").body, `id="unproved"`) {
 		t.Error("the overview says that a proved address is unproved")
 	}
-	if got := ann.post("/account/address", "email", "ann@new.example", "current", "wrong"); got.status != http.StatusUnprocessableEntity {
+	if got := ann.post("/account/address", "email", "ann@new.example", "current",
+		"wrong"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("another address with a wrong password: %d", got.status)
 	}
-	if got := ann.post("/account/address", "email", "ann@new.example", "current", ownPassword); got.header.Get("Location") != "/account?notice=good.address_changed" {
+	if got := ann.post("/account/address", "email", "ann@new.example",
+		"current", ownPassword); got.header.Get("Location") != "/account?notice=good.address_changed" {
 		t.Errorf("another address: %d, to %s", got.status, got.header.Get("Location"))
 	}
 	s.mail(t, "ann@b.example", store.MailAddressChanged)
@@ -222,7 +231,8 @@ func TestAddressPages(t *testing.T) {
 	if user == nil || !strings.Contains(page, "Address not proved") {
 		t.Fatal("the list has no button to remove, or does not say that the address is unproved")
 	}
-	if got := owner.post("/users/"+user[1]+"/address", "email", "ann@third.example"); got.header.Get("Location") != "/users?notice=good.address_changed" {
+	if got := owner.post("/users/"+user[1]+"/address", "email",
+		"ann@third.example"); got.header.Get("Location") != "/users?notice=good.address_changed" {
 		t.Errorf("the address of a colleague: %d, to %s", got.status, got.header.Get("Location"))
 	}
 	if got := owner.post("/account/leave"); got.header.Get("Location") != "/login?notice=good.left" {

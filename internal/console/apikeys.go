@@ -25,7 +25,8 @@ func apiKeyRoutes() []route {
 		{method: http.MethodGet, path: apiKeysPath, needs: access.ManageKeys, serve: (*request).listAPIKeys},
 		{method: http.MethodGet, path: apiKeysPath + "/new", needs: access.ManageKeys, serve: (*request).showAPIKeyForm},
 		{method: http.MethodPost, path: apiKeysPath + "/new", needs: access.ManageKeys, serve: (*request).createAPIKey},
-		{method: http.MethodPost, path: apiKeysPath + "/{key}/revoke", needs: access.ManageKeys, serve: (*request).revokeAPIKey},
+		{method: http.MethodPost, path: apiKeysPath + "/{key}/revoke", needs: access.ManageKeys,
+			serve: (*request).revokeAPIKey},
 	}
 }
 
@@ -50,7 +51,8 @@ func (req *request) listAPIKeys() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "api_keys", pageData{Title: title, Section: "keys", Body: rows, Export: newExportMenu(apiKeysPath, nil)})
+	return req.page(http.StatusOK, "api_keys", pageData{Title: title, Section: "keys", Body: rows,
+		Export: newExportMenu(apiKeysPath, nil)})
 }
 
 // apiKeyForm is the form of a new API key.
@@ -96,9 +98,11 @@ var apiKeyRequests = strictjson.For[api.APIKeyRequest]() //nolint:gochecknogloba
 
 // readAPIKeyForm reads the form and validates it like the API. The request is for recognizing the same form.
 func (req *request) readAPIKeyForm() (form apiKeyForm, add store.NewAPIKey, request api.APIKeyRequest, err error) {
-	form = apiKeyForm{Name: strings.TrimSpace(req.form.Get("name")), Networks: strings.ReplaceAll(req.form.Get("networks"), "\r\n", "\n"), Expires: req.form.Get("expires"),
+	form = apiKeyForm{Name: strings.TrimSpace(req.form.Get("name")),
+		Networks: strings.ReplaceAll(req.form.Get("networks"), "\r\n", "\n"), Expires: req.form.Get("expires"),
 		Chosen: map[access.Scope]bool{}, Faults: map[string][]string{}}
-	networks := strings.FieldsFunc(form.Networks, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
+	networks := strings.FieldsFunc(form.Networks,
+		func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
 	given := map[string]any{"name": form.Name, "scopes": append([]string{}, req.form["scopes"]...), "networks": networks}
 	if form.Expires != "" {
 		given["expires_at"] = form.Expires + "T00:00:00Z"
@@ -135,8 +139,8 @@ func (req *request) readAPIKeyForm() (form apiKeyForm, add store.NewAPIKey, requ
 	return form, add, request, nil
 }
 
-// createAPIKey creates an API key and shows it in the response itself. No other address shows it. Sending the form again leads to the
-// list.
+// createAPIKey creates an API key and shows it in the response itself. No other address shows it. Sending the form
+// again leads to the list.
 func (req *request) createAPIKey() error {
 	form, add, request, err := req.readAPIKeyForm()
 	if err != nil {

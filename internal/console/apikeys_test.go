@@ -26,8 +26,8 @@ func formKey(t *testing.T, page response) string {
 	return found[1]
 }
 
-// TestAPIKeyPages checks that a key is shown once, in the response to its form alone, that sending the form again creates no other one, and
-// that the key works until it is revoked.
+// TestAPIKeyPages checks that a key is shown once, in the response to its form alone, that sending the form again
+// creates no other one, and that the key works until it is revoked.
 func TestAPIKeyPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -35,10 +35,12 @@ func TestAPIKeyPages(t *testing.T) {
 	if empty := v.get("/api-keys"); !strings.Contains(empty.body, "No API keys yet") {
 		t.Errorf("no keys: %.300s", empty.body)
 	}
-	fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes", "webhooks", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
+	fields := []string{"key", formKey(t, v.get("/api-keys/new")), "name", "ERP <Dubai>", "scopes", "read", "scopes",
+		"webhooks", "networks", "127.0.0.0/8\r\n2001:db8::1, 10.0.0.1", "expires", "2999-01-01"}
 	made := v.post("/api-keys/new", fields...)
 	key := shownKey.FindString(made.body)
-	if made.status != http.StatusCreated || key == "" || strings.Count(made.body, key) != 1 || made.header.Get("Cache-Control") != "no-store" {
+	if made.status != http.StatusCreated || key == "" || strings.Count(made.body, key) != 1 ||
+		made.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v", made.status, made.header)
 	}
 	again := v.post("/api-keys/new", fields...)
@@ -46,7 +48,8 @@ func TestAPIKeyPages(t *testing.T) {
 		t.Errorf("again: %d %s", again.status, again.header.Get("Location"))
 	}
 	list := v.get("/api-keys")
-	for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, webhooks", "Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
+	for _, want := range []string{"ERP &lt;Dubai&gt;", "qk_sandbox_…" + key[len(key)-4:], "read, webhooks",
+		"Only from 127.0.0.0/8, 2001:db8::1/128, 10.0.0.1/32", "by developer@colleagues.example"} {
 		if !strings.Contains(list.body, want) {
 			t.Errorf("the list has no %q", want)
 		}
@@ -56,7 +59,8 @@ func TestAPIKeyPages(t *testing.T) {
 	}
 	keys, err := s.tenant(t).APIKeys(t.Context())
 	kit.Must(t, err)
-	if len(keys) != 1 || keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
+	if len(keys) != 1 || keys[0].ExpiresAt == nil ||
+		!keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Fatalf("keys %+v", keys)
 	}
 	call := func() int {
@@ -88,7 +92,8 @@ func TestAPIKeyFormFaults(t *testing.T) {
 	if got.status != http.StatusUnprocessableEntity {
 		t.Fatalf("status %d", got.status)
 	}
-	for _, want := range []string{`id="name-fault"`, `id="scopes-fault"`, "home: must be an IP address", `id="expires-fault"`, "10.0.0.0/8\nhome</textarea>", `value="2001-01-01"`} {
+	for _, want := range []string{`id="name-fault"`, `id="scopes-fault"`, "home: must be an IP address",
+		`id="expires-fault"`, "10.0.0.0/8\nhome</textarea>", `value="2001-01-01"`} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the form has no %q", want)
 		}
@@ -96,7 +101,8 @@ func TestAPIKeyFormFaults(t *testing.T) {
 	for range store.MaxAPIKeys {
 		v.post("/api-keys/new", "key", formKey(t, v.get("/api-keys/new")), "name", "one of many", "scopes", "read")
 	}
-	if got := v.post("/api-keys/new", "name", "one more", "scopes", "read"); got.status != http.StatusConflict || !strings.Contains(got.body, "100 active keys") {
+	if got := v.post("/api-keys/new", "name", "one more", "scopes", "read"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "100 active keys") {
 		t.Errorf("one more: %d", got.status)
 	}
 	if second := v.get("/api-keys?page=2"); !strings.Contains(second.body, "51 to 100 of 100") {
@@ -104,7 +110,8 @@ func TestAPIKeyFormFaults(t *testing.T) {
 	}
 }
 
-// TestAPIKeyScopesWithinRole checks that the form offers a developer no scope that the role lacks, and that a forged form gets none.
+// TestAPIKeyScopesWithinRole checks that the form offers a developer no scope that the role lacks, and that a forged
+// form gets none.
 func TestAPIKeyScopesWithinRole(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -117,12 +124,14 @@ func TestAPIKeyScopesWithinRole(t *testing.T) {
 		}
 	}
 	forged := v.post("/api-keys/new", "key", formKey(t, form), "name", "ERP", "scopes", "submit")
-	if forged.status != http.StatusUnprocessableEntity || !strings.Contains(forged.body, "nothing that your role does not allow") || shownKey.MatchString(forged.body) {
+	if forged.status != http.StatusUnprocessableEntity || !strings.Contains(forged.body,
+		"nothing that your role does not allow") || shownKey.MatchString(forged.body) {
 		t.Errorf("a forged form: %d", forged.status)
 	}
 }
 
-// TestRevokeKeysOfPerson checks that the page offers to revoke the keys of somebody who is disabled or gets another role.
+// TestRevokeKeysOfPerson checks that the page offers to revoke the keys of somebody who is disabled or gets another
+// role.
 func TestRevokeKeysOfPerson(t *testing.T) {
 	t.Parallel()
 	for _, act := range []struct {
@@ -135,16 +144,20 @@ func TestRevokeKeysOfPerson(t *testing.T) {
 			if strings.Contains(owner.get("/users").body, "revoke_keys") {
 				t.Error("the page offers to revoke keys that nobody has made")
 			}
-			key := shownKey.FindString(v.post("/api-keys/new", "key", formKey(t, v.get("/api-keys/new")), "name", "ERP", "scopes", "read").body)
+			key := shownKey.FindString(v.post("/api-keys/new", "key", formKey(t, v.get("/api-keys/new")), "name",
+				"ERP", "scopes", "read").body)
 			page := owner.get("/users")
-			found := regexp.MustCompile(`action="(/users/[0-9a-f-]+)/disable">.{0,200}name="revoke_keys"[^>]*> Also revoke the API keys of this person \(1\)`).FindStringSubmatch(page.body)
+			found := regexp.MustCompile(
+				`action="(/users/[0-9a-f-]+)/disable">.{0,200}name="revoke_keys"[^>]*> Also revoke the API keys of this person \(1\)`).FindStringSubmatch(page.body)
 			if found == nil || strings.Count(page.body, `name="revoke_keys"`) != 2 {
 				t.Fatal("the page does not offer to revoke the key")
 			}
-			if got := owner.post(found[1]+act.path, append([]string{"revoke_keys", "1"}, act.fields...)...); got.status != http.StatusSeeOther {
+			if got := owner.post(found[1]+act.path, append([]string{"revoke_keys", "1"},
+				act.fields...)...); got.status != http.StatusSeeOther {
 				t.Fatalf("status %d", got.status)
 			}
-			if got := s.visitor(t).do(http.MethodGet, "/api/v1/client/invoices", "", "Authorization", "Bearer "+key).status; got != http.StatusUnauthorized {
+			if got := s.visitor(t).do(http.MethodGet, "/api/v1/client/invoices", "", "Authorization",
+				"Bearer "+key).status; got != http.StatusUnauthorized {
 				t.Errorf("a call with the key: %d", got)
 			}
 		})
@@ -163,8 +176,8 @@ func TestAPIKeyNavigation(t *testing.T) {
 	}
 }
 
-// TestAPIKeyInBrowser creates a key with the keyboard, copies it, and revokes it after a confirmation. The pages have no violation that axe
-// finds.
+// TestAPIKeyInBrowser creates a key with the keyboard, copies it, and revokes it after a confirmation. The pages have
+// no violation that axe finds.
 func TestAPIKeyInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Hour)

@@ -58,7 +58,8 @@ func newAssets() (*assetFiles, error) {
 
 // add adds an asset of the given name.
 func (a *assetFiles) add(name string, text []byte) {
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml", ".woff2": "font/woff2"}
 	file := asset.New(text, types[path.Ext(name)])
 	a.paths[name] = file.Path(assetsPath, name)
 	a.byPath[a.paths[name]] = file

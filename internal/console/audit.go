@@ -52,7 +52,8 @@ func (req *request) auditFilters() auditFilters {
 	return f
 }
 
-// set adds a filter, and reports whether its name and value are valid. Days are those of UTC, and the last one is included.
+// set adds a filter, and reports whether its name and value are valid. Days are those of UTC, and the last one is
+// included.
 func (f *auditFilters) set(name, value string) bool {
 	q := &f.query
 	switch name {
@@ -145,7 +146,8 @@ func (req *request) listAudit() error {
 	}
 	p.Rows = auditRows(found.Entries, p.Authors)
 	// Somebody who has left the company can still be selected by the address.
-	if actor := p.Filters.query.Actor; actor != "" && !slices.ContainsFunc(p.Authors, func(a auditAuthor) bool { return a.ID == actor }) {
+	if actor := p.Filters.query.Actor; actor != "" && !slices.ContainsFunc(p.Authors,
+		func(a auditAuthor) bool { return a.ID == actor }) {
 		p.Authors = append(p.Authors, auditAuthor{ID: actor, Name: actor, Kind: string(store.ActorUser)})
 	}
 	p.Acts = slices.DeleteFunc(store.Acts(), isOperatorsAct)
@@ -153,7 +155,8 @@ func (req *request) listAudit() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "audit", pageData{Title: title, Section: "audit", Body: p, Export: newExportMenu(auditPath, p.Filters.Values)})
+	return req.page(http.StatusOK, "audit", pageData{Title: title, Section: "audit", Body: p,
+		Export: newExportMenu(auditPath, p.Filters.Values)})
 }
 
 // isOperatorsAct reports whether an act belongs to the whole service, so that no company has it in its log.
@@ -260,6 +263,7 @@ func (c catalogue) auditRecord(row *auditRow) []string {
 	for _, name := range slices.Sorted(maps.Keys(row.Details)) {
 		details = append(details, name+"="+row.Details[name])
 	}
-	return []string{row.At.UTC().Format(store.TimestampLayout), who, c.textOr("activity.kind."+kind, kind), c.textOr("activity."+row.Act, row.Act), row.Act,
-		row.Subject.Type, row.Label, row.Subject.ID, deref(row.Source), c.textOr("activity.means."+row.Means, row.Means), deref(row.RequestID), strings.Join(details, "; ")}
+	return []string{row.At.UTC().Format(store.TimestampLayout), who, c.textOr("activity.kind."+kind, kind),
+		c.textOr("activity."+row.Act, row.Act), row.Act, row.Subject.Type, row.Label, row.Subject.ID, deref(row.Source),
+		c.textOr("activity.means."+row.Means, row.Means), deref(row.RequestID), strings.Join(details, "; ")}
 }

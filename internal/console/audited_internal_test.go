@@ -8,7 +8,8 @@ import (
 	"quittance/internal/store/audittest"
 )
 
-// TestPagesAreAudited checks that docs/audit.md says for every form and button which acts it leaves in the audit log, or why none.
+// TestPagesAreAudited checks that docs/audit.md says for every form and button which acts it leaves in the audit log,
+// or why none.
 func TestPagesAreAudited(t *testing.T) {
 	t.Parallel()
 	var changing []string
@@ -18,6 +19,7 @@ func TestPagesAreAudited(t *testing.T) {
 		}
 	}
 	audittest.Read(t).WantDecisions(t, changing, func(operation string) bool {
-		return strings.Contains(operation, " /") && !strings.Contains(operation, " /api/") && !strings.HasPrefix(operation, http.MethodGet) && !strings.HasPrefix(operation, "operators ")
+		return strings.Contains(operation, " /") && !strings.Contains(operation, " /api/") &&
+			!strings.HasPrefix(operation, http.MethodGet) && !strings.HasPrefix(operation, "operators ")
 	})
 }

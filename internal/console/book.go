@@ -16,13 +16,14 @@ import (
 	"quittance/internal/view"
 )
 
-// book is the pages of the customer book or of the item catalogue. Their forms have the controls, the conversions and the rules of the
-// fields of a draft.
+// book is the pages of the customer book or of the item catalogue. Their forms have the controls, the conversions and
+// the rules of the fields of a draft.
 type book[F store.BookFields] struct {
 	// name is the section of the pages and the key of their messages below "book.", and path their address.
 	name, path string
 	of         func(*store.Tenant) store.Book[F]
-	list       func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]], error)
+	list       func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]],
+		error)
 	// groups are the fields in the order of the form, each group under a heading.
 	groups  []fieldGroup
 	decoder *strictjson.Decoder[F]
@@ -42,7 +43,8 @@ type fieldGroup struct {
 	specs []fieldSpec
 }
 
-// pick returns the descriptions of some fields. In the book, only the given one is required, and none is marked as optional.
+// pick returns the descriptions of some fields. In the book, only the given one is required, and none is marked as
+// optional.
 func pick(from []fieldSpec, required string, names ...string) []fieldSpec {
 	out := make([]fieldSpec, len(names))
 	for n, name := range names {
@@ -58,9 +60,11 @@ func pick(from []fieldSpec, required string, names ...string) []fieldSpec {
 func customerBook() *book[api.CustomerFields] {
 	defaults := pick(draftFields, "", "currency", "payment_means_code", "payment_terms_days", "note")
 	defaults[2].kind = numberField
-	return &book[api.CustomerFields]{name: "customers", path: "/customers", of: (*store.Tenant).Customers, list: view.Tenant.Customers,
+	return &book[api.CustomerFields]{name: "customers", path: "/customers", of: (*store.Tenant).Customers,
+		list: view.Tenant.Customers,
 		groups: []fieldGroup{
-			{"customer", pick(draftFields, "recipient_name", "recipient_name", "display_name", "buyer_endpoint_scheme", "recipient_network_id", "buyer_street", "buyer_city", "buyer_subdivision", "buyer_country",
+			{"customer", pick(draftFields, "recipient_name", "recipient_name", "display_name", "buyer_endpoint_scheme",
+				"recipient_network_id", "buyer_street", "buyer_city", "buyer_subdivision", "buyer_country",
 				"buyer_tax_id", "buyer_legal_id", "buyer_legal_id_scheme", "buyer_reference")},
 			{"defaults", defaults},
 		},
@@ -82,11 +86,14 @@ func customerBook() *book[api.CustomerFields] {
 
 func itemCatalogue() *book[api.CatalogueItemFields] {
 	currency := pick(draftFields, "", "currency")
-	return &book[api.CatalogueItemFields]{name: "items", path: "/items", of: (*store.Tenant).Items, list: view.Tenant.CatalogueItems,
+	return &book[api.CatalogueItemFields]{name: "items", path: "/items", of: (*store.Tenant).Items,
+		list: view.Tenant.CatalogueItems,
 		groups: []fieldGroup{
 			{"item", pick(itemFields, "name", "name", "item_code", "unit_code", "description")},
-			{"price", append(currency, pick(itemFields, "", "net_unit_price", "base_quantity", "gross_unit_price", "discount_amount")...)},
-			{"tax", pick(itemFields, "", "vat_category", "vat_rate", "tax_exemption_code", "tax_exemption_reason", "commodity_code", "commodity_scheme")},
+			{"price", append(currency, pick(itemFields, "", "net_unit_price", "base_quantity", "gross_unit_price",
+				"discount_amount")...)},
+			{"tax", pick(itemFields, "", "vat_category", "vat_rate", "tax_exemption_code", "tax_exemption_reason",
+				"commodity_code", "commodity_scheme")},
 		},
 		decoder: strictjson.For[api.CatalogueItemFields](),
 		draft: func(i *api.CatalogueItemFields) (draft api.Draft, prefix string) {
@@ -148,7 +155,10 @@ type bookFact struct {
 
 func (b *book[F]) listEntries(req *request) error {
 	p := bookList{Name: b.name, Path: b.path, Paging: req.paging(), MayWrite: req.session.Permissions.Has(access.Write)}
-	valid, ignored := req.readFilters(func(name, value string) bool { return name == searchParameter && len(value) <= maxSearch })
+	valid, ignored := req.readFilters(func(name, value string) bool {
+		return name == searchParameter &&
+			len(value) <= maxSearch
+	})
 	p.Search, p.Ignored = valid[searchParameter], ignored
 	found, err := b.list(view.Of(req.session.Tenant), req.r.Context(), p.Search, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
@@ -177,7 +187,8 @@ func (b *book[F]) listEntries(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "book", pageData{Title: title, Section: b.name, Body: p, Export: newExportMenu(b.path, map[string]string{searchParameter: p.Search})})
+	return req.page(http.StatusOK, "book", pageData{Title: title, Section: b.name, Body: p,
+		Export: newExportMenu(b.path, map[string]string{searchParameter: p.Search})})
 }
 
 // specNamed returns the description of the field with a name, which is zero if there is none.
@@ -241,13 +252,15 @@ func (b *book[F]) respondEntry(req *request, status int, flash *notice) error {
 		return err
 	}
 	name, _ := b.names(&found.Fields)
-	p := bookEntryPage{Name: b.name, Path: b.path, ID: found.ID.String(), Title: name, Version: found.Version, MayWrite: req.session.Permissions.Has(access.Write)}
+	p := bookEntryPage{Name: b.name, Path: b.path, ID: found.ID.String(), Title: name, Version: found.Version,
+		MayWrite: req.session.Permissions.Has(access.Write)}
 	p.CreatedAt, p.UpdatedAt = found.CreatedAt, found.UpdatedAt
 	for _, group := range b.groups {
 		facts := bookFactGroup{Name: group.name}
 		for _, spec := range group.specs {
 			if shown[spec.name] != "" {
-				facts.Facts = append(facts.Facts, bookFact{Key: spec.name, Value: shown[spec.name], Number: spec.kind == numberField})
+				facts.Facts = append(facts.Facts, bookFact{Key: spec.name, Value: shown[spec.name],
+					Number: spec.kind == numberField})
 			}
 		}
 		if len(facts.Facts) > 0 {

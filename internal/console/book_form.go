@@ -21,13 +21,13 @@ import (
 // bookFormPage is the view model of the form of an entry.
 type bookFormPage struct {
 	Name, Action, Back string
-	// Saved is the name of the stored entry, or "" for a new one. Version is the version that was read, and Key identifies the form of a
-	// new entry.
+	// Saved is the name of the stored entry, or "" for a new one. Version is the version that was read, and Key identifies
+	// the form of a new entry.
 	Saved   string
 	Version int64
 	Key     string
-	// Stale reports that somebody else has changed the entry in the meantime, Known that the form has the fields of an invoice to a customer
-	// that was there already, and Differs lists the fields that differ.
+	// Stale reports that somebody else has changed the entry in the meantime, Known that the form has the fields of an
+	// invoice to a customer that was there already, and Differs lists the fields that differ.
 	Stale, Known bool
 	Differs      []string
 	// Faults lists the fields with faults, in the order of the form.
@@ -72,7 +72,8 @@ func (b *book[F]) check(req *request, typed map[string]string) (checkedEntry[F],
 			advice[name] = slices.DeleteFunc(list, func(f api.Fault) bool { return f.Rule == "required" })
 		}
 	}
-	return checkedEntry[F]{entry: entry, checkedForm: checkedForm{form: draftForm{Fields: typed}, values: draftForm{Fields: values}, messages: req.pages.messages, codes: req.pages.codes,
+	return checkedEntry[F]{entry: entry, checkedForm: checkedForm{form: draftForm{Fields: typed},
+		values: draftForm{Fields: values}, messages: req.pages.messages, codes: req.pages.codes,
 		draft: draft, faults: faults, isMissing: map[string]bool{}, advice: advice}}, nil
 }
 
@@ -134,7 +135,8 @@ func (b *book[F]) createEntry(req *request) error {
 		return err
 	}
 	if len(checked.faults) > 0 {
-		return b.respondForm(req, http.StatusUnprocessableEntity, &checked, bookFormPage{Action: b.path + "/new", Back: b.path}, nil)
+		return b.respondForm(req, http.StatusUnprocessableEntity, &checked,
+			bookFormPage{Action: b.path + "/new", Back: b.path}, nil)
 	}
 	var made string
 	again, err := req.once(checked.entry, func(ctx context.Context, tenant *store.Tenant) (string, error) {
@@ -171,7 +173,8 @@ func (b *book[F]) editEntry(req *request) error {
 	return b.respondForm(req, http.StatusOK, &checked, b.editPage(&found, found.Version), nil)
 }
 
-// changeEntry changes an entry under the rules of the API's PATCH with If-Match. The input stays in the form in every case.
+// changeEntry changes an entry under the rules of the API's PATCH with If-Match. The input stays in the form in every
+// case.
 func (b *book[F]) changeEntry(req *request) error {
 	found, err := b.entryOfPath(req)
 	if err != nil {
@@ -188,17 +191,19 @@ func (b *book[F]) changeEntry(req *request) error {
 	if len(checked.faults) > 0 {
 		return b.respondForm(req, http.StatusUnprocessableEntity, &checked, b.editPage(&found, version), nil)
 	}
-	_, err = b.of(req.session.Tenant).Update(req.r.Context(), found.ID, func(current int64) bool { return current == version }, func(current []byte) (F, error) {
-		before, err := unmarshalEntry[F](current)
-		if err != nil {
-			return before, err
-		}
-		// A form does not distinguish LF from CR LF.
-		if was, is := *b.multiline(&before), b.multiline(&checked.entry); was != nil && *is != nil && strings.ReplaceAll(*was, "\r\n", "\n") == **is {
-			*is = was
-		}
-		return checked.entry, nil
-	})
+	_, err = b.of(req.session.Tenant).Update(req.r.Context(), found.ID,
+		func(current int64) bool { return current == version }, func(current []byte) (F, error) {
+			before, err := unmarshalEntry[F](current)
+			if err != nil {
+				return before, err
+			}
+			// A form does not distinguish LF from CR LF.
+			if was, is := *b.multiline(&before), b.multiline(&checked.entry); was != nil && *is != nil &&
+				strings.ReplaceAll(*was, "\r\n", "\n") == **is {
+				*is = was
+			}
+			return checked.entry, nil
+		})
 	if errors.Is(err, store.ErrVersion) {
 		return b.respondStale(req, &checked)
 	}
@@ -216,8 +221,8 @@ func unmarshalEntry[F store.BookFields](text []byte) (fields F, err error) {
 	return fields, nil
 }
 
-// respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored entry
-// differs, and sending the form again overwrites them.
+// respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the
+// stored entry differs, and sending the form again overwrites them.
 func (b *book[F]) respondStale(req *request, checked *checkedEntry[F]) error {
 	found, err := b.entryOfPath(req)
 	if err != nil {
@@ -242,14 +247,16 @@ func (b *book[F]) differences(fields *F, checked *checkedEntry[F]) (names []stri
 	return names, err
 }
 
-// deleteEntry deletes an entry if it still has the version that the user saw. Otherwise the page shows its current state.
+// deleteEntry deletes an entry if it still has the version that the user saw. Otherwise the page shows its current
+// state.
 func (b *book[F]) deleteEntry(req *request) error {
 	id, err := req.id("entry")
 	if err != nil {
 		return err
 	}
 	seen := req.form.Get("version")
-	err = b.of(req.session.Tenant).Delete(req.r.Context(), id, func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
+	err = b.of(req.session.Tenant).Delete(req.r.Context(), id,
+		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	if errors.Is(err, store.ErrVersion) {
 		return b.respondEntry(req, http.StatusConflict, req.pages.notice("bad.entry_changed"))
 	}

@@ -45,7 +45,8 @@ func (b *browser) allow(part string) { b.Allow(part) }
 // refused removes the browser's log message about a rejected form, which may arrive late.
 func (b *browser) refused(status string) {
 	b.t.Helper()
-	kit.Until(b.t, "the browser logs "+status, func() bool { return b.Allow("the server responded with a status of "+status) > 0 })
+	kit.Until(b.t, "the browser logs "+status,
+		func() bool { return b.Allow("the server responded with a status of "+status) > 0 })
 }
 
 // login logs in as the sandbox's user.
@@ -91,8 +92,9 @@ func (b *browser) show(a appearance) {
 	b.do(chromedp.Evaluate(fmt.Sprintf(`document.documentElement.dir = %q`, direction), nil))
 }
 
-// shoot writes screenshots to the directory QUITTANCE_SCREENSHOTS: the whole page in every appearance with one of the directions, of which true
-// is from right to left, and NAME-view.png with the visible part in the first direction. Without the variable it does nothing.
+// shoot writes screenshots to the directory QUITTANCE_SCREENSHOTS: the whole page in every appearance with one of the
+// directions, of which true is from right to left, and NAME-view.png with the visible part in the first direction.
+// Without the variable it does nothing.
 func (b *browser) shoot(name string, directions ...bool) {
 	b.t.Helper()
 	directory := os.Getenv("QUITTANCE_SCREENSHOTS")
@@ -120,8 +122,8 @@ func (b *browser) shoot(name string, directions ...bool) {
 	write("view", view)
 }
 
-// wantLegible fails the test for text below 12 pixels, for a page whose text is smaller than 14 pixels, and if the page does not use
-// its own font.
+// wantLegible fails the test for text below 12 pixels, for a page whose text is smaller than 14 pixels, and if the page
+// does not use its own font.
 func (b *browser) wantLegible(where string) {
 	b.t.Helper()
 	var found []string
@@ -141,7 +143,8 @@ func (b *browser) wantLegible(where string) {
 	}
 }
 
-// axeLanguage are the rules of axe for a page in another language, whose sizes and directions may differ, but not its colours.
+// axeLanguage are the rules of axe for a page in another language, whose sizes and directions may differ, but not its
+// colours.
 const axeLanguage = chromium.AxeAll + `, rules: {"color-contrast": {enabled: false}}`
 
 // wantAccessible fails the test for every violation that axe finds on the page.
@@ -150,18 +153,20 @@ func (b *browser) wantAccessible(where string) {
 	b.Axe(where, chromium.AxeAll)
 }
 
-// wantReachable fails the test for every link of a list whose middle is covered by something else than an open dialog, and for
-// a page that is wider than the window.
+// wantReachable fails the test for every link of a list whose middle is covered by something else than an open dialog,
+// and for a page that is wider than the window.
 func (b *browser) wantReachable(where string) {
 	b.t.Helper()
 	var covered []string
 	var overflow float64
-	b.do(chromedp.Evaluate(`document.querySelector(":popover-open") ? [] : [...document.querySelectorAll("a.row")].filter(link => {
+	b.do(chromedp.Evaluate(
+		`document.querySelector(":popover-open") ? [] : [...document.querySelectorAll("a.row")].filter(link => {
 			link.scrollIntoView({block: "center", behavior: "instant"});
 			const box = link.getClientRects()[0];
 			return !box || !link.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 		}).map(link => link.innerText)`, &covered),
-		chromedp.Evaluate(`scrollTo(0, 0); document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
+		chromedp.Evaluate(`scrollTo(0, 0); document.documentElement.scrollWidth - document.documentElement.clientWidth`,
+			&overflow))
 	if len(covered) > 0 {
 		b.t.Errorf("%s: a click does not reach %q", where, covered)
 	}
@@ -170,10 +175,10 @@ func (b *browser) wantReachable(where string) {
 	}
 }
 
-// inspect checks the current page and takes screenshots. Three appearances stand for all of them: each width, colour scheme and
-// direction occurs in one. axe applies all rules to the first, and those that depend on colours and sizes to the second. Links have to be
-// reachable at every width at which the page is laid out in another way. axe does not see the page from right to left, which is a layout
-// without its language here: inspectArabic does that.
+// inspect checks the current page and takes screenshots. Three appearances stand for all of them: each width, colour
+// scheme and direction occurs in one. axe applies all rules to the first, and those that depend on colours and sizes to
+// the second. Links have to be reachable at every width at which the page is laid out in another way. axe does not see
+// the page from right to left, which is a layout without its language here: inspectArabic does that.
 func (b *browser) inspect(name string) {
 	b.t.Helper()
 	for _, width := range []int64{1100, 1000, 780} {
@@ -208,15 +213,17 @@ func (b *browser) inspectArabic(name string) {
 		b.wantQuiet(where)
 	}
 	b.Axe(name+" in Arabic", axeLanguage)
-	if name != "page-codes" && name != "page-styleguide" { // the first has the names of an official list, and the second is for developers
+	// the first has the names of an official list, and the second is for developers
+	if name != "page-codes" && name != "page-styleguide" {
 		b.wantArabic(name)
 	}
 	b.shoot(name+"-arabic", true)
 	b.show(appearance{width: 1280, rightToLeft: true})
 }
 
-// wantArabic fails the test for visible English words in the texts of the page. Values that people or providers gave are in elements that
-// isolate them; the words of providers in a sentence have underscores; names and codes of standards stay as they are.
+// wantArabic fails the test for visible English words in the texts of the page. Values that people or providers gave
+// are in elements that isolate them; the words of providers in a sentence have underscores; names and codes of
+// standards stay as they are.
 func (b *browser) wantArabic(where string) {
 	b.t.Helper()
 	var english []string

@@ -19,10 +19,10 @@ import (
 	"quittance/internal/view"
 )
 
-// Drafts are submitted together in three steps: a page that says what will be submitted, the submissions themselves, and a page that
-// says of each what happened. Each draft is submitted by [submission.Service.Submit] with the checks and guarantees of a single one.
-// That submission is idempotent, so repeating the form sends nothing twice. The last page has the results in its address and reads the
-// rest from the store, so that it can be loaded again.
+// Drafts are submitted together in three steps: a page that says what will be submitted, the submissions themselves,
+// and a page that says of each what happened. Each draft is submitted by [submission.Service.Submit] with the checks
+// and guarantees of a single one. That submission is idempotent, so repeating the form sends nothing twice. The last
+// page has the results in its address and reads the rest from the store, so that it can be loaded again.
 
 // The limits of one form.
 const (
@@ -30,7 +30,8 @@ const (
 	maxBulk = maxPerPage
 	// bulkWorkers is how many of them are submitted at a time.
 	bulkWorkers = 8
-	// bulkTime is how long submissions may begin. The others stay drafts. It leaves time for the last calls and the response.
+	// bulkTime is how long submissions may begin. The others stay drafts. It leaves time for the last calls and the
+	// response.
 	bulkTime = 20 * time.Second
 )
 
@@ -161,8 +162,9 @@ func (req *request) submitBulk() error {
 	return req.redirect("/invoices/submitted?" + query.Encode())
 }
 
-// submitAll submits invoices, several at a time. It returns for each the key of the notice that says why it was not submitted, or "".
-// Errors that have no notice are internal ones: they are logged and do not keep the others from being submitted.
+// submitAll submits invoices, several at a time. It returns for each the key of the notice that says why it was not
+// submitted, or "". Errors that have no notice are internal ones: they are logged and do not keep the others from being
+// submitted.
 func (req *request) submitAll(ids []store.ID) []string {
 	keys := make([]string, len(ids))
 	until := req.Now().Add(bulkTime)

@@ -17,7 +17,8 @@ import (
 // posts returns how often the provider was asked to take the document of a submission, and how often it took it.
 func (s *system) posts(t *testing.T, reference string) (posts, accepted int) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Info.ProviderURL+"/control/references/"+reference, http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		s.Info.ProviderURL+"/control/references/"+reference, http.NoBody)
 	kit.Must(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Info.ProviderCredential)
 	response, err := http.DefaultClient.Do(request)
@@ -32,8 +33,8 @@ func (s *system) posts(t *testing.T, reference string) (posts, accepted int) {
 	return count.Posts, count.Accepted
 }
 
-// TestBulkSubmit checks that selected drafts are reviewed before they are submitted, that each is submitted as by itself, that the
-// result says of each what happened, and that the form and the result can be repeated.
+// TestBulkSubmit checks that selected drafts are reviewed before they are submitted, that each is submitted as by
+// itself, that the result says of each what happened, and that the form and the result can be repeated.
 func TestBulkSubmit(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -61,7 +62,8 @@ func TestBulkSubmit(t *testing.T) {
 	}
 
 	review := v.get("/invoices/submit?" + strings.Join(query, "&"))
-	for _, want := range []string{"4 invoices are ready", "1 invoice cannot be submitted", "1 field missing", "4,200.00", "cannot be recalled"} {
+	for _, want := range []string{"4 invoices are ready", "1 invoice cannot be submitted", "1 field missing", "4,200.00",
+		"cannot be recalled"} {
 		if !strings.Contains(review.body, want) {
 			t.Errorf("the review does not say %q", want)
 		}
@@ -84,7 +86,9 @@ func TestBulkSubmit(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"2 invoices submitted", "3 invoices not submitted", "The provider did not accept the document. It is still a draft.", "The draft is incomplete.", "An invoice with this number has already been submitted.", "Rejected: provider"} {
+	for _, want := range []string{"2 invoices submitted", "3 invoices not submitted",
+		"The provider did not accept the document. It is still a draft.", "The draft is incomplete.",
+		"An invoice with this number has already been submitted.", "Rejected: provider"} {
 		if !strings.Contains(result.body, want) {
 			t.Errorf("the result does not say %q", want)
 		}
@@ -100,7 +104,8 @@ func TestBulkSubmit(t *testing.T) {
 	}
 }
 
-// TestBulkSubmitRefuses checks what the form and its pages refuse: too many invoices, other companies' invoices, and none.
+// TestBulkSubmitRefuses checks what the form and its pages refuse: too many invoices, other companies' invoices, and
+// none.
 func TestBulkSubmitRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -119,7 +124,8 @@ func TestBulkSubmitRefuses(t *testing.T) {
 		}
 	}
 	got := other.post("/invoices/submit", "invoice", mine.ID)
-	if page := other.get(got.header.Get("Location")); got.status != http.StatusSeeOther || strings.Contains(page.body, "INV-1") {
+	if page := other.get(got.header.Get("Location")); got.status != http.StatusSeeOther ||
+		strings.Contains(page.body, "INV-1") {
 		t.Errorf("another company submits: %d", got.status)
 	}
 	var many []string
@@ -129,7 +135,8 @@ func TestBulkSubmitRefuses(t *testing.T) {
 		many = append(many, "invoice", id)
 		query.Add("invoice", id)
 	}
-	for name, got := range map[string]response{"form": v.post("/invoices/submit", many...), "review": v.get("/invoices/submit?" + query.Encode())} {
+	for name, got := range map[string]response{"form": v.post("/invoices/submit", many...),
+		"review": v.get("/invoices/submit?" + query.Encode())} {
 		if got.status != http.StatusBadRequest || !strings.Contains(got.body, "up to 100 invoices") {
 			t.Errorf("%s with 101 invoices: %d", name, got.status)
 		}

@@ -103,8 +103,9 @@ func sourceText(t *testing.T) string {
 func secured(t *testing.T) (*Console, *storetest.Store) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
-	c, err := New(Config{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, Environment: "production", Secure: true, MaxBody: 1 << 20,
-		Accounts: &account.Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: time.Hour, Hasher: account.NewHasher(1, account.DefaultCost())}})
+	c, err := New(Config{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, Environment: "production", Secure: true,
+		MaxBody: 1 << 20, Accounts: &account.Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: time.Hour,
+			Hasher: account.NewHasher(1, account.DefaultCost())}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func TestSecureCookie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: hash}); err != nil {
+	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com",
+		PasswordHash: hash}); err != nil {
 		t.Fatal(err)
 	}
 	serve := func(method, path, body string, cookies ...*http.Cookie) *http.Response {
@@ -141,10 +143,12 @@ func TestSecureCookie(t *testing.T) {
 		t.Fatalf("%d %v", in.StatusCode, in.Header)
 	}
 	cookie := in.Cookies()[0]
-	if cookie.Name != "__Host-quittance" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
+	if cookie.Name != "__Host-quittance" || !cookie.Secure || !cookie.HttpOnly ||
+		cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
 		t.Errorf("cookie %v, %v", cookie, in.Header)
 	}
-	if got := serve(http.MethodGet, "/invoices", "", cookie); got.StatusCode != http.StatusOK || strings.Contains(bodyOf(t, got), "synthetic") {
+	if got := serve(http.MethodGet, "/invoices", "", cookie); got.StatusCode != http.StatusOK ||
+		strings.Contains(bodyOf(t, got), "synthetic") {
 		t.Errorf("with the cookie: %d", got.StatusCode)
 	}
 	plain := *cookie
@@ -168,7 +172,8 @@ func bodyOf(t *testing.T, response *http.Response) string {
 func TestFailurePages(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
-	c.router = newRouter(append(routes(), route{method: http.MethodGet, path: "/panic", needs: access.Public, serve: func(*request) error { panic("a secret cause") }}))
+	c.router = newRouter(append(routes(), route{method: http.MethodGet, path: "/panic", needs: access.Public,
+		serve: func(*request) error { panic("a secret cause") }}))
 	serve := func(path string) (Served, *httptest.ResponseRecorder) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})
@@ -177,7 +182,8 @@ func TestFailurePages(t *testing.T) {
 		return c.Serve(recorder, request, "", direct{c, request}), recorder
 	}
 	served, got := serve("/panic")
-	if got.Code != http.StatusInternalServerError || served.Err == nil || !strings.Contains(served.Err.Error(), "a secret cause") ||
+	if got.Code != http.StatusInternalServerError || served.Err == nil ||
+		!strings.Contains(served.Err.Error(), "a secret cause") ||
 		strings.Contains(got.Body.String(), "secret cause") || !strings.Contains(got.Body.String(), "request-77") {
 		t.Errorf("a panic: %d %v", got.Code, served.Err)
 	}
@@ -185,7 +191,8 @@ func TestFailurePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	served, got = serve("/invoices")
-	if got.Code != http.StatusServiceUnavailable || served.Err == nil || got.Header().Get("Retry-After") == "" || strings.Contains(got.Body.String(), "database") {
+	if got.Code != http.StatusServiceUnavailable || served.Err == nil || got.Header().Get("Retry-After") == "" ||
+		strings.Contains(got.Body.String(), "database") {
 		t.Errorf("a lost database: %d %v", got.Code, served.Err)
 	}
 }

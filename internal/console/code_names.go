@@ -21,15 +21,17 @@ type codeNames struct {
 
 // commonCodes lists the codes that forms offer first.
 var commonCodes = map[string][]string{ //nolint:gochecknoglobals // a constant table
-	unitCodes:        {"C62", "H87", "HUR", "DAY", "MON", "ANN", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ", "KWH", "MIN", "WEE", "EA", "SET", "PR", "XBX", "XPK", "E48", "LS"},
+	unitCodes: {"C62", "H87", "HUR", "DAY", "MON", "ANN", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ",
+		"KWH", "MIN", "WEE", "EA", "SET", "PR", "XBX", "XPK", "E48", "LS"},
 	"currencies":     {"AED", "USD", "EUR", "GBP", "SAR", "INR"},
 	"countries":      {"AE", "SA", "QA", "KW", "BH", "OM", "IN", "GB", "US"},
 	"payment-means":  {"30", "10", "48", "49", "20", "54", "55", "68"},
 	"tax-categories": {"S", "Z", "E", "O", "AE"},
 }
 
-// codeNames returns the names of all code lists. A message code.LIST.CODE replaces the official name, and words.LIST.CODE lists other
-// words for the code, separated by commas. The official name, which is in English, can always be typed.
+// codeNames returns the names of all code lists. A message code.LIST.CODE replaces the official name, and
+// words.LIST.CODE lists other words for the code, separated by commas. The official name, which is in English, can
+// always be typed.
 func (c catalogue) codeNames() map[string]*codeNames {
 	out := map[string]*codeNames{}
 	for list, official := range codeLists {
@@ -72,7 +74,8 @@ func (c catalogue) namesOf(list string, official codeList) *codeNames {
 	return n
 }
 
-// foldWords returns a text in lower case with single spaces, and with one form of each Arabic letter that people write in several.
+// foldWords returns a text in lower case with single spaces, and with one form of each Arabic letter that people write
+// in several.
 func foldWords(text string) string {
 	return arabicForms.Replace(strings.ToLower(strings.Join(strings.Fields(text), " ")))
 }
@@ -87,9 +90,10 @@ const maxChoices = 5
 // quote is the mark around a text that resolve does not interpret.
 const quote = `"`
 
-// resolve returns the code that people mean by a text: a code in any case, a name, another word, a name followed by its code in
-// parentheses, or the beginnings of words that are in one name only. A text in quotation marks stands for exactly what is between
-// them. Otherwise it returns the text itself, and if words of several names begin with it, the first of them as choices.
+// resolve returns the code that people mean by a text: a code in any case, a name, another word, a name followed by its
+// code in parentheses, or the beginnings of words that are in one name only. A text in quotation marks stands for
+// exactly what is between them. Otherwise it returns the text itself, and if words of several names begin with it, the
+// first of them as choices.
 func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry) {
 	text := strings.TrimSpace(typed)
 	folded := foldWords(text)
@@ -100,7 +104,8 @@ func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry
 		return typed[1 : len(typed)-1], nil
 	}
 	if open := strings.LastIndexByte(text, '('); open >= 0 && strings.HasSuffix(text, ")") {
-		if code, known := n.codes[strings.ToLower(text[open+1:len(text)-1])]; known && foldWords(text[:open]) == foldWords(n.names[code]) {
+		if code, known := n.codes[strings.ToLower(text[open+1:len(text)-1])]; known &&
+			foldWords(text[:open]) == foldWords(n.names[code]) {
 			return code, nil
 		}
 	}
@@ -131,9 +136,10 @@ func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry
 	return typed, found
 }
 
-// show returns the text for a code in a form, which resolve turns into the code again: its name, followed by the code if the name
-// or its capital letters stand for another one. The API stores drafts with unknown codes. Such a code is shown as it is, or in
-// quotation marks if people would mean something else by it, so that saving the form does not change it.
+// show returns the text for a code in a form, which resolve turns into the code again: its name, followed by the code
+// if the name or its capital letters stand for another one. The API stores drafts with unknown codes. Such a code is
+// shown as it is, or in quotation marks if people would mean something else by it, so that saving the form does not
+// change it.
 func (n *codeNames) show(code string) string {
 	name, known := n.names[code]
 	if !known {
@@ -149,7 +155,8 @@ func (n *codeNames) show(code string) string {
 	return name
 }
 
-// beside returns what a form shows beside a typed text that stands for a code: the code for a name, and the name for anything else.
+// beside returns what a form shows beside a typed text that stands for a code: the code for a name, and the name for
+// anything else.
 func (n *codeNames) beside(typed, code string) string {
 	name, known := n.names[code]
 	switch {
@@ -161,8 +168,8 @@ func (n *codeNames) beside(typed, code string) string {
 	return name
 }
 
-// beginWords reports whether each word of a text is the beginning of a word of a name, both in lower case. A text without letters and
-// digits has no words.
+// beginWords reports whether each word of a text is the beginning of a word of a name, both in lower case. A text
+// without letters and digits has no words.
 func beginWords(name, text string) bool {
 	words := strings.FieldsFunc(name, isNoLetter)
 	for _, word := range strings.FieldsFunc(text, isNoLetter) {
@@ -175,8 +182,9 @@ func beginWords(name, text string) bool {
 
 func isNoLetter(r rune) bool { return strings.ContainsRune(" ,.;:()[]/-'’\"", r) }
 
-// find returns at most the given number of codes that match a text, ignoring case: exact matches first, then codes and names that begin
-// with it, then names with words that begin with it, then names that contain it. An empty text matches all codes.
+// find returns at most the given number of codes that match a text, ignoring case: exact matches first, then codes and
+// names that begin with it, then names with words that begin with it, then names that contain it. An empty text matches
+// all codes.
 func (n *codeNames) find(text string, most int) []codelist.Entry {
 	folded := foldWords(text)
 	if folded == "" {

@@ -32,8 +32,8 @@ func everyCodeList(t *testing.T) iter.Seq2[string, *codeNames] {
 	}
 }
 
-// TestResolveCodes checks that people can type a name, a code or a usual word, in any case. An ambiguous name is not guessed, and an
-// unknown text stays as it is.
+// TestResolveCodes checks that people can type a name, a code or a usual word, in any case. An ambiguous name is not
+// guessed, and an unknown text stays as it is.
 func TestResolveCodes(t *testing.T) {
 	t.Parallel()
 	lists := englishCodes(t)
@@ -89,21 +89,26 @@ func TestResolveCodes(t *testing.T) {
 			codes = append(codes, choice.Code)
 		}
 		if got := strings.Join(codes, " "); code != test.want || got != test.choices {
-			t.Errorf("%s: %q is %q with the choices %q, want %q with %q", test.list, test.typed, code, got, test.want, test.choices)
+			t.Errorf("%s: %q is %q with the choices %q, want %q with %q", test.list, test.typed, code, got, test.want,
+				test.choices)
 		}
 	}
 }
 
-// TestResolveArabicNames checks that people can type a name or a usual word in Arabic, also with other forms of its letters, and the
-// official English name as well.
+// TestResolveArabicNames checks that people can type a name or a usual word in Arabic, also with other forms of its
+// letters, and the official English name as well.
 func TestResolveArabicNames(t *testing.T) {
 	t.Parallel()
 	lists := codesIn(t, tongues[1])
 	for _, test := range []struct{ list, typed, want string }{
-		{"countries", "الإمارات العربية المتحدة", "AE"}, {"countries", "الامارات", "AE"}, {"countries", "السعودية", "SA"}, {"countries", "United Arab Emirates", "AE"},
-		{"countries", "AE", "AE"}, {"currencies", "درهم إماراتي", "AED"}, {"currencies", "درهم", "AED"}, {"currencies", "UAE Dirham", "AED"}, {"emirates", "أبو ظبي", "AUH"},
-		{"emirates", "ابوظبي", "AUH"}, {unitCodes, "ساعه", "HUR"}, {unitCodes, "كغ", "KGM"}, {unitCodes, "kilowatt hour", "KWH"}, {"payment-means", "تحويل مصرفي", "30"},
-		{"tax-categories", "النسبة الأساسية", "S"}, {"registration-types", "رُخصة تجارية", "TL"}, {"countries", "أطلانطس", "أطلانطس"},
+		{"countries", "الإمارات العربية المتحدة", "AE"}, {"countries", "الامارات", "AE"}, {"countries", "السعودية", "SA"},
+		{"countries", "United Arab Emirates", "AE"}, {"countries", "AE", "AE"}, {"currencies", "درهم إماراتي", "AED"},
+		{"currencies", "درهم", "AED"}, {"currencies", "UAE Dirham", "AED"}, {"emirates", "أبو ظبي", "AUH"},
+		{"emirates", "ابوظبي", "AUH"}, {unitCodes, "ساعه", "HUR"}, {unitCodes, "كغ", "KGM"},
+		{unitCodes, "kilowatt hour", "KWH"}, {"payment-means", "تحويل مصرفي", "30"},
+		{"tax-categories", "النسبة الأساسية", "S"},
+		{"registration-types", "رُخصة تجارية", "TL"},
+		{"countries", "أطلانطس", "أطلانطس"},
 	} {
 		if code, choices := lists[test.list].resolve(test.typed); code != test.want || len(choices) > 0 {
 			t.Errorf("%s: %q is %q with the choices %v, want %q", test.list, test.typed, code, choices, test.want)
@@ -111,7 +116,8 @@ func TestResolveArabicNames(t *testing.T) {
 	}
 }
 
-// TestShownCodesCanBeTyped checks that every text that a form shows for a code, and every code in capital letters, stands for it.
+// TestShownCodesCanBeTyped checks that every text that a form shows for a code, and every code in capital letters,
+// stands for it.
 func TestShownCodesCanBeTyped(t *testing.T) {
 	t.Parallel()
 	for list, names := range everyCodeList(t) {
@@ -139,8 +145,8 @@ func TestShownCodesCanBeTyped(t *testing.T) {
 	}
 }
 
-// TestUnknownCodesAreKept checks that the text that a form shows for an unknown code stands for this code, also if people would mean
-// another one by it.
+// TestUnknownCodesAreKept checks that the text that a form shows for an unknown code stands for this code, also if
+// people would mean another one by it.
 func TestUnknownCodesAreKept(t *testing.T) {
 	t.Parallel()
 	for list, names := range everyCodeList(t) {
@@ -159,15 +165,19 @@ func TestUnknownCodesAreKept(t *testing.T) {
 	}
 }
 
-// TestFindCodes checks that exact matches come first, then beginnings, then parts of names. Without a text, common codes come first.
+// TestFindCodes checks that exact matches come first, then beginnings, then parts of names. Without a text, common
+// codes come first.
 func TestFindCodes(t *testing.T) {
 	t.Parallel()
 	lists := englishCodes(t)
 	for _, test := range []struct{ list, text, want string }{
-		{"currencies", "aed", "AED"}, {"currencies", "", "AED"}, {unitCodes, "hour", "HUR"}, {unitCodes, "Kilowatt hour", "KWH"},
-		{unitCodes, "c62", "C62"}, {unitCodes, "kilogram", "KGM"}, {unitCodes, "hrs", "HUR"}, {unitCodes, "", "C62"}, {"countries", "kingdom", "GB"},
+		{"currencies", "aed", "AED"}, {"currencies", "", "AED"}, {unitCodes, "hour", "HUR"},
+		{unitCodes, "Kilowatt hour", "KWH"}, {unitCodes, "c62", "C62"}, {unitCodes, "kilogram", "KGM"},
+		{unitCodes, "hrs", "HUR"}, {unitCodes, "", "C62"},
+		{"countries", "kingdom", "GB"},
 	} {
-		if found := lists[test.list].find(test.text, maxSuggestedCodes); len(found) == 0 || found[0].Code != test.want || len(found) > maxSuggestedCodes {
+		if found := lists[test.list].find(test.text, maxSuggestedCodes); len(found) == 0 || found[0].Code != test.want ||
+			len(found) > maxSuggestedCodes {
 			t.Errorf("%s: %q finds %v, want %s first", test.list, test.text, found, test.want)
 		}
 	}

@@ -143,8 +143,8 @@ func (t *templates) codeName(list, code string) string {
 	return cmp.Or(t.codes[list].names[code], code)
 }
 
-// unitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The official names are
-// singular; the units that people use most have a plural in the messages.
+// unitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The
+// official names are singular; the units that people use most have a plural in the messages.
 func (t *templates) unitName(quantity string, code *string) string {
 	name := t.codeName(unitCodes, deref(code))
 	if strings.TrimPrefix(quantity, "-") == "1" {

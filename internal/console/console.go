@@ -82,11 +82,11 @@ func New(config Config) (*Console, error) {
 	return c, err
 }
 
-// Admission bounds the resources that a request uses. The server implements it. Its errors are [fairlimit.ErrFull], which
-// asks the caller to try again, and [*account.LimitedError].
+// Admission bounds the resources that a request uses. The server implements it. Its errors are [fairlimit.ErrFull],
+// which asks the caller to try again, and [*account.LimitedError].
 type Admission interface {
-	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [store.ErrNotFound] when
-	// there is no such session.
+	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [store.ErrNotFound]
+	// when there is no such session.
 	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
 	// Acquire acquires a slot for the caller, unless the request already has one.
 	Acquire(ctx context.Context) error
@@ -120,8 +120,8 @@ type Served struct {
 // unknownRoute replaces paths that match no route, because callers choose their text.
 const unknownRoute = "console"
 
-// Serve responds to one request. source is the caller's address, for the login limits. Nothing is written before the response is
-// complete.
+// Serve responds to one request. source is the caller's address, for the login limits. Nothing is written before the
+// response is complete.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Served {
 	path := r.URL.EscapedPath()
 	if strings.HasPrefix(path, assetsPath) {
@@ -146,10 +146,12 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 
 // wantsPage reports whether the caller is a browser that shows the response: browsers accept HTML.
 func wantsPage(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// serveRecovered runs a request and responds with its error. A panic fails only this request. It returns internal errors.
+// serveRecovered runs a request and responds with its error. A panic fails only this request. It returns internal
+// errors.
 func (c *Console) serveRecovered(req *request, found *route, allowed []string) (err error) {
 	secureHeaders(req.w.Header())
 	defer func() {
@@ -163,8 +165,9 @@ func (c *Console) serveRecovered(req *request, found *route, allowed []string) (
 	return nil
 }
 
-// dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too many
-// requests, users who must change their password or set up a second factor first, and those whose role does not allow it.
+// dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too
+// many requests, users who must change their password or set up a second factor first, and those whose role does not
+// allow it.
 func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := c.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
@@ -213,8 +216,8 @@ func (req *request) noRoute(allowed []string) error {
 	return &problem{status: http.StatusMethodNotAllowed}
 }
 
-// hold returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have to change the
-// password first, and then to set up a second factor.
+// hold returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have
+// to change the password first, and then to set up a second factor.
 func (req *request) hold(found *route) func() error {
 	switch {
 	case found.needs == access.Public:
@@ -227,7 +230,8 @@ func (req *request) hold(found *route) func() error {
 	return nil
 }
 
-// policy is the content security policy of every page: it allows only the console's own scripts, styles, fonts and pictures.
+// policy is the content security policy of every page: it allows only the console's own scripts, styles, fonts and
+// pictures.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

@@ -26,8 +26,8 @@ type creditPage struct {
 	Left string
 	// Situation says what happened and what to do, or is nil when nothing needs a person.
 	Situation *situation
-	// Enabled reports that the company can submit credit notes. Submittable reports that the user can submit this one, and Voidable that this
-	// one can be voided.
+	// Enabled reports that the company can submit credit notes. Submittable reports that the user can submit this one, and
+	// Voidable that this one can be voided.
 	Enabled, Submittable, Voidable bool
 	XML                            xmlLinks
 	documentHistory
@@ -98,8 +98,9 @@ func (req *request) creditPage() (p creditPage, found store.CreditNote, err erro
 		return p, found, err
 	}
 	row.InvoiceNumber = deref(credited.Draft.InvoiceNumber)
-	p = creditPage{creditRow: row, Invoice: view.Invoice(credited, req.seller()), Seller: req.profile(), Left: moneyText(remaining.Total, found.Currency),
-		XML: req.xmlLinks("/credit-notes/" + id.String()), MayWrite: req.session.Permissions.Has(access.Write)}
+	p = creditPage{creditRow: row, Invoice: view.Invoice(credited, req.seller()), Seller: req.profile(),
+		Left: moneyText(remaining.Total, found.Currency), XML: req.xmlLinks("/credit-notes/" + id.String()),
+		MayWrite: req.session.Permissions.Has(access.Write)}
 	if found.Submission != nil {
 		seller, err := view.SubmittedSeller(req.r.Context(), req.session.Tenant, found.Submission.ID)
 		if err != nil {
@@ -107,8 +108,10 @@ func (req *request) creditPage() (p creditPage, found store.CreditNote, err erro
 		}
 		p.Seller = cmp.Or(seller, p.Seller)
 	}
-	p.Enabled, p.Voidable = req.session.Account.CreditNotes, p.MayWrite && p.Live() && (found.Submission == nil || found.Submission.Correctable())
-	p.Submittable = req.session.Permissions.Has(access.Submit) && p.Enabled && p.Live() && found.Submission == nil && credited.Submission != nil && credited.Submission.Outcome == api.OutcomeAcknowledged
+	p.Enabled, p.Voidable = req.session.Account.CreditNotes,
+		p.MayWrite && p.Live() && (found.Submission == nil || found.Submission.Correctable())
+	p.Submittable = req.session.Permissions.Has(access.Submit) && p.Enabled && p.Live() && found.Submission == nil &&
+		credited.Submission != nil && credited.Submission.Outcome == api.OutcomeAcknowledged
 	for _, item := range p.Items {
 		line := creditedLine{CreditNoteItem: item}
 		if item.NetAmount != nil {
@@ -130,7 +133,8 @@ func (p *creditPage) readHistory(req *request, found *store.CreditNote) (err err
 	if p.Live() {
 		p.Situation = situationOf("credit.", found.Submission, p.Dimensions, req.Now())
 	}
-	p.Tabs = req.pageTabs(path, pageTab{Name: tabTimeline}, pageTab{Name: tabEvidence, Count: len(p.Evidence)}, p.webhooksTab(), pageTab{Name: tabActivity})
+	p.Tabs = req.pageTabs(path, pageTab{Name: tabTimeline}, pageTab{Name: tabEvidence, Count: len(p.Evidence)},
+		p.webhooksTab(), pageTab{Name: tabActivity})
 	if p.Tabs.Current == tabActivity {
 		subjects := []string{p.ID}
 		for _, s := range p.Submissions {
@@ -156,7 +160,8 @@ func (req *request) respondCreditNote(status int, flash *notice) error {
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("credit", "credit", p, p.pollInterval(found.Submission != nil && !found.States().AllTerminal()), announcement)
+	part, err := req.livePart("credit", "credit", p,
+		p.pollInterval(found.Submission != nil && !found.States().AllTerminal()), announcement)
 	if err != nil {
 		return err
 	}

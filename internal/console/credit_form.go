@@ -96,7 +96,8 @@ func (f creditForm) read(messages catalogue, currency string) (creditForm, api.F
 }
 
 // credit validates the form like an API request, against the invoice and its live credit notes.
-func (f creditForm) credit(messages catalogue, invoiceID string, draft *api.Draft, live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
+func (f creditForm) credit(messages catalogue, invoiceID string, draft *api.Draft,
+	live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
 	values, unread, err := f.read(messages, deref(draft.Currency))
 	if err != nil {
 		return api.CreditNoteRequest{}, invoice.Credit{}, nil, err
@@ -164,8 +165,8 @@ type creditLine struct {
 
 // creditSums holds the calculated amounts of a credit note.
 type creditSums struct {
-	// Total is the credited amount with tax, and Left the amount that remains on the invoice. Both are "" when the form has
-	// faults.
+	// Total is the credited amount with tax, and Left the amount that remains on the invoice. Both are "" when the form
+	// has faults.
 	Total, Left, Currency string
 	// Shown has the digests of the feedback that the form shows with the sums.
 	Shown string
@@ -213,7 +214,8 @@ func (req *request) newCredit() error {
 }
 
 // respondCredit responds with the form of a credit note.
-func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
+func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm,
+	faults api.Faults, sums creditSums) error {
 	d := &found.Draft
 	date, fault, err := req.pages.messages.readDate(form.IssueDate)
 	if err != nil {
@@ -222,8 +224,9 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 	if fault == nil {
 		form.IssueDate = date // what the browser's own control shows
 	}
-	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
-		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
+	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency),
+		Form: form, Remaining: remaining, Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0,
+		Notes: map[string]fieldNotes{}}
 	say := func(faults []api.Fault) []api.Fault { return req.pages.messages.say("", faults) }
 	for _, path := range creditFields {
 		p.Notes[path] = newNotes(path, say(faults[path]))
@@ -236,9 +239,13 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 	for n := range d.Items {
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
-		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name), Unit: req.pages.unitName(grouped(string(left.Quantity)), d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
-			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", QuantityNotes: newNotes(path+".quantity", say(faults[path+".quantity"])),
-			AmountNotes: newNotes(path+".net_amount", say(faults[path+".net_amount"])), LineNotes: newNotes(path, say(slices.Concat(faults[path], faults[path+".position"])))}
+		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name),
+			Unit: req.pages.unitName(grouped(string(left.Quantity)), d.Items[n].UnitCode), Left: grouped(string(left.Quantity)),
+			LeftNet: grouped(string(left.NetAmount)), Quantity: form.Quantities[n], Amount: form.Amounts[n],
+			Computable:    left.NetAmount != "",
+			QuantityNotes: newNotes(path+".quantity", say(faults[path+".quantity"])),
+			AmountNotes:   newNotes(path+".net_amount", say(faults[path+".net_amount"])),
+			LineNotes:     newNotes(path, say(slices.Concat(faults[path], faults[path+".position"])))}
 		for _, notes := range []fieldNotes{line.LineNotes, line.QuantityNotes, line.AmountNotes} {
 			if len(notes.Faults) > 0 {
 				p.Faults = append(p.Faults, notes.Path)
@@ -287,24 +294,27 @@ func (req *request) createCredit() error {
 		if err != nil {
 			return err
 		}
-		return req.respondCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
+		return req.respondCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)),
+			api.Faults{}, creditSums{})
 	}
 	if err := req.acquireForInvoice(id); err != nil {
 		return err
 	}
 	var form creditForm
 	var faults api.Faults
-	created, err := req.session.Tenant.CreateCreditNote(req.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-		form = readCreditForm(req.form, len(draft.Items))
-		request, credit, found, err := form.credit(req.pages.messages, id.String(), draft, live)
-		if err != nil {
-			return store.NewCreditNote{}, err
-		}
-		if faults = found; len(faults) > 0 {
-			return store.NewCreditNote{}, errFormFaults
-		}
-		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, Credit: credit}, nil
-	})
+	created, err := req.session.Tenant.CreateCreditNote(req.r.Context(), id,
+		func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+			form = readCreditForm(req.form, len(draft.Items))
+			request, credit, found, err := form.credit(req.pages.messages, id.String(), draft, live)
+			if err != nil {
+				return store.NewCreditNote{}, err
+			}
+			if faults = found; len(faults) > 0 {
+				return store.NewCreditNote{}, errFormFaults
+			}
+			return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason,
+				Credit: credit}, nil
+		})
 	if len(faults) > 0 {
 		found, remaining, err := req.remaining(id)
 		if err != nil {
@@ -364,8 +374,9 @@ func (req *request) creditGroups(faults api.Faults, lines int) []noteGroup {
 	groups := []noteGroup{{Notes: []fieldNotes{notes("kind", faults["kind"]), notes("items", faults["items"])}}}
 	for n := range lines {
 		path := "items[" + strconv.Itoa(n) + "]"
-		groups = append(groups, noteGroup{Notes: []fieldNotes{notes(path, slices.Concat(faults[path], faults[path+".position"])),
-			notes(path+".quantity", faults[path+".quantity"]), notes(path+".net_amount", faults[path+".net_amount"])}})
+		groups = append(groups,
+			noteGroup{Notes: []fieldNotes{notes(path, slices.Concat(faults[path], faults[path+".position"])),
+				notes(path+".quantity", faults[path+".quantity"]), notes(path+".net_amount", faults[path+".net_amount"])}})
 	}
 	return groups
 }

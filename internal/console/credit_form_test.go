@@ -24,7 +24,8 @@ func TestCreditNotes(t *testing.T) {
 			s := start(t, engine, true, time.Millisecond)
 			v := s.loggedIn(t)
 			form := complete("INV-1")
-			for _, name := range []string{"name", "quantity", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
+			for _, name := range []string{"name", "quantity", "unit_code", "net_unit_price", "vat_category", "vat_rate",
+				"item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
 				form["items."+name] = append(form["items."+name], form.Get("items."+name))
 			}
 			form["items.name"], form["total_amount"] = []string{"Consulting", "Training"}, []string{"2100.00"}
@@ -39,13 +40,16 @@ func TestCreditNotes(t *testing.T) {
 			note["quantity"], note["net_amount"] = []string{"", "11"}, []string{"", ""}
 			got := v.send(path, note, "")
 			at := notesAt(t, got.body)
-			if got.status != http.StatusUnprocessableEntity || at["items-1-quantity"] != "More than remains on this line" || at["reason"] != "Required" || at["items-0-quantity"] != "" {
+			if got.status != http.StatusUnprocessableEntity || at["items-1-quantity"] != "More than remains on this line" ||
+				at["reason"] != "Required" || at["items-0-quantity"] != "" {
 				t.Errorf("a quantity that is too large: %d %v", got.status, at)
 			}
-			if again := controls(t, got.body); !slices.Equal(again["quantity"], note["quantity"]) || again.Get("credit_note_number") != "CN-1" {
+			if again := controls(t, got.body); !slices.Equal(again["quantity"], note["quantity"]) ||
+				again.Get("credit_note_number") != "CN-1" {
 				t.Errorf("the preserved form: %v", again)
 			}
-			note["quantity"], note["net_amount"], note["reason"] = []string{"", "2,5"}, []string{"AED 100.00", ""}, []string{"Two\r\nreasons"}
+			note["quantity"], note["net_amount"], note["reason"] = []string{"", "2,5"}, []string{"AED 100.00", ""},
+				[]string{"Two\r\nreasons"}
 			checked := v.do(http.MethodPost, path+"/check", note.Encode(), "HX-Request", "true")
 			if !strings.Contains(checked.body, "367.50 AED") || !strings.Contains(checked.body, "1,732.50 AED") {
 				t.Errorf("check: %s", checked.body)
@@ -63,7 +67,8 @@ func TestCreditNotes(t *testing.T) {
 func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	t.Helper()
 	one := v.read(location)
-	for _, want := range []string{"367.50", "1,732.50 AED", "Two\nreasons", "100.00", "Submission of credit notes to the provider is disabled"} {
+	for _, want := range []string{"367.50", "1,732.50 AED", "Two\nreasons", "100.00",
+		"Submission of credit notes to the provider is disabled"} {
 		if !strings.Contains(one.body, want) {
 			t.Errorf("the credit note does not say %q", want)
 		}
@@ -75,11 +80,14 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	}
 	path := "/invoices/" + id + "/credit"
 	second := v.read(path)
-	if !strings.Contains(second.body, "Remaining: 7.5 hours") || !strings.Contains(second.body, "Net amount: 900.00") || !strings.Contains(second.body, `value="full" disabled`) {
+	if !strings.Contains(second.body, "Remaining: 7.5 hours") || !strings.Contains(second.body, "Net amount: 900.00") ||
+		!strings.Contains(second.body, `value="full" disabled`) {
 		t.Error("the form does not show what remains")
 	}
-	everything := url.Values{"credit_note_number": {"CN-2"}, "issue_date": {"2026-03-01"}, "reason": {"All"}, "kind": {"full"}}
-	if got := v.send(path, everything, ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["kind"], "More than remains on the invoice") {
+	everything := url.Values{"credit_note_number": {"CN-2"}, "issue_date": {"2026-03-01"}, "reason": {"All"},
+		"kind": {"full"}}
+	if got := v.send(path, everything, ""); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(notesAt(t, got.body)["kind"], "More than remains on the invoice") {
 		t.Errorf("a full credit note for a partly credited invoice: %d", got.status)
 	}
 	note, _, _ := strings.Cut(location, "?")
@@ -113,7 +121,9 @@ func TestPrint(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
 	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
-	for _, want := range []string{"INV-1", "1,000.00", `value="1050.00" title="1050.00 AED">1,050.00`, ">hours</bdi>", "1 Mar 2026", "Standard rate", "Credit transfer", "not the legal document", "It was not sent", "All data here is synthetic"} {
+	for _, want := range []string{"INV-1", "1,000.00", `value="1050.00" title="1050.00 AED">1,050.00`, ">hours</bdi>",
+		"1 Mar 2026", "Standard rate", "Credit transfer", "not the legal document", "It was not sent",
+		"All data here is synthetic"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the printable view does not contain %q", want)
 		}

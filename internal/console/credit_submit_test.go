@@ -11,8 +11,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestSubmitCreditNote: the button is there only if the company can submit the credit note. Afterwards the page shows the outcome, the four
-// states, the evidence and no button to void it.
+// TestSubmitCreditNote: the button is there only if the company can submit the credit note. Afterwards the page shows
+// the outcome, the four states, the evidence and no button to void it.
 func TestSubmitCreditNote(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -22,8 +22,10 @@ func TestSubmitCreditNote(t *testing.T) {
 	kit.Must(t, err)
 	var note api.CreditNote
 	token := s.token(t, s.Info.Email, s.Info.Password)
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", api.CreditNoteRequest{InvoiceID: new(created.ID.String()), CreditNoteNumber: new("CN-1"),
-		IssueDate: new("2026-03-15"), Reason: new("Returned goods"), Kind: new(api.CreditFull)}, &note); status != http.StatusCreated {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes",
+		api.CreditNoteRequest{InvoiceID: new(created.ID.String()), CreditNoteNumber: new("CN-1"),
+			IssueDate: new("2026-03-15"), Reason: new("Returned goods"), Kind: new(api.CreditFull)},
+		&note); status != http.StatusCreated {
 		t.Fatalf("credit note: %d", status)
 	}
 	path := "/credit-notes/" + note.ID
@@ -40,7 +42,8 @@ func TestSubmitCreditNote(t *testing.T) {
 		}
 	}
 	want(false, "and nothing is sent")
-	if got := v.post(path + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "does not submit credit notes") {
+	if got := v.post(path + "/submit"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "does not submit credit notes") {
 		t.Errorf("without a confirmation: %d", got.status)
 	}
 	all, err := s.DB().Connections(t.Context(), nil)
@@ -48,7 +51,8 @@ func TestSubmitCreditNote(t *testing.T) {
 	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
 	kit.Must(t, err)
 	want(false)
-	if got := v.post(path + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "Submit the invoice first") {
+	if got := v.post(path + "/submit"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "Submit the invoice first") {
 		t.Errorf("of a draft: %d", got.status)
 	}
 	if got := v.post("/invoices/" + created.ID.String() + "/submit"); got.status != http.StatusSeeOther {
@@ -59,7 +63,8 @@ func TestSubmitCreditNote(t *testing.T) {
 		t.Fatalf("submit: %d", got.status)
 	}
 	want(false, `id="h-timeline"`, `class="submission"`, path+"?tab=evidence#evidence-1")
-	for tab, want := range map[string]string{"evidence": `id="evidence-1"`, "webhooks": `id="h-webhooks"`, "activity": "Submitted the credit note"} {
+	for tab, want := range map[string]string{"evidence": `id="evidence-1"`, "webhooks": `id="h-webhooks"`,
+		"activity": "Submitted the credit note"} {
 		if page := v.read(path + "?tab=" + tab); !strings.Contains(page.body, want) {
 			t.Errorf("the tab %s does not have %q", tab, want)
 		}
@@ -67,7 +72,8 @@ func TestSubmitCreditNote(t *testing.T) {
 	if page := v.get(path); strings.Contains(page.body, `id="void"`) {
 		t.Error("a submitted credit note can be voided")
 	}
-	if got := v.post(path + "/void"); got.status != http.StatusConflict || !strings.Contains(got.body, "cannot be voided") {
+	if got := v.post(path + "/void"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "cannot be voided") {
 		t.Errorf("void: %d", got.status)
 	}
 	id, err := store.ParseID(note.ID)

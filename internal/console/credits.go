@@ -15,13 +15,18 @@ func creditRoutes() []route {
 		{method: http.MethodGet, path: "/credit-notes", needs: access.Read, serve: (*request).listCredits},
 		{method: http.MethodGet, path: "/credit-notes/{credit}", needs: access.Read, serve: (*request).showCredit},
 		{method: http.MethodGet, path: "/credit-notes/{credit}/print", needs: access.Read, serve: (*request).printCredit},
-		{method: http.MethodGet, path: "/credit-notes/{credit}/document.xml", needs: access.Read, serve: (*request).downloadCreditXML},
-		{method: http.MethodGet, path: "/credit-notes/{credit}/document.pdf", needs: access.Read, serve: (*request).downloadCreditPDF},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/document.xml", needs: access.Read,
+			serve: (*request).downloadCreditXML},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/document.pdf", needs: access.Read,
+			serve: (*request).downloadCreditPDF},
 		{method: http.MethodPost, path: "/credit-notes/{credit}/void", needs: access.Write, serve: (*request).voidCredit},
-		{method: http.MethodPost, path: "/credit-notes/{credit}/submit", needs: access.Submit, serve: (*request).submitCredit},
+		{method: http.MethodPost, path: "/credit-notes/{credit}/submit", needs: access.Submit,
+			serve: (*request).submitCredit},
 		{method: http.MethodGet, path: "/invoices/{invoice}/credit", needs: access.Write, serve: (*request).newCredit},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit", needs: access.Write, serve: (*request).createCredit, large: true},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", needs: access.Write, serve: (*request).checkCredit, large: true},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit", needs: access.Write, serve: (*request).createCredit,
+			large: true},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", needs: access.Write,
+			serve: (*request).checkCredit, large: true},
 	}
 }
 
@@ -53,7 +58,8 @@ var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a const
 
 // creditFilters reads the filters from the query, but for the invoice.
 func (req *request) creditFilters() creditFilters {
-	f := creditFilters{listFilters: listFilters{path: "/credit-notes", names: []string{searchParameter, issuedFromParameter, issuedToParameter, creditStateParameter}}}
+	f := creditFilters{listFilters: listFilters{path: "/credit-notes",
+		names: []string{searchParameter, issuedFromParameter, issuedToParameter, creditStateParameter}}}
 	f.Values, f.Ignored = req.readFilters(func(name, value string) bool {
 		switch name {
 		case searchParameter:
@@ -114,7 +120,8 @@ func (r creditRow) Outcome() string {
 	return string(r.Submission.Outcome)
 }
 
-// creditFilter returns the filter of the list, and the number of the invoice whose credit notes it has, "" for all invoices.
+// creditFilter returns the filter of the list, and the number of the invoice whose credit notes it has, "" for all
+// invoices.
 func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter, of string, err error) {
 	filter = f.query
 	requested := f.Values[creditInvoiceParameter]
@@ -161,7 +168,8 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters, Truncated: found.Truncated}, listPollInterval, count); err != nil {
+	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters,
+		Truncated: found.Truncated}, listPollInterval, count); err != nil {
 		return err
 	}
 	if req.isFragment() {
@@ -171,10 +179,12 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p, Export: newExportMenu("/credit-notes", p.Filters.Values)})
+	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p,
+		Export: newExportMenu("/credit-notes", p.Filters.Values)})
 }
 
-// creditRows returns the rows of a list. It reads the numbers of all their invoices in one query, and their deliveries in another.
+// creditRows returns the rows of a list. It reads the numbers of all their invoices in one query, and their deliveries
+// in another.
 func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
 	var ids, submissions []store.ID
 	for _, n := range notes {

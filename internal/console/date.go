@@ -8,11 +8,12 @@ import (
 	"quittance/client/api"
 )
 
-// dateForms are the forms in which people type dates, besides numbers alone. Months are in English, or as the page shows them.
+// dateForms are the forms in which people type dates, besides numbers alone. Months are in English, or as the page
+// shows them.
 var dateForms = []string{"2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "2006 Jan 2"} //nolint:gochecknoglobals // a constant list
 
-// readDate returns a typed date as YYYY-MM-DD, or a fault. A text that is no date at all stays as it is, so that the rules of the API
-// refuse it. A date such as 03/04/2026, which is another day in another country, is ambiguous.
+// readDate returns a typed date as YYYY-MM-DD, or a fault. A text that is no date at all stays as it is, so that the
+// rules of the API refuse it. A date such as 03/04/2026, which is another day in another country, is ambiguous.
 func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
 	text := strings.TrimSpace(strings.Map(plainSign, typed))
 	if _, err := time.Parse(time.DateOnly, text); err == nil || text == "" {
@@ -66,7 +67,8 @@ func (c catalogue) englishMonth(text string) string {
 	return text
 }
 
-// readTime returns a typed time of day as HH:MM. A text that is none stays as it is, so that the rules of the API refuse it.
+// readTime returns a typed time of day as HH:MM. A text that is none stays as it is, so that the rules of the API
+// refuse it.
 func readTime(typed string) string {
 	text := strings.ToUpper(strings.TrimSpace(strings.Map(plainSign, typed)))
 	for _, form := range []string{"15:04", "3:04PM", "3:04 PM", "3 PM", "3PM"} {

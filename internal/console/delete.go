@@ -11,15 +11,16 @@ import (
 	"quittance/internal/view"
 )
 
-// deleteDraft deletes a draft if it still has the version that the user saw. Otherwise, or when it cannot be deleted, the
-// page shows its current state.
+// deleteDraft deletes a draft if it still has the version that the user saw. Otherwise, or when it cannot be deleted,
+// the page shows its current state.
 func (req *request) deleteDraft() error {
 	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
 	seen := req.form.Get("version")
-	err = req.session.Tenant.DeleteInvoice(req.r.Context(), id, func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
+	err = req.session.Tenant.DeleteInvoice(req.r.Context(), id,
+		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	var key string
 	switch {
 	case err == nil:
@@ -45,7 +46,8 @@ type deletedPage struct {
 	Activity []activityRow
 }
 
-// respondDeleted responds with the page of a deleted draft, for links that are older than its deletion, or that there is no such page.
+// respondDeleted responds with the page of a deleted draft, for links that are older than its deletion, or that there
+// is no such page.
 func (req *request) respondDeleted(id store.ID) error {
 	entries, err := view.Of(req.session.Tenant).Activity(req.r.Context(), []store.ID{id}, maxActivity)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestDeletedDraft checks that a link to a deleted draft, such as one in the activity, leads to a page that says when and by whom it was
-// deleted; that other companies learn nothing; and that an invoice that never was has no such page.
+// TestDeletedDraft checks that a link to a deleted draft, such as one in the activity, leads to a page that says when
+// and by whom it was deleted; that other companies learn nothing; and that an invoice that never was has no such page.
 func TestDeletedDraft(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -25,7 +25,8 @@ func TestDeletedDraft(t *testing.T) {
 		t.Error("the activity has no link to the draft")
 	}
 	got := v.get(path)
-	for _, want := range []string{"INV-1 was deleted", "This draft was deleted on <time", s.email, "Deleted the draft", "Created the draft"} {
+	for _, want := range []string{"INV-1 was deleted", "This draft was deleted on <time", s.email, "Deleted the draft",
+		"Created the draft"} {
 		if got.status != http.StatusGone || !strings.Contains(got.body, want) {
 			t.Errorf("the deleted draft: %d without %q", got.status, want)
 		}

@@ -13,15 +13,15 @@ import (
 	"quittance/internal/secret"
 )
 
-// Design renders the pages of another package with the layout, the components, the texts and the assets of the console. The data of each page has the
-// fields of the layout. It is safe for concurrent use.
+// Design renders the pages of another package with the layout, the components, the texts and the assets of the console.
+// The data of each page has the fields of the layout. It is safe for concurrent use.
 type Design struct {
 	assets *assetFiles
 	pages  *templates
 }
 
-// NewDesign reads the templates in templates/*.html of files, each of which defines "content", and the texts in messages/en.json, whose keys
-// differ from those of the console.
+// NewDesign reads the templates in templates/*.html of files, each of which defines "content", and the texts in
+// messages/en.json, whose keys differ from those of the console.
 func NewDesign(files fs.FS) (*Design, error) {
 	assets, err := newAssets()
 	if err != nil {
@@ -59,8 +59,8 @@ func (d *Design) TextOr(key, otherwise string) string {
 	return d.pages.messages.textOr(key, otherwise)
 }
 
-// Notice returns the text of a notice by its key below "flash.", and whether it is good news. It returns "" for an unknown key, because the
-// key comes from an address.
+// Notice returns the text of a notice by its key below "flash.", and whether it is good news. It returns "" for an
+// unknown key, because the key comes from an address.
 func (d *Design) Notice(key string) (text string, good bool) {
 	return d.TextOr("flash."+key, ""), strings.HasPrefix(key, "good.")
 }

@@ -12,9 +12,12 @@ func invoiceDetails(d *api.Draft) []detail {
 		rate = d.TaxExchangeRate.String()
 	}
 	return nonEmpty([]detail{
-		{"buyer_reference", deref(d.BuyerReference)}, {"order_reference", deref(d.OrderReference)}, {"contract_reference", deref(d.ContractReference)},
-		{"external_id", deref(d.ExternalID)}, {"buyer_tax_id", deref(d.BuyerTaxID)}, {"buyer_legal_id", deref(d.BuyerLegalID)},
-		{"buyer_legal_id_scheme", deref(d.BuyerLegalIDScheme)}, {"tax_exchange_rate", rate}, {"transaction_flags", deref(d.TransactionFlags)},
+		{"buyer_reference", deref(d.BuyerReference)}, {"order_reference", deref(d.OrderReference)},
+		{"contract_reference", deref(d.ContractReference)}, {"external_id", deref(d.ExternalID)},
+		{"buyer_tax_id", deref(d.BuyerTaxID)}, {"buyer_legal_id", deref(d.BuyerLegalID)},
+		{"buyer_legal_id_scheme", deref(d.BuyerLegalIDScheme)},
+		{"tax_exchange_rate", rate},
+		{"transaction_flags", deref(d.TransactionFlags)},
 		{"note", deref(d.Note)},
 	})
 }
@@ -23,7 +26,8 @@ func invoiceDetails(d *api.Draft) []detail {
 func itemDetails(item api.Item) []detail {
 	return nonEmpty([]detail{
 		{"tax_exemption_code", deref(item.TaxExemptionCode)}, {"tax_exemption_reason", deref(item.TaxExemptionReason)},
-		{"commodity_code", deref(item.CommodityCode)}, {"commodity_scheme", deref(item.CommodityScheme)}, {"order_line_reference", deref(item.OrderLine)},
+		{"commodity_code", deref(item.CommodityCode)}, {"commodity_scheme", deref(item.CommodityScheme)},
+		{"order_line_reference", deref(item.OrderLine)},
 	})
 }
 

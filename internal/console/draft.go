@@ -25,12 +25,15 @@ func draftRoutes() []route {
 		{method: http.MethodGet, path: "/invoices/items", needs: access.Write, serve: (*request).listItems},
 		{method: http.MethodPost, path: "/invoices/recipient", needs: access.Write, serve: (*request).lookUpRecipient},
 		{method: http.MethodGet, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).editDraft},
-		{method: http.MethodPost, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).changeDraft, large: true},
-		{method: http.MethodGet, path: "/invoices/{invoice}/duplicate", needs: access.Write, serve: (*request).duplicateDraft},
+		{method: http.MethodPost, path: "/invoices/{invoice}/edit", needs: access.Write, serve: (*request).changeDraft,
+			large: true},
+		{method: http.MethodGet, path: "/invoices/{invoice}/duplicate", needs: access.Write,
+			serve: (*request).duplicateDraft},
 		{method: http.MethodPost, path: "/invoices/{invoice}/customer", needs: access.Write, serve: (*request).saveRecipient},
 		{method: http.MethodGet, path: "/invoices/{invoice}/replace", needs: access.Write, serve: (*request).replaceDraft},
 		{method: http.MethodGet, path: "/invoices/{invoice}/print", needs: access.Read, serve: (*request).printInvoice},
-		{method: http.MethodGet, path: "/invoices/{invoice}/document.pdf", needs: access.Read, serve: (*request).downloadInvoicePDF},
+		{method: http.MethodGet, path: "/invoices/{invoice}/document.pdf", needs: access.Read,
+			serve: (*request).downloadInvoicePDF},
 		{method: http.MethodGet, path: "/codes/{list}", needs: access.Read, serve: (*request).showCodes},
 	}
 }
@@ -53,7 +56,8 @@ func (req *request) newDraft() error {
 		return err
 	}
 	checked.dropMissing()
-	return req.respondDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"}, focus{Path: "invoice_number"}, nil)
+	return req.respondDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"},
+		focus{Path: "invoice_number"}, nil)
 }
 
 // duplicateDraft shows the form of a new draft, filled with a copy of an invoice.
@@ -61,12 +65,13 @@ func (req *request) duplicateDraft() error {
 	return req.respondCopy(func(*draftForm, *draftPage) error { return nil })
 }
 
-// replaceDraft shows the form of a new draft that replaces an invoice, such as one that the tax authority rejected: a copy whose note
-// names that invoice.
+// replaceDraft shows the form of a new draft that replaces an invoice, such as one that the tax authority rejected: a
+// copy whose note names that invoice.
 func (req *request) replaceDraft() error {
 	return req.respondCopy(func(values *draftForm, p *draftPage) error {
 		p.Replaces, p.CopyOf = p.CopyOf, ""
-		note, err := req.languages.pages[0].messages.text("draft.replaces.note", p.Replaces) // a part of the document, whatever language the page has
+		// a part of the document, whatever language the page has
+		note, err := req.languages.pages[0].messages.text("draft.replaces.note", p.Replaces)
 		if known := values.Fields["note"]; known != "" {
 			note = known + "\n" + note
 		}
@@ -75,7 +80,8 @@ func (req *request) replaceDraft() error {
 	})
 }
 
-// respondCopy responds with the form of a new draft, filled with a copy of an invoice and the next number, which edit has changed.
+// respondCopy responds with the form of a new draft, filled with a copy of an invoice and the next number, which edit
+// has changed.
 func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 	found, err := req.invoiceOfPath()
 	if err != nil {
@@ -122,7 +128,8 @@ func (req *request) invoiceOfPath() (store.Invoice, error) {
 // createDraft creates a draft from the form, or executes a button of the form.
 func (req *request) createDraft() error {
 	form := readDraftForm(req.form)
-	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), Replaces: req.form.Get("replaces"), ShowMissing: req.form.Get("show_missing") != ""}
+	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), Replaces: req.form.Get("replaces"),
+		ShowMissing: req.form.Get("show_missing") != ""}
 	if at, acted, err := req.press(&form); acted || err != nil {
 		if err != nil {
 			return err
@@ -193,14 +200,15 @@ func editable(found store.Invoice, live []invoice.Credit) bool {
 // editPage returns the view model for editing a version of an invoice.
 func editPage(found store.Invoice, version int64) draftPage {
 	path := "/invoices/" + found.ID.String()
-	return draftPage{ID: found.ID.String(), Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber), Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
+	return draftPage{ID: found.ID.String(), Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber),
+		Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
 }
 
 // errFormFaults reports that a form has faults.
 var errFormFaults = errors.New("form has faults")
 
-// changeDraft updates a draft under the rules of the API's PATCH with If-Match, or executes a button of the form. The input
-// stays in the form in every case.
+// changeDraft updates a draft under the rules of the API's PATCH with If-Match, or executes a button of the form. The
+// input stays in the form in every case.
 func (req *request) changeDraft() error {
 	found, err := req.invoiceOfPath()
 	if err != nil {
@@ -230,17 +238,18 @@ func (req *request) changeDraft() error {
 	if err != nil {
 		return err
 	}
-	_, err = req.session.Tenant.UpdateInvoice(req.r.Context(), found.ID, func(current int64) bool { return current == version }, func(current []byte) (api.Draft, error) {
-		if len(checked.faults)+len(p.Needs) > 0 {
-			return api.Draft{}, errFormFaults
-		}
-		var before api.Draft
-		if err := json.Unmarshal(current, &before); err != nil {
-			return api.Draft{}, fmt.Errorf("stored draft: %w", err)
-		}
-		restoreLineBreaks(&checked.draft, &before)
-		return checked.draft, nil
-	})
+	_, err = req.session.Tenant.UpdateInvoice(req.r.Context(), found.ID,
+		func(current int64) bool { return current == version }, func(current []byte) (api.Draft, error) {
+			if len(checked.faults)+len(p.Needs) > 0 {
+				return api.Draft{}, errFormFaults
+			}
+			var before api.Draft
+			if err := json.Unmarshal(current, &before); err != nil {
+				return api.Draft{}, fmt.Errorf("stored draft: %w", err)
+			}
+			restoreLineBreaks(&checked.draft, &before)
+			return checked.draft, nil
+		})
 	switch {
 	case errors.Is(err, errFormFaults):
 		return req.respondFaults(checked, p)
@@ -271,16 +280,17 @@ func (req *request) respondUnsaved(checked checkedForm, id store.ID, submit bool
 	return req.respondStale(checked, id)
 }
 
-// respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored
-// invoice differs, and sending the form again overwrites them. If the invoice can no longer be changed, the input can
-// become a new draft.
+// respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the
+// stored invoice differs, and sending the form again overwrites them. If the invoice can no longer be changed, the
+// input can become a new draft.
 func (req *request) respondStale(checked checkedForm, id store.ID) error {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return err
 	}
 	if !editable(found, live) {
-		p := draftPage{Action: newPath, Back: "/invoices/" + id.String(), CopyOf: deref(found.Draft.InvoiceNumber), ShowMissing: true}
+		p := draftPage{Action: newPath, Back: "/invoices/" + id.String(), CopyOf: deref(found.Draft.InvoiceNumber),
+			ShowMissing: true}
 		return req.respondDraft(http.StatusConflict, checked, p, focus{}, req.pages.notice("bad.fixed"))
 	}
 	stored, err := draftFormOf(&found.Draft)
@@ -309,7 +319,8 @@ func (req *request) press(form *draftForm) (at focus, acted bool, err error) {
 			return focus{}, true, err
 		}
 	}
-	if line, err := strconv.Atoi(strings.TrimPrefix(do, doItem+":")); err == nil && strings.HasPrefix(do, doItem+":") && 0 <= line && line < len(form.Items) {
+	if line, err := strconv.Atoi(strings.TrimPrefix(do, doItem+":")); err == nil && strings.HasPrefix(do, doItem+":") &&
+		0 <= line && line < len(form.Items) {
 		if err := req.fillItem(form, line); err != nil {
 			return focus{}, true, err
 		}
@@ -371,12 +382,14 @@ func (req *request) respondButton(form draftForm, p draftPage, at focus) error {
 	return req.part("draft", "form-parts", page)
 }
 
-// markChanged marks the lines of a page that the form in the browser does not have as they are, and those that it has no more.
+// markChanged marks the lines of a page that the form in the browser does not have as they are, and those that it has
+// no more.
 func (req *request) markChanged(p *draftPage, form *draftForm) {
 	before, notes := readDraftForm(req.form).Items, req.changedGroups(p.Sums.Shown)
 	for n := range p.Lines {
 		l := &p.Lines[n]
-		l.Changed = n >= len(before) || notes[n+1] || !maps.Equal(before[n], form.Items[n]) || l.Last != (n == len(before)-1) || l.hasFocus()
+		l.Changed = n >= len(before) || notes[n+1] || !maps.Equal(before[n], form.Items[n]) ||
+			l.Last != (n == len(before)-1) || l.hasFocus()
 	}
 	for n := len(p.Lines); n < len(before); n++ {
 		p.Gone = append(p.Gone, n)
@@ -429,7 +442,8 @@ func (req *request) checkDraft() error {
 	if err != nil {
 		return err
 	}
-	groups := draftGroups(checked.fields(draftFields, "", "", checked.form.Fields, checked.values.Fields, showMissing), checked.lines(showMissing))
+	groups := draftGroups(checked.fields(draftFields, "", "", checked.form.Fields, checked.values.Fields, showMissing),
+		checked.lines(showMissing))
 	sums.Shown = digests(groups)
 	return req.part("draft", "check", checkPage{Sums: sums, Groups: req.changedNotes(groups, sums.Shown)})
 }

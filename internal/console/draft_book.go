@@ -10,8 +10,9 @@ import (
 	"quittance/internal/view"
 )
 
-// saveToBook saves the recipient of a saved draft as a customer, and lines of it as items, where the form asks for it. An entry that is
-// there already gets the fields of the draft. full reports that the company may have no more entries; the draft is saved all the same.
+// saveToBook saves the recipient of a saved draft as a customer, and lines of it as items, where the form asks for it.
+// An entry that is there already gets the fields of the draft. full reports that the company may have no more entries;
+// the draft is saved all the same.
 func (req *request) saveToBook(checked *checkedForm) (full bool, err error) {
 	if checked.form.SaveCustomer {
 		err = req.saveCustomer(&checked.draft, checked.form.Customer)
@@ -27,8 +28,9 @@ func (req *request) saveToBook(checked *checkedForm) (full bool, err error) {
 	return false, err
 }
 
-// saveCustomer saves the recipient of a draft: in the customer that it was filled in from, if that still has the name, or else in the one of
-// the same name, or in a new one with the defaults of the draft. from is the identifier of the former, or "".
+// saveCustomer saves the recipient of a draft: in the customer that it was filled in from, if that still has the name,
+// or else in the one of the same name, or in a new one with the defaults of the draft. from is the identifier of the
+// former, or "".
 func (req *request) saveCustomer(draft *api.Draft, from string) error {
 	ctx, customers := req.r.Context(), req.session.Tenant.Customers()
 	recipient := api.CustomerOf(draft)
@@ -40,10 +42,11 @@ func (req *request) saveCustomer(draft *api.Draft, from string) error {
 		_, err := customers.Create(ctx, newCustomer(draft))
 		return err
 	}
-	_, err = customers.Update(ctx, same, func(int64) bool { return true }, func(current []byte) (api.CustomerFields, error) {
-		kept, err := unmarshalEntry[api.CustomerFields](current)
-		return updatedCustomer(recipient, &kept), err
-	})
+	_, err = customers.Update(ctx, same, func(int64) bool { return true },
+		func(current []byte) (api.CustomerFields, error) {
+			kept, err := unmarshalEntry[api.CustomerFields](current)
+			return updatedCustomer(recipient, &kept), err
+		})
 	return err
 }
 
@@ -56,12 +59,14 @@ func newCustomer(draft *api.Draft) api.CustomerFields {
 
 // updatedCustomer returns a customer with the fields of a recipient. Its display name and its defaults stay.
 func updatedCustomer(recipient api.CustomerFields, kept *api.CustomerFields) api.CustomerFields {
-	recipient.DisplayName, recipient.Currency, recipient.PaymentMeansCode = kept.DisplayName, kept.Currency, kept.PaymentMeansCode
+	recipient.DisplayName, recipient.Currency, recipient.PaymentMeansCode = kept.DisplayName, kept.Currency,
+		kept.PaymentMeansCode
 	recipient.PaymentTermsDays, recipient.Note = kept.PaymentTermsDays, kept.Note
 	return recipient
 }
 
-// customerOf returns the identifier of the customer with a name, or zero. The customer that the form was filled in from has precedence.
+// customerOf returns the identifier of the customer with a name, or zero. The customer that the form was filled in from
+// has precedence.
 func (req *request) customerOf(name, from string) (store.ID, error) {
 	if id, err := store.ParseID(from); err == nil && !id.IsZero() {
 		chosen, err := req.session.Tenant.Customers().Entry(req.r.Context(), id)
@@ -90,7 +95,8 @@ func (req *request) saveItem(item api.CatalogueItemFields) error {
 		_, err = items.Create(ctx, item)
 		return err
 	}
-	_, err = items.Update(ctx, same.ID, func(int64) bool { return true }, func([]byte) (api.CatalogueItemFields, error) { return item, nil })
+	_, err = items.Update(ctx, same.ID, func(int64) bool { return true },
+		func([]byte) (api.CatalogueItemFields, error) { return item, nil })
 	return err
 }
 
@@ -98,7 +104,8 @@ func (req *request) saveItem(item api.CatalogueItemFields) error {
 func termsOf(draft *api.Draft) *int {
 	issued, errIssued := time.Parse(time.DateOnly, deref(draft.IssueDate))
 	due, errDue := time.Parse(time.DateOnly, deref(draft.DueDate))
-	if days := int(math.Round(due.Sub(issued).Hours() / 24)); errIssued == nil && errDue == nil && days >= 0 && days <= maxTermsDays {
+	if days := int(math.Round(due.Sub(issued).Hours() / 24)); errIssued == nil && errDue == nil && days >= 0 &&
+		days <= maxTermsDays {
 		return &days
 	}
 	return nil

@@ -31,7 +31,8 @@ type fieldSpec struct {
 	// name is the JSON name.
 	name string
 	kind fieldKind
-	// codes is the name of the code list to choose from, or "". emirates reports that it applies to the United Arab Emirates alone.
+	// codes is the name of the code list to choose from, or "". emirates reports that it applies to the United Arab
+	// Emirates alone.
 	codes    string
 	emirates bool
 	// counts is what a number counts.
@@ -99,15 +100,16 @@ type draftForm struct {
 	// Fields and each of Items hold texts by JSON name.
 	Fields map[string]string
 	Items  []map[string]string
-	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the recipient is to be
-	// saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
+	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the
+	// recipient is to be saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
 	Customer     string
 	SaveCustomer bool
 }
 
 // readDraftForm reads the input of a draft's form.
 func readDraftForm(input url.Values) draftForm {
-	f := draftForm{Fields: map[string]string{}, Customer: input.Get("customer"), SaveCustomer: input.Get("save_customer") != ""}
+	f := draftForm{Fields: map[string]string{}, Customer: input.Get("customer"),
+		SaveCustomer: input.Get("save_customer") != ""}
 	for _, field := range draftFields {
 		f.Fields[field.name] = field.normalized(input.Get(field.name))
 	}
@@ -228,8 +230,8 @@ func (f draftForm) draft() (api.Draft, api.Faults, error) {
 	return draft, faults.With(invoice.Faults(&draft)), nil
 }
 
-// restoreLineBreaks restores the stored form of texts that differ only in line breaks, because a form does not distinguish
-// LF from CR LF.
+// restoreLineBreaks restores the stored form of texts that differ only in line breaks, because a form does not
+// distinguish LF from CR LF.
 func restoreLineBreaks(draft, before *api.Draft) {
 	known := map[string]*string{}
 	know := func(text *string) {
@@ -324,8 +326,8 @@ func (f *draftForm) moved(do string, line int) focus {
 	return focus{Do: do, Line: line}
 }
 
-// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number, issued today, and with the same
-// payment period.
+// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number,
+// issued today, and with the same payment period.
 func (f *draftForm) prepareCopy(today time.Time) {
 	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
 	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])

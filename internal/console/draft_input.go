@@ -36,7 +36,8 @@ func (t *templates) readCode(list, typed string) (string, *api.Fault, error) {
 	return code, &api.Fault{Rule: typedRule + "choices", Message: text}, err
 }
 
-// codesOf returns the code list of a field in a form, or "". Some fields have codes only for buyers in the United Arab Emirates.
+// codesOf returns the code list of a field in a form, or "". Some fields have codes only for buyers in the United Arab
+// Emirates.
 func (spec fieldSpec) codesOf(country string) string {
 	if spec.emirates && country != "AE" && country != "" {
 		return ""
@@ -57,9 +58,10 @@ func (t *templates) readInput(f draftForm) (values draftForm, faults api.Faults,
 	return values, faults, err
 }
 
-// readFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read at their paths,
-// which begin with prefix.
-func (t *templates) readFields(specs []fieldSpec, prefix string, input map[string]string, currency, country string, faults api.Faults) (map[string]string, error) {
+// readFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read
+// at their paths, which begin with prefix.
+func (t *templates) readFields(specs []fieldSpec, prefix string, input map[string]string, currency, country string,
+	faults api.Faults) (map[string]string, error) {
 	out := make(map[string]string, len(specs))
 	var failed []error
 	for _, spec := range specs {
@@ -115,8 +117,8 @@ func (t *templates) showFields(specs []fieldSpec, input map[string]string, count
 	return out
 }
 
-// say returns faults with messages for people. list is the name of the field's code list, or "". The message of the API, which is in
-// English, serves where the language has none for the official rule or for the API's own.
+// say returns faults with messages for people. list is the name of the field's code list, or "". The message of the
+// API, which is in English, serves where the language has none for the official rule or for the API's own.
 func (c catalogue) say(list string, faults []api.Fault) []api.Fault {
 	out := make([]api.Fault, len(faults))
 	for n, fault := range faults {
@@ -141,8 +143,9 @@ func (c catalogue) say(list string, faults []api.Fault) []api.Fault {
 
 // chooses has the rules that a field with a code list breaks when its text is on no list.
 var chooses = map[string]bool{ //nolint:gochecknoglobals // a constant table
-	"pattern": true, "currency": true, "country_unknown": true, "emirate_unknown": true, "unit_unknown": true, "payment_means_unknown": true,
-	"tax_category_unknown": true, "endpoint_scheme_unknown": true, "currency_unknown": true, "legal_registration_type_unknown": true, "tax_exemption_unknown": true,
+	"pattern": true, "currency": true, "country_unknown": true, "emirate_unknown": true, "unit_unknown": true,
+	"payment_means_unknown": true, "tax_category_unknown": true, "endpoint_scheme_unknown": true, "currency_unknown": true,
+	"legal_registration_type_unknown": true, "tax_exemption_unknown": true,
 }
 
 // sentence returns a message of the API, which goes on after the name of a field, as a sentence of its own.

@@ -61,7 +61,8 @@ func (req *request) preview(checked *checkedForm, action string) (done bool, err
 
 // respondPreview responds with the page of a document that is not stored.
 func (req *request) respondPreview(checked *checkedForm, action string) error {
-	fields := previewForm{Action: action, Format: req.session.Account.Format, Faults: checked.faultPaths(), Needs: checked.missing}
+	fields := previewForm{Action: action, Format: req.session.Account.Format, Faults: checked.faultPaths(),
+		Needs: checked.missing}
 	for _, name := range slices.Sorted(maps.Keys(req.form)) {
 		for _, value := range req.form[name] {
 			if name != "do" {
@@ -70,8 +71,8 @@ func (req *request) respondPreview(checked *checkedForm, action string) error {
 		}
 	}
 	d := &checked.draft
-	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.pages.newShownDocument(d), Outcome: "draft",
-		At: req.Now(), Preview: &fields}
+	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.pages.newShownDocument(d),
+		Outcome: "draft", At: req.Now(), Preview: &fields}
 	title, err := req.pages.messages.text("preview.title")
 	if err != nil {
 		return err

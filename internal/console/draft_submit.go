@@ -17,8 +17,8 @@ import (
 // doSubmit is the button that saves a draft and submits it.
 const doSubmit = "submit"
 
-// saveOnce creates the draft of a form, or returns the one that the same form with the same input has created already: a repeated
-// request, of a double click or a reload, creates no second draft.
+// saveOnce creates the draft of a form, or returns the one that the same form with the same input has created already:
+// a repeated request, of a double click or a reload, creates no second draft.
 func (req *request) saveOnce(draft *api.Draft) (store.ID, error) {
 	key, sum, err := req.draftKey(draft)
 	if err != nil {
@@ -48,7 +48,8 @@ func (req *request) savedBefore(draft *api.Draft) (string, error) {
 	return string(reply.Body), nil
 }
 
-// draftKey returns the idempotency key and the fingerprint of the form of a new draft. A form with other input counts as another form.
+// draftKey returns the idempotency key and the fingerprint of the form of a new draft. A form with other input counts
+// as another form.
 func (req *request) draftKey(draft *api.Draft) (key string, sum [32]byte, err error) {
 	text, err := json.Marshal(draft)
 	if err != nil {
@@ -58,8 +59,9 @@ func (req *request) draftKey(draft *api.Draft) (key string, sum [32]byte, err er
 	return "console form " + hex.EncodeToString(sum[:]), sum, nil
 }
 
-// mayProceed reports whether the button also submits the draft. It then adds what prevents the submission: p.Needs, and a fault of a
-// number that was submitted before. Such a form is not saved either, so that the user completes it where it is.
+// mayProceed reports whether the button also submits the draft. It then adds what prevents the submission: p.Needs, and
+// a fault of a number that was submitted before. Such a form is not saved either, so that the user completes it where
+// it is.
 func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool, err error) {
 	if req.form.Get("do") != doSubmit {
 		return false, nil
@@ -83,8 +85,8 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 	return true, err
 }
 
-// submitSaved submits a saved draft and shows the result on its page. The submission of an invoice that was submitted before changes
-// nothing.
+// submitSaved submits a saved draft and shows the result on its page. The submission of an invoice that was submitted
+// before changes nothing.
 func (req *request) submitSaved(id store.ID) error {
 	path := "/invoices/" + id.String()
 	submitted, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
@@ -103,8 +105,8 @@ func errUnsaved(err error) bool {
 	return errors.Is(err, store.ErrVersion) || errors.Is(err, store.ErrNotEditable)
 }
 
-// submitStale answers a repeated request to save and submit: the stored invoice is what the form says, so it was saved before, and
-// perhaps submitted. done is false if it is something else.
+// submitStale answers a repeated request to save and submit: the stored invoice is what the form says, so it was saved
+// before, and perhaps submitted. done is false if it is something else.
 func (req *request) submitStale(checked *checkedForm, id store.ID) (done bool, err error) {
 	found, err := req.session.Tenant.Invoice(req.r.Context(), id)
 	if err != nil {

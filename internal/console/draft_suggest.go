@@ -11,7 +11,8 @@ import (
 	"quittance/internal/view"
 )
 
-// doFill is the button that fills in what is known about the recipient, and doItem, with the number of a line, what is known about its item.
+// doFill is the button that fills in what is known about the recipient, and doItem, with the number of a line, what is
+// known about its item.
 const (
 	doFill = "fill"
 	doItem = "item"
@@ -32,7 +33,8 @@ func (req *request) suggestedDraft() (draftForm, error) {
 	if err != nil {
 		return form, err
 	}
-	form.Fields["invoice_number"], form.Fields["currency"], form.Fields["payment_means_code"] = s.Number, s.Currency, s.PaymentMeans
+	form.Fields["invoice_number"], form.Fields["currency"], form.Fields["payment_means_code"] = s.Number, s.Currency,
+		s.PaymentMeans
 	form.Items[0]["vat_category"], form.Items[0]["vat_rate"] = s.VATCategory, s.VATRate
 	form.setDue(s.Terms)
 	return form, req.settleRate(&form, 0)
@@ -49,7 +51,8 @@ func (f *draftForm) setDue(after time.Duration) {
 	}
 }
 
-// fillRecipient fills in what is known about the recipient whose name the user has chosen or typed. Nothing changes if nothing is known.
+// fillRecipient fills in what is known about the recipient whose name the user has chosen or typed. Nothing changes if
+// nothing is known.
 func (req *request) fillRecipient(form *draftForm) error {
 	known, err := view.Of(req.session.Tenant).RecipientDefaults(req.r.Context(), form.Fields["recipient_name"])
 	if err != nil || known == nil {
@@ -58,8 +61,9 @@ func (req *request) fillRecipient(form *draftForm) error {
 	return req.applyRecipient(form, known)
 }
 
-// applyRecipient replaces the fields of the recipient with those that are known, and the due date with the same terms. The customer book
-// also says the currency, the payment method and the note; an earlier invoice only fills in those that are empty.
+// applyRecipient replaces the fields of the recipient with those that are known, and the due date with the same terms.
+// The customer book also says the currency, the payment method and the note; an earlier invoice only fills in those
+// that are empty.
 func (req *request) applyRecipient(form *draftForm, known *view.RecipientDefaults) error {
 	texts, err := draftFormOf(&known.Draft)
 	if err != nil {
@@ -104,8 +108,9 @@ func (req *request) fillCustomer(form *draftForm) error {
 	return req.applyRecipient(form, view.CustomerDefaults(&customer))
 }
 
-// fillItem replaces the fields of a line with what is known about the item whose name the user has chosen or typed. The quantity stays, and
-// the tax if none is known. Prices in another currency than that of the invoice are left out, and the line says so.
+// fillItem replaces the fields of a line with what is known about the item whose name the user has chosen or typed. The
+// quantity stays, and the tax if none is known. Prices in another currency than that of the invoice are left out, and
+// the line says so.
 func (req *request) fillItem(form *draftForm, line int) error {
 	known, err := view.Of(req.session.Tenant).ItemDefaults(req.r.Context(), form.Items[line]["name"])
 	if err != nil || known == nil {
@@ -120,7 +125,8 @@ func (req *request) fillItem(form *draftForm, line int) error {
 	shown := req.pages.showInput(texts).Items[0]
 	item := form.Items[line]
 	for _, spec := range itemFields {
-		if spec.name == "quantity" || spec.name == "order_line_reference" || known.VATCategory == nil && (spec.name == "vat_category" || spec.name == "vat_rate") {
+		if spec.name == "quantity" || spec.name == "order_line_reference" || known.VATCategory == nil &&
+			(spec.name == "vat_category" || spec.name == "vat_rate") {
 			continue
 		}
 		item[spec.name] = shown[spec.name]
@@ -137,8 +143,8 @@ func (req *request) fillItem(form *draftForm, line int) error {
 	return nil
 }
 
-// The keys of what a line of the form has beside its fields: the box that saves it as an item, and the currency of a price that was not
-// filled in.
+// The keys of what a line of the form has beside its fields: the box that saves it as an item, and the currency of a
+// price that was not filled in.
 const (
 	saveItem      = "save_item"
 	priceCurrency = "other_currency"
@@ -159,7 +165,8 @@ func (req *request) listRecipients() error { return req.listChoices(view.Tenant.
 // listItems responds with the items whose names contain a text, as the choices of a combobox.
 func (req *request) listItems() error { return req.listChoices(view.Tenant.Items) }
 
-func (req *request) listChoices(find func(t view.Tenant, ctx context.Context, search string) ([]view.Choice, error)) error {
+func (req *request) listChoices(find func(t view.Tenant, ctx context.Context, search string) ([]view.Choice,
+	error)) error {
 	search := req.r.URL.Query().Get("q")
 	if !storable(search) || len(search) > maxSearch {
 		search = ""
@@ -180,7 +187,8 @@ func choiceOptions(choices []view.Choice) []codeOption {
 	return out
 }
 
-// warnUsedNumber adds advice on a number that another invoice of the company has. id is the identifier of the edited invoice, or "".
+// warnUsedNumber adds advice on a number that another invoice of the company has. id is the identifier of the edited
+// invoice, or "".
 func (req *request) warnUsedNumber(checked *checkedForm, id string) error {
 	number := deref(checked.draft.InvoiceNumber)
 	if number == "" || checked.faults.Has("invoice_number") {

@@ -52,7 +52,8 @@ func (req *request) fillRates(values draftForm, unread api.Faults) {
 	rates := req.rates(values)
 	for n, item := range values.Items {
 		category := item["vat_category"]
-		if item["vat_rate"] == "" && category != "" && !invoice.Taxed(category) && !unread.Has("items["+strconv.Itoa(n)+"].vat_rate") {
+		if item["vat_rate"] == "" && category != "" && !invoice.Taxed(category) &&
+			!unread.Has("items["+strconv.Itoa(n)+"].vat_rate") {
 			item["vat_rate"] = rates[category]
 		}
 	}
@@ -61,7 +62,8 @@ func (req *request) fillRates(values draftForm, unread api.Faults) {
 // settleRate replaces the rate of a new line, which has its tax from another line, if it contradicts its category.
 func (req *request) settleRate(form *draftForm, line int) error {
 	item := form.Items[line]
-	values, _, err := req.pages.readInput(draftForm{Fields: form.Fields, Items: []map[string]string{{"vat_category": item["vat_category"], "vat_rate": item["vat_rate"]}}})
+	values, _, err := req.pages.readInput(draftForm{Fields: form.Fields,
+		Items: []map[string]string{{"vat_category": item["vat_category"], "vat_rate": item["vat_rate"]}}})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,8 @@ import (
 
 // draftPage is the view model of a draft's form.
 type draftPage struct {
-	// ID is the identifier of the stored invoice, or "". Action is the target of the form, and Back the page to which Cancel leads.
+	// ID is the identifier of the stored invoice, or "". Action is the target of the form, and Back the page to which
+	// Cancel leads.
 	ID, Action, Back string
 	// Key identifies the form of a new draft, and MaySubmit reports that the user may submit invoices.
 	Key       string
@@ -45,7 +46,8 @@ type draftPage struct {
 	Sums       draftSums
 	// Recipients and Items are what the form offers, from the customer book, the item catalogue and earlier invoices.
 	Recipients, Items []codeOption
-	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the box is checked.
+	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the
+	// box is checked.
 	Customer     string
 	SaveCustomer bool
 	// Faults lists the paths of the fields with faults, in the order of the form.
@@ -70,8 +72,8 @@ type formField struct {
 	// Multiline reports that the control is a textarea, and AutoDirection that its text may run in either direction.
 	Multiline, AutoDirection bool
 	Decimal                  bool
-	// List is the name of the list of choices. Search is the address at which it is searched while the user types, and Choose the button
-	// that is pressed when the user has chosen, or "".
+	// List is the name of the list of choices. Search is the address at which it is searched while the user types, and
+	// Choose the button that is pressed when the user has chosen, or "".
 	List, Search, Choose string
 	Required, Optional   bool
 	Focus                bool
@@ -144,11 +146,12 @@ type draftSums struct {
 	Format string
 	// IncompleteLine is the first line that prevents calculating the totals, from 1, or 0.
 	IncompleteLine int
-	// Missing and Advice concern the submission. Unsavable reports that a draft cannot be saved without one of the missing fields.
+	// Missing and Advice concern the submission. Unsavable reports that a draft cannot be saved without one of the missing
+	// fields.
 	Missing, Advice []advice
 	Unsavable       bool
-	// ProfileMissing is the number of missing fields of the company's profile, and ProfileAdvice that of recommendations about it. The
-	// profile has its own page.
+	// ProfileMissing is the number of missing fields of the company's profile, and ProfileAdvice that of recommendations
+	// about it. The profile has its own page.
 	ProfileMissing, ProfileAdvice int
 	// Announcement is a text for screen readers. AnnouncementDigest identifies it, and Announce reports that it has
 	// changed.
@@ -194,14 +197,16 @@ func (req *request) check(form draftForm) (checkedForm, error) {
 	if err != nil {
 		return checkedForm{}, err
 	}
-	if total := invoice.Compute(&draft).Total; total != nil && values.Fields["total_amount"] == "" && !unread.Has("total_amount") {
+	if total := invoice.Compute(&draft).Total; total != nil && values.Fields["total_amount"] == "" &&
+		!unread.Has("total_amount") {
 		values.Fields["total_amount"] = total.String() // the page shows it
 		if draft, faults, err = values.draft(); err != nil {
 			return checkedForm{}, err
 		}
 	}
 	maps.Copy(faults, unread) // they say more than the rules of the API about the same field
-	checked := checkedForm{form: form, values: values, messages: req.pages.messages, codes: req.pages.codes, draft: draft, faults: faults, isMissing: map[string]bool{}, advice: invoice.Warnings(&draft, req.profile())}
+	checked := checkedForm{form: form, values: values, messages: req.pages.messages, codes: req.pages.codes, draft: draft,
+		faults: faults, isMissing: map[string]bool{}, advice: invoice.Warnings(&draft, req.profile())}
 	checked.missing = req.seller().Needs(&draft, checked.advice)
 	for _, path := range checked.missing {
 		checked.isMissing[path] = true
@@ -246,8 +251,8 @@ func (checked *checkedForm) notes(path, list string, showMissing bool) fieldNote
 // field returns a field of the form with the typed text and the value that it stands for.
 func (checked *checkedForm) field(spec fieldSpec, path, name, typed, value string, showMissing bool) *formField {
 	list := spec.codesOf(checked.values.Fields["buyer_country"])
-	f := &formField{Notes: checked.notes(path, list, showMissing), Name: name, Key: spec.name, Value: typed, Type: "text", List: list,
-		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
+	f := &formField{Notes: checked.notes(path, list, showMissing), Name: name, Key: spec.name, Value: typed, Type: "text",
+		List: list, Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
 	if list == unitCodes {
 		f.Search = "/codes/" + unitCodes
 	}
@@ -273,10 +278,12 @@ func (checked *checkedForm) field(spec fieldSpec, path, name, typed, value strin
 }
 
 // fields returns the fields of a table, with the typed texts and the values that they stand for.
-func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, typed, values map[string]string, showMissing bool) map[string]*formField {
+func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, typed, values map[string]string,
+	showMissing bool) map[string]*formField {
 	out := make(map[string]*formField, len(specs))
 	for _, spec := range specs {
-		out[spec.name] = checked.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], values[spec.name], showMissing)
+		out[spec.name] = checked.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], values[spec.name],
+			showMissing)
 	}
 	return out
 }
@@ -286,7 +293,8 @@ func (checked *checkedForm) lines(showMissing bool) []formLine {
 	out := make([]formLine, len(checked.form.Items))
 	for n, item := range checked.form.Items {
 		l := formLine{Number: n + 1, First: n == 0, Last: n == len(checked.form.Items)-1, Net: checked.lineNet(n)}
-		l.Fields = checked.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, checked.values.Items[n], showMissing)
+		l.Fields = checked.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, checked.values.Items[n],
+			showMissing)
 		for _, spec := range itemFields[:mainItemFields] { // their notes are below the row
 			l.Fields[spec.name].Notes.Label = checked.messages.keyLabel(spec.name)
 		}
@@ -320,7 +328,8 @@ func (checked *checkedForm) lineNet(line int) string {
 // sayAdvice replaces the messages of advice with those for people. A field that is only missing needs none.
 func (checked *checkedForm) sayAdvice(list []advice) {
 	for n := range list {
-		faults := slices.DeleteFunc(slices.Clone(list[n].Faults), func(fault api.Fault) bool { return fault.Rule == "required" })
+		faults := slices.DeleteFunc(slices.Clone(list[n].Faults),
+			func(fault api.Fault) bool { return fault.Rule == "required" })
 		list[n].Faults = checked.messages.say(specAt(list[n].Path).codesOf(checked.values.Fields["buyer_country"]), faults)
 	}
 }
@@ -342,7 +351,8 @@ func (req *request) sums(checked *checkedForm) (draftSums, error) {
 	needs, others := divideAdvice(checked.missing, checked.advice)
 	checked.sayAdvice(needs)
 	checked.sayAdvice(others)
-	s.Missing, s.Advice = slices.DeleteFunc(slices.Clone(needs), ofProfile), slices.DeleteFunc(slices.Clone(others), ofProfile)
+	s.Missing, s.Advice = slices.DeleteFunc(slices.Clone(needs), ofProfile),
+		slices.DeleteFunc(slices.Clone(others), ofProfile)
 	s.Unsavable = slices.ContainsFunc(s.Missing, func(a advice) bool { return specAt(a.Path).required })
 	s.ProfileMissing, s.ProfileAdvice = len(needs)-len(s.Missing), len(others)-len(s.Advice)
 	if s.Totals.Total == nil && s.Currency != "" && !checked.faults.Has("currency") {

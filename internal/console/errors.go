@@ -15,8 +15,8 @@ import (
 	"quittance/internal/store"
 )
 
-// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where KEY
-// is messageKey or, if that is empty, the status.
+// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where
+// KEY is messageKey or, if that is empty, the status.
 type problem struct {
 	status     int
 	messageKey string
@@ -44,7 +44,8 @@ func (req *request) respondError(err error) error {
 	}
 	key := cmp.Or(p.messageKey, strconv.Itoa(p.status))
 	title := req.pages.messages.textOr("error."+key+".title", http.StatusText(p.status))
-	shownErr := req.page(p.status, "error", pageData{Title: title, Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
+	shownErr := req.page(p.status, "error", pageData{Title: title,
+		Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself is broken
 		shownErr = errors.Join(shownErr, req.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
 			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))

@@ -14,7 +14,8 @@ import (
 	"quittance/internal/view"
 )
 
-// exportRoutes are the lists as files, with the filters, the tab and the order in the address. They are links, so they need no JavaScript.
+// exportRoutes are the lists as files, with the filters, the tab and the order in the address. They are links, so they
+// need no JavaScript.
 func exportRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/invoices/export", needs: access.Read, serve: (*request).exportInvoices},
@@ -23,8 +24,10 @@ func exportRoutes() []route {
 		{method: http.MethodGet, path: "/customers/export", needs: access.Read, serve: (*request).exportCustomers},
 		{method: http.MethodGet, path: "/items/export", needs: access.Read, serve: (*request).exportItems},
 		{method: http.MethodGet, path: "/webhooks/export", needs: access.ReadWebhooks, serve: (*request).exportSubscriptions},
-		{method: http.MethodGet, path: undeliveredPath + "/export", needs: access.ReadWebhooks, serve: (*request).exportUndelivered},
-		{method: http.MethodGet, path: "/webhooks/{subscription}/export", needs: access.ReadWebhooks, serve: (*request).exportDeliveries},
+		{method: http.MethodGet, path: undeliveredPath + "/export", needs: access.ReadWebhooks,
+			serve: (*request).exportUndelivered},
+		{method: http.MethodGet, path: "/webhooks/{subscription}/export", needs: access.ReadWebhooks,
+			serve: (*request).exportDeliveries},
 		{method: http.MethodGet, path: apiKeysPath + "/export", needs: access.ManageKeys, serve: (*request).exportAPIKeys},
 		{method: http.MethodGet, path: usersPath + "/export", needs: access.ManageUsers, serve: (*request).exportUsers},
 		{method: http.MethodGet, path: auditPath + "/export", needs: access.ReadAudit, serve: (*request).exportAudit},
@@ -66,11 +69,12 @@ func (m exportMenu) Link(format, rows string) string {
 	return m.path + "?" + query.Encode()
 }
 
-// sendExport responds with a list as a file. A file must not have other rows than its reader asked for, so parameters that are not valid
-// are an error here. If the file cannot be finished, the connection ends.
+// sendExport responds with a list as a file. A file must not have other rows than its reader asked for, so parameters
+// that are not valid are an error here. If the file cannot be finished, the connection ends.
 func (req *request) sendExport(list export.List, ignored []string) error {
 	format := tabular.Format(req.r.URL.Query().Get(formatParameter))
-	ignored = slices.DeleteFunc(ignored, func(parameter string) bool { return parameter == formatParameter+"="+string(format) })
+	ignored = slices.DeleteFunc(ignored,
+		func(parameter string) bool { return parameter == formatParameter+"="+string(format) })
 	if !slices.Contains(tabular.Formats[:], format) || len(ignored) > 0 {
 		return &problem{status: http.StatusBadRequest, messageKey: "export"}
 	}
@@ -106,7 +110,8 @@ func (req *request) exportInvoices() error {
 		ids = export.Selected(selected)
 	}
 	ignored := slices.DeleteFunc(filters.Ignored, func(parameter string) bool {
-		return parameter == bulkInvoiceParameter+"="+query.Get(bulkInvoiceParameter) || parameter == rowsParameter+"="+rowsOfItems
+		return parameter == bulkInvoiceParameter+"="+query.Get(bulkInvoiceParameter) ||
+			parameter == rowsParameter+"="+rowsOfItems
 	})
 	if query.Get(rowsParameter) == rowsOfItems {
 		return req.sendExport(req.Exporter.InvoiceItems(tenant, ids), ignored)
@@ -141,7 +146,10 @@ const selectedCreditParameter = "credit_note"
 
 // searched reads the search text of a list that has no other filter.
 func (req *request) searched() (search string, ignored []string) {
-	valid, ignored := req.readFilters(func(name, value string) bool { return name == searchParameter && len(value) <= maxSearch })
+	valid, ignored := req.readFilters(func(name, value string) bool {
+		return name == searchParameter &&
+			len(value) <= maxSearch
+	})
 	return valid[searchParameter], ignored
 }
 
@@ -178,11 +186,13 @@ func (req *request) exportUsers() error {
 	return req.sendExport(req.Exporter.Users(req.session.Tenant), req.unfiltered())
 }
 
-// exportUndelivered exports all deliveries that failed or were blocked, or those of one of these states. The page has the newest.
+// exportUndelivered exports all deliveries that failed or were blocked, or those of one of these states. The page has
+// the newest.
 func (req *request) exportUndelivered() error {
 	filter := view.DeliveryFilter{Undelivered: true}
 	_, ignored := req.readFilters(func(name, value string) bool {
-		return name == creditStateParameter && assign(&filter.State, api.DeliveryState(value), value == string(api.DeliveryFailed) || value == string(api.DeliveryBlocked))
+		return name == creditStateParameter && assign(&filter.State, api.DeliveryState(value),
+			value == string(api.DeliveryFailed) || value == string(api.DeliveryBlocked))
 	})
 	return req.sendExport(req.Exporter.Deliveries(req.session.Tenant, filter), ignored)
 }
@@ -198,7 +208,8 @@ func (req *request) exportDeliveries() error {
 	}
 	filter := view.DeliveryFilter{Subscription: id}
 	_, ignored := req.readFilters(func(name, value string) bool {
-		return name == creditStateParameter && assign(&filter.State, api.DeliveryState(value), slices.Contains(deliveryStates, api.DeliveryState(value)))
+		return name == creditStateParameter && assign(&filter.State, api.DeliveryState(value),
+			slices.Contains(deliveryStates, api.DeliveryState(value)))
 	})
 	return req.sendExport(req.Exporter.Deliveries(req.session.Tenant, filter), ignored)
 }
@@ -221,11 +232,12 @@ func (req *request) exportAudit() error {
 		}
 	}
 	columns[0].Kind = tabular.Time
-	return req.sendExport(req.Exporter.Audit(req.session.Tenant, filters.query, columns, func(entries []store.AuditEntry) [][]string {
-		var cells [][]string
-		for _, row := range auditRows(entries, authors) {
-			cells = append(cells, messages.auditRecord(&row))
-		}
-		return cells
-	}), filters.Ignored)
+	return req.sendExport(req.Exporter.Audit(req.session.Tenant, filters.query, columns,
+		func(entries []store.AuditEntry) [][]string {
+			var cells [][]string
+			for _, row := range auditRows(entries, authors) {
+				cells = append(cells, messages.auditRecord(&row))
+			}
+			return cells
+		}), filters.Ignored)
 }

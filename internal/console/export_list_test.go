@@ -51,13 +51,15 @@ func (v *visitor) exported(path, format string) [][]string {
 		separator = "&"
 	}
 	got := v.get(path + separator + "format=" + format)
-	if got.status != http.StatusOK || got.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment; filename=") {
+	if got.status != http.StatusOK || got.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" ||
+		!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment; filename=") {
 		v.t.Fatalf("%s as %s: %d %v", path, format, got.status, got.header)
 	}
 	return linesOf(v.t, "x."+format, got.body)
 }
 
-// column returns the cells of a column, without the apostrophe that keeps spreadsheets from taking a text for a formula.
+// column returns the cells of a column, without the apostrophe that keeps spreadsheets from taking a text for a
+// formula.
 func column(lines [][]string, name string) []string {
 	at := slices.Index(lines[0], name)
 	var out []string
@@ -67,8 +69,8 @@ func column(lines [][]string, name string) []string {
 	return out
 }
 
-// TestEveryListIsExported opens the file of every list in both formats, with the filters and the order of its page, beside a stranger who
-// gets none of the rows.
+// TestEveryListIsExported opens the file of every list in both formats, with the filters and the order of its page,
+// beside a stranger who gets none of the rows.
 func TestEveryListIsExported(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -77,19 +79,23 @@ func TestEveryListIsExported(t *testing.T) {
 	var ids []string
 	for _, number := range []string{"EXP-1", "=EXP-2", "EXP-3"} {
 		var made api.Invoice
-		if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(number, "sandbox-accepted"), &made); status != http.StatusCreated {
+		if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(number, "sandbox-accepted"),
+			&made); status != http.StatusCreated {
 			t.Fatalf("create %s: %d", number, status)
 		}
 		ids = append(ids, made.ID)
 	}
 	s.fillBook(t, token)
-	credited := map[string]any{"invoice_id": ids[0], "credit_note_number": "+CN-1", "issue_date": "2026-03-02", "reason": "returned", "kind": "full"}
+	credited := map[string]any{"invoice_id": ids[0], "credit_note_number": "+CN-1", "issue_date": "2026-03-02",
+		"reason": "returned", "kind": "full"}
 	var note api.CreditNote
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credited, &note); status != http.StatusCreated {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credited,
+		&note); status != http.StatusCreated {
 		t.Fatalf("credit: %d", status)
 	}
 	var hook api.NewSubscription
-	if status := s.api(t, token, http.MethodPost, "/api/v1/webhooks/subscriptions", map[string]any{"url": s.Info.ReceiverURL, "description": "@hook"}, &hook); status != http.StatusCreated {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/webhooks/subscriptions",
+		map[string]any{"url": s.Info.ReceiverURL, "description": "@hook"}, &hook); status != http.StatusCreated {
 		t.Fatalf("subscribe: %d", status)
 	}
 	owner.post("/api-keys/new", "key", formKey(t, owner.get("/api-keys/new")), "name", "-Ledger", "scopes", "read")
@@ -142,7 +148,8 @@ func TestEveryListIsExported(t *testing.T) {
 	s.company(t, "stranger@elsewhere.example", "correct horse battery staple")
 	stranger := s.visitor(t)
 	stranger.login("stranger@elsewhere.example", "correct horse battery staple")
-	for _, path := range []string{"/invoices/export", "/invoices/export?invoice=" + ids[0], "/credit-notes/export?credit_note=" + note.ID, "/webhooks/export", "/api-keys/export"} {
+	for _, path := range []string{"/invoices/export", "/invoices/export?invoice=" + ids[0],
+		"/credit-notes/export?credit_note=" + note.ID, "/webhooks/export", "/api-keys/export"} {
 		if lines := stranger.exported(path, "csv"); len(lines) != 1 {
 			t.Errorf("%s gives a stranger %q", path, lines)
 		}
@@ -183,7 +190,8 @@ func TestLongListIsNoFile(t *testing.T) {
 	token := s.token(t, s.email, s.password)
 	for n := range 3 {
 		var made api.Invoice
-		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(fmt.Sprintf("LONG-%d", n), "sandbox-accepted"), &made)
+		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(fmt.Sprintf("LONG-%d", n), "sandbox-accepted"),
+			&made)
 	}
 	got := s.loggedIn(t).get("/invoices/export?format=xlsx")
 	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This list is too long for one file") {
@@ -191,7 +199,8 @@ func TestLongListIsNoFile(t *testing.T) {
 	}
 }
 
-// TestBrowserDownloadsExport saves the file of a filtered list and that of the selected invoices in a browser, and opens both.
+// TestBrowserDownloadsExport saves the file of a filtered list and that of the selected invoices in a browser, and
+// opens both.
 func TestBrowserDownloadsExport(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -208,15 +217,18 @@ func TestBrowserDownloadsExport(t *testing.T) {
 		b.click("#export > summary")
 		b.wantAccessible("the export menu")
 		b.click(`#export a[href*="format=xlsx"]:not([href*="items"])`)
-		if got := column(linesOf(t, "x.xlsx", awaitFile(t, saved, "invoices.xlsx")), "invoice_number"); !slices.Equal(got, []string{"SAVE-1", "SAVE-2", "SAVE-3"}) {
+		if got := column(linesOf(t, "x.xlsx", awaitFile(t, saved, "invoices.xlsx")), "invoice_number"); !slices.Equal(got,
+			[]string{"SAVE-1", "SAVE-2", "SAVE-3"}) {
 			t.Errorf("the list is saved with %q", got)
 		}
 		for _, box := range []string{"1", "3"} {
 			b.click(`tbody tr:nth-child(` + box + `) .c-pick input`)
 		}
-		b.until(`document.querySelector("[data-picked]").innerText === "2" && !document.querySelector("[data-picked]").closest("[hidden]")`)
+		b.until(
+			`document.querySelector("[data-picked]").innerText === "2" && !document.querySelector("[data-picked]").closest("[hidden]")`)
 		b.click(`.selection button[value="csv"]`)
-		if got := column(linesOf(t, "x.csv", awaitFile(t, saved, "invoices.csv")), "invoice_number"); !slices.Equal(got, []string{"SAVE-1", "SAVE-3"}) {
+		if got := column(linesOf(t, "x.csv", awaitFile(t, saved, "invoices.csv")), "invoice_number"); !slices.Equal(got,
+			[]string{"SAVE-1", "SAVE-3"}) {
 			t.Errorf("the selection is saved with %q", got)
 		}
 	})

@@ -14,7 +14,8 @@ func Routes() []accesstest.Route {
 	return out
 }
 
-// RouteFinder returns a function that returns the path of the route that serves a request, and the permission that it needs.
+// RouteFinder returns a function that returns the path of the route that serves a request, and the permission that it
+// needs.
 func RouteFinder() func(method, path string) (route string, needs access.Permission, found bool) {
 	router := newRouter(routes())
 	return func(method, path string) (string, access.Permission, bool) {

@@ -37,8 +37,8 @@ const (
 // formType is the only accepted media type of forms.
 const formType = "application/x-www-form-urlencoded"
 
-// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data, except
-// on routes that take a file. Other requests have no body that is read.
+// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data,
+// except on routes that take a file. Other requests have no body that is read.
 func (req *request) readForm(rt *route) error {
 	if req.r.Method != http.MethodPost {
 		return nil
@@ -90,7 +90,8 @@ func (req *request) readFields(most int64, fields int) error {
 // validUTF8 reports whether a form is valid UTF-8.
 func validUTF8(form url.Values) bool {
 	for name, values := range form {
-		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(value string) bool { return !utf8.ValidString(value) }) {
+		if !utf8.ValidString(name) || slices.ContainsFunc(values,
+			func(value string) bool { return !utf8.ValidString(value) }) {
 			return false
 		}
 	}
@@ -194,22 +195,24 @@ type preservedFormPage struct {
 // preservedField is one of its fields.
 type preservedField struct{ Name, Value string }
 
-// The bounds of a form that is preserved across a login, and how many fields count as one request: anybody may send such a
-// form.
+// The bounds of a form that is preserved across a login, and how many fields count as one request: anybody may send
+// such a form.
 const (
 	maxPreservedForm          = 128 << 10
 	maxPreservedFields        = 2_500
 	preservedFieldsPerRequest = 250
 )
 
-// preserveForm answers the form of a user who is no longer logged in with a page that contains the input, to be sent again
-// after the next login. It reads no stored data. The browser can still go back to a form that is too large for this.
+// preserveForm answers the form of a user who is no longer logged in with a page that contains the input, to be sent
+// again after the next login. It reads no stored data. The browser can still go back to a form that is too large for
+// this.
 func (req *request) preserveForm() error {
 	if req.isFragment() { // the part with the totals shows the message
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
-	if p, ok := errors.AsType[*problem](err); ok && (p.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
+	if p, ok := errors.AsType[*problem](err); ok &&
+		(p.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
 		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "preserved", cause: err}
 	}
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"quittance/internal/service"
 )
 
-// TestFormUsesBook checks that the form of a draft offers customers and items before those of earlier invoices, and fills in all their
-// fields without scripts.
+// TestFormUsesBook checks that the form of a draft offers customers and items before those of earlier invoices, and
+// fills in all their fields without scripts.
 func TestFormUsesBook(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -26,9 +26,11 @@ func TestFormUsesBook(t *testing.T) {
 	v.created(complete("INV-1"))
 	customer, _ := s.fillBook(t, token)
 	page := v.read("/invoices/new")
-	wantOrder(t, page.body, `<option value="Dune, Dubai branch">sandbox-accepted</option>`, `<option value="Oasis &lt;b&gt;FZE&lt;/b&gt;">`, `<option value="Palm Trading LLC">`)
+	wantOrder(t, page.body, `<option value="Dune, Dubai branch">sandbox-accepted</option>`,
+		`<option value="Oasis &lt;b&gt;FZE&lt;/b&gt;">`, `<option value="Palm Trading LLC">`)
 	wantOrder(t, page.body, `<option value="Pallet storage">SKU-7</option>`, `<option value="Consulting">`)
-	if got := v.get("/invoices/items?q=SKU", "HX-Request", "true"); !strings.Contains(got.body, `value="Pallet storage"`) || strings.Contains(got.body, "Consulting") {
+	if got := v.get("/invoices/items?q=SKU", "HX-Request", "true"); !strings.Contains(got.body,
+		`value="Pallet storage"`) || strings.Contains(got.body, "Consulting") {
 		t.Errorf("search: %s", got.body)
 	}
 	form := controls(t, page.body)
@@ -36,8 +38,10 @@ func TestFormUsesBook(t *testing.T) {
 	form.Set("currency", "US Dollar")
 	form.Set("recipient_name", "dune, dubai branch")
 	form = controls(t, v.send("/invoices/new", form, "fill").body)
-	for name, want := range map[string]string{"recipient_name": "Dune Logistics FZE", "recipient_network_id": "sandbox-accepted", "buyer_endpoint_scheme": "UAE Tax Identification Number (TIN)",
-		"buyer_street": "12 Harbour Road", "buyer_subdivision": "Dubai", "buyer_country": "United Arab Emirates", "buyer_tax_id": "100200300400003", "buyer_reference": "COST-7", "currency": "UAE Dirham",
+	for name, want := range map[string]string{"recipient_name": "Dune Logistics FZE",
+		"recipient_network_id": "sandbox-accepted", "buyer_endpoint_scheme": "UAE Tax Identification Number (TIN)",
+		"buyer_street": "12 Harbour Road", "buyer_subdivision": "Dubai", "buyer_country": "United Arab Emirates",
+		"buyer_tax_id": "100200300400003", "buyer_reference": "COST-7", "currency": "UAE Dirham",
 		"payment_means_code": "Credit transfer", "due_date": "2026-04-15", "note": "two\nlines", "customer": customer} {
 		if got := strings.ReplaceAll(form.Get(name), "\r\n", "\n"); got != want {
 			t.Errorf("%s is filled in as %q, want %q", name, got, want)
@@ -46,7 +50,8 @@ func TestFormUsesBook(t *testing.T) {
 	form.Set("items.name", "PALLET STORAGE")
 	form.Set("items.quantity", "3")
 	filled := controls(t, v.send("/invoices/new", form, "item:0").body)
-	for name, want := range map[string]string{"items.name": "Pallet storage", "items.quantity": "3", "items.unit_code": "day", "items.net_unit_price": "1,250.50", "items.vat_category": "Standard rate",
+	for name, want := range map[string]string{"items.name": "Pallet storage", "items.quantity": "3",
+		"items.unit_code": "day", "items.net_unit_price": "1,250.50", "items.vat_category": "Standard rate",
 		"items.vat_rate": "5", "items.item_code": "SKU-7", "items.description": "per pallet"} {
 		if filled.Get(name) != want {
 			t.Errorf("%s is filled in as %q, want %q", name, filled.Get(name), want)
@@ -54,11 +59,13 @@ func TestFormUsesBook(t *testing.T) {
 	}
 	form.Set("currency", "US Dollar")
 	other := v.send("/invoices/new", form, "item:0")
-	if kept := controls(t, other.body); kept.Get("items.net_unit_price") != "" || kept.Get("items.item_code") != "SKU-7" || !strings.Contains(notesAt(t, other.body)["items-0-net_unit_price"], "another currency") {
+	if kept := controls(t, other.body); kept.Get("items.net_unit_price") != "" || kept.Get("items.item_code") != "SKU-7" ||
+		!strings.Contains(notesAt(t, other.body)["items-0-net_unit_price"], "another currency") {
 		t.Errorf("an item in another currency: price %q, notes %v", kept.Get("items.net_unit_price"), notesAt(t, other.body))
 	}
 	form.Set("items.name", "Consulting")
-	if earlier := controls(t, v.send("/invoices/new", form, "item:0").body); earlier.Get("items.quantity") != "3" || earlier.Get("items.unit_code") == "" {
+	if earlier := controls(t, v.send("/invoices/new", form, "item:0").body); earlier.Get("items.quantity") != "3" ||
+		earlier.Get("items.unit_code") == "" {
 		t.Errorf("a line of an earlier invoice: %v", earlier)
 	}
 	for _, button := range []string{"item:7", "item:-1", "item:x", "item:", "item"} {
@@ -66,7 +73,8 @@ func TestFormUsesBook(t *testing.T) {
 			t.Errorf("the button %s: %d", button, got.status)
 		}
 	}
-	if chosen := controls(t, v.read("/invoices/new?customer="+customer).body); chosen.Get("recipient_name") != "Dune Logistics FZE" || chosen.Get("customer") != customer {
+	if chosen := controls(t, v.read("/invoices/new?customer="+
+		customer).body); chosen.Get("recipient_name") != "Dune Logistics FZE" || chosen.Get("customer") != customer {
 		t.Errorf("a new invoice to a customer: %v", chosen)
 	}
 	for _, id := range []string{"x", "00000000-0000-0000-0000-000000000001"} {
@@ -89,8 +97,8 @@ func wantOrder(t *testing.T, page string, texts ...string) {
 	}
 }
 
-// TestFormSavesToBook checks that the boxes of the form save the recipient and the chosen line, also after lines were moved, and that they
-// change an entry that is there.
+// TestFormSavesToBook checks that the boxes of the form save the recipient and the chosen line, also after lines were
+// moved, and that they change an entry that is there.
 func TestFormSavesToBook(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -110,7 +118,8 @@ func TestFormSavesToBook(t *testing.T) {
 	form := complete("INV-1")
 	form.Set("due_date", "2026-03-31")
 	form["items.name"] = append(form["items.name"], "Second")
-	form["items.quantity"], form["items.net_unit_price"] = append(form["items.quantity"], "1"), append(form["items.net_unit_price"], "7")
+	form["items.quantity"], form["items.net_unit_price"] = append(form["items.quantity"], "1"),
+		append(form["items.net_unit_price"], "7")
 	form.Set("save_customer", "1")
 	form.Set("save_item", "1")
 	moved := v.send("/invoices/new", form, "up:1")
@@ -123,22 +132,27 @@ func TestFormSavesToBook(t *testing.T) {
 		t.Fatalf("save: %d %v", got.status, notesAt(t, got.body))
 	}
 	list()
-	if len(customers.Data) != 3 || *customers.Data[2].RecipientName != "Palm Trading LLC" || *customers.Data[2].Currency != "AED" || *customers.Data[2].PaymentTermsDays != 30 {
+	if len(customers.Data) != 3 || *customers.Data[2].RecipientName != "Palm Trading LLC" ||
+		*customers.Data[2].Currency != "AED" || *customers.Data[2].PaymentTermsDays != 30 {
 		t.Errorf("the customers are %+v", customers.Data)
 	}
-	if len(items.Data) != 2 || *items.Data[1].Name != "Second" || items.Data[1].NetUnitPrice.String() != "7" || *items.Data[1].Currency != "AED" {
+	if len(items.Data) != 2 || *items.Data[1].Name != "Second" || items.Data[1].NetUnitPrice.String() != "7" ||
+		*items.Data[1].Currency != "AED" {
 		t.Errorf("the items are %+v", items.Data)
 	}
 	// A customer with a name of its own, and an item of the same name, are changed and not added again.
 	form = controls(t, v.read("/invoices/new?customer="+customer).body)
-	for name, value := range map[string]string{"invoice_number": "INV-3", "buyer_city": "Ajman", "note": "for this invoice", "items.name": "pallet storage", "items.quantity": "1", "items.net_unit_price": "9", "save_customer": "1", "save_item": "0"} {
+	for name, value := range map[string]string{"invoice_number": "INV-3", "buyer_city": "Ajman",
+		"note": "for this invoice", "items.name": "pallet storage", "items.quantity": "1", "items.net_unit_price": "9",
+		"save_customer": "1", "save_item": "0"} {
 		form.Set(name, value)
 	}
 	if got := v.send("/invoices/new", form, "save"); got.status != http.StatusSeeOther {
 		t.Fatalf("save: %d %v", got.status, notesAt(t, got.body))
 	}
 	list()
-	if c := customers.Data[0]; len(customers.Data) != 3 || c.ID != customer || *c.BuyerCity != "Ajman" || *c.DisplayName != "Dune, Dubai branch" || *c.Note != "two\r\nlines" || *c.PaymentTermsDays != 14 {
+	if c := customers.Data[0]; len(customers.Data) != 3 || c.ID != customer || *c.BuyerCity != "Ajman" ||
+		*c.DisplayName != "Dune, Dubai branch" || *c.Note != "two\r\nlines" || *c.PaymentTermsDays != 14 {
 		t.Errorf("the customers are %+v", customers.Data)
 	}
 	if i := items.Data[0]; len(items.Data) != 2 || i.ID != item || i.NetUnitPrice.String() != "9" {
@@ -162,8 +176,8 @@ func TestFormSavesWithoutBook(t *testing.T) {
 	wantPage(t, v, "/customers", []string{"No customers yet"}, nil)
 }
 
-// TestCustomerLandsInDraft checks with random values that all fields of a customer and of an item get through the form into a draft, as
-// they are in the book.
+// TestCustomerLandsInDraft checks with random values that all fields of a customer and of an item get through the form
+// into a draft, as they are in the book.
 func TestCustomerLandsInDraft(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -255,7 +269,8 @@ func TestKeyboardBook(t *testing.T) {
 		b.press("dubai br")
 		b.until(`document.querySelector("#f-recipient_name-choices li")?.dataset.value === "Dune, Dubai branch"`)
 		b.press(kb.ArrowDown + kb.Enter)
-		b.until(`document.querySelector("#f-recipient_name").value === "Dune Logistics FZE" && document.querySelector("#f-buyer_city").value === "Dubai"`)
+		b.until(
+			`document.querySelector("#f-recipient_name").value === "Dune Logistics FZE" && document.querySelector("#f-buyer_city").value === "Dubai"`)
 		b.until(`document.activeElement.id === "f-recipient_network_id"`)
 		b.tabTo("#f-items-0-name")
 		b.press("pallet")
@@ -269,8 +284,8 @@ func TestKeyboardBook(t *testing.T) {
 	})
 }
 
-// TestHeldEnter checks that the press of Enter that chooses an item does not also send the form, from the field that has the focus by the time
-// the key is released.
+// TestHeldEnter checks that the press of Enter that chooses an item does not also send the form, from the field that
+// has the focus by the time the key is released.
 func TestHeldEnter(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -285,7 +300,8 @@ func TestHeldEnter(t *testing.T) {
 		b.until(`document.querySelector("#f-items-0-name-choices li")?.dataset.value === "Pallet storage"`)
 		b.press(kb.ArrowDown)
 		enter := func(event input.KeyType, repeated bool) {
-			key := input.DispatchKeyEvent(event).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13).WithAutoRepeat(repeated)
+			key := input.DispatchKeyEvent(event).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13).WithAutoRepeat(
+				repeated)
 			if event == input.KeyChar {
 				key = key.WithText("\r")
 			}

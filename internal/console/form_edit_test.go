@@ -21,14 +21,17 @@ func TestEditIsPatch(t *testing.T) {
 			id := v.created(complete("INV-1"))
 			path := "/invoices/" + id + "/edit"
 			mine := controls(t, v.read(path).body)
-			if status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+id, map[string]any{"buyer_city": "Sharjah"}, nil); status != http.StatusOK {
+			if status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+id,
+				map[string]any{"buyer_city": "Sharjah"}, nil); status != http.StatusOK {
 				t.Fatalf("patch: %d", status)
 			}
 			mine.Set("recipient_name", "Oasis LLC")
 			stale := v.send(path, mine, "save")
 			again := controls(t, stale.body)
-			if stale.status != http.StatusConflict || again.Get("recipient_name") != "Oasis LLC" || again.Get("buyer_city") != "Dubai" || !strings.Contains(stale.body, `<a href="#f-buyer_city">`) ||
-				!strings.Contains(stale.body, `<a href="#f-recipient_name">`) || strings.Contains(stale.body, `<li><a href="#f-buyer_street">`) {
+			if stale.status != http.StatusConflict || again.Get("recipient_name") != "Oasis LLC" ||
+				again.Get("buyer_city") != "Dubai" || !strings.Contains(stale.body, `<a href="#f-buyer_city">`) ||
+				!strings.Contains(stale.body, `<a href="#f-recipient_name">`) ||
+				strings.Contains(stale.body, `<li><a href="#f-buyer_street">`) {
 				t.Errorf("an outdated edit: %d %v", stale.status, again)
 			}
 			if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Sharjah" || *found.RecipientName != "Palm Trading LLC" {
@@ -57,7 +60,8 @@ func wantFixed(t *testing.T, s *system, v *visitor, token, id string) {
 			t.Errorf("%s: the form is shown: %d", why, got.status)
 		}
 		got := v.send(path, mine, "save")
-		if got.status != http.StatusConflict || controls(t, got.body).Get("buyer_city") != "Ajman" || !strings.Contains(got.body, `action="/invoices/new"`) {
+		if got.status != http.StatusConflict || controls(t, got.body).Get("buyer_city") != "Ajman" ||
+			!strings.Contains(got.body, `action="/invoices/new"`) {
 			t.Errorf("%s: %d %v", why, got.status, controls(t, got.body))
 		}
 		if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Dubai" {
@@ -65,7 +69,8 @@ func wantFixed(t *testing.T, s *system, v *visitor, token, id string) {
 		}
 	}
 	var note api.CreditNote
-	s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", map[string]any{"invoice_id": id, "credit_note_number": "CN", "issue_date": "2026-03-01", "reason": "x", "kind": "full"}, &note)
+	s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", map[string]any{"invoice_id": id,
+		"credit_note_number": "CN", "issue_date": "2026-03-01", "reason": "x", "kind": "full"}, &note)
 	refused("credited")
 	if got := v.send("/credit-notes/"+note.ID+"/void", nil, ""); got.status != http.StatusSeeOther {
 		t.Fatalf("void: %d", got.status)

@@ -37,7 +37,8 @@ func (c catalogue) moveButtons(l formLine) ([]moveButton, error) {
 	up, errUp := c.text("draft.up", number)
 	down, errDown := c.text("draft.down", number)
 	remove, errRemove := c.text("draft.remove", number)
-	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last}, {Icon: doRemove, Label: remove}}
+	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last},
+		{Icon: doRemove, Label: remove}}
 	for n := range buttons {
 		b := &buttons[n]
 		b.Value, b.Focus = b.Icon+":"+strconv.Itoa(l.Index()), l.Focus == b.Icon

@@ -19,7 +19,8 @@ func TestHostileForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
-	plain := map[bool]map[string]string{ // by whether the text ends in a digit: a copy then has the next number, and lacks nothing
+	// by whether the text ends in a digit: a copy then has the next number, and lacks nothing
+	plain := map[bool]map[string]string{
 		false: formShapes(t, s, v, token, "plain"),
 		true:  formShapes(t, s, v, token, "plain-1"),
 	}
@@ -37,7 +38,8 @@ func TestHostileForms(t *testing.T) {
 func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
 	t.Helper()
 	d := draft(text, text)
-	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text, &text, &text, &text, &text, &text
+	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text,
+		&text, &text, &text, &text, &text
 	item := &d.Items[0]
 	item.ItemCode, item.Name, item.Description, item.UnitCode, item.VATCategory = &text, &text, &text, &text, &text
 	var made api.Invoice
@@ -45,15 +47,18 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 		t.Fatalf("%q: %d", text, status)
 	}
 	path := "/invoices/" + made.ID
-	pages := map[string]response{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"), "the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
+	pages := map[string]response{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"),
+		"the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
 	form := controls(t, pages["the form"].body)
 	for _, name := range []string{"invoice_number", "recipient_name", "buyer_street", "items.name", "items.description"} {
 		if form.Get(name) != text {
 			t.Errorf("%q: the form contains %q as %s", text, form.Get(name), name)
 		}
 	}
-	for _, name := range []string{"buyer_endpoint_scheme", "buyer_subdivision", "payment_means_code", "items.unit_code", "items.vat_category"} {
-		if shown := form.Get(name); shown != text && shown != `"`+text+`"` { // quoted, because it would stand for a code otherwise
+	for _, name := range []string{"buyer_endpoint_scheme", "buyer_subdivision", "payment_means_code", "items.unit_code",
+		"items.vat_category"} {
+		// quoted, because it would stand for a code otherwise
+		if shown := form.Get(name); shown != text && shown != `"`+text+`"` {
 			t.Errorf("%q: the form contains %q as %s", text, shown, name)
 		}
 	}
@@ -69,22 +74,28 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 		}
 	}
 	pages["the form with faults"] = v.send("/invoices/new", form, "save")
-	if kept := controls(t, pages["the form with faults"].body); kept.Get("total_amount") != text || kept.Get("issue_date") != text || kept.Get("items.vat_rate") != text {
+	if kept := controls(t, pages["the form with faults"].body); kept.Get("total_amount") != text ||
+		kept.Get("issue_date") != text || kept.Get("items.vat_rate") != text {
 		t.Errorf("a form with faults loses %q: %v", text, kept)
 	}
-	note := v.send(path+"/credit", url.Values{"credit_note_number": {text}, "issue_date": {"2026-03-01"}, "reason": {text}, "kind": {"full"}}, "")
+	note := v.send(path+"/credit", url.Values{"credit_note_number": {text}, "issue_date": {"2026-03-01"}, "reason": {text},
+		"kind": {"full"}}, "")
 	if note.status != http.StatusSeeOther {
 		t.Fatalf("%q: no credit note: %d", text, note.status)
 	}
 	at, _, _ := strings.Cut(note.header.Get("Location"), "?")
-	pages["a credit note"], pages["the credit notes"], pages["those of the invoice"] = v.read(at), v.read("/credit-notes?per=1"), v.read("/credit-notes?invoice="+made.ID)
-	pages["the print of a credit note"], pages["a search in credit notes"] = v.read(at+"/print"), v.read("/credit-notes?state=live&q="+url.QueryEscape(text))
+	pages["a credit note"], pages["the credit notes"], pages["those of the invoice"] = v.read(at),
+		v.read("/credit-notes?per=1"), v.read("/credit-notes?invoice="+made.ID)
+	pages["the print of a credit note"], pages["a search in credit notes"] = v.read(at+"/print"),
+		v.read("/credit-notes?state=live&q="+url.QueryEscape(text))
 	out := map[string]string{}
 	for name, page := range pages {
-		if (name == "the print" || strings.Contains(name, "credit note")) && !strings.Contains(textOf(parse(t, page.body)), text) {
+		if (name == "the print" || strings.Contains(name, "credit note")) &&
+			!strings.Contains(textOf(parse(t, page.body)), text) {
 			t.Errorf("%q is not shown on %s", text, name)
 		}
-		if name != "the credit notes" && name != "a search in credit notes" { // its list has several pages from the second text on
+		// its list has several pages from the second text on
+		if name != "the credit notes" && name != "a search in credit notes" {
 			out[name] = shape(parse(t, page.body))
 		}
 	}

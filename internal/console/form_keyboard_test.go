@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestKeyboardForms checks that a user with a keyboard alone creates an invoice and submits it, corrects and resends it after the provider
-// has rejected it, and credits it.
+// TestKeyboardForms checks that a user with a keyboard alone creates an invoice and submits it, corrects and resends it
+// after the provider has rejected it, and credits it.
 func TestKeyboardForms(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -19,9 +19,11 @@ func TestKeyboardForms(t *testing.T) {
 		b.until(`document.activeElement.id === "f-invoice_number"`)
 		b.press("INV-1")
 		for _, field := range []struct{ selector, keys string }{
-			{"#f-due_date", "12312099"}, {"#f-currency", "aed"}, {"#f-payment_means_code", "bank transfer"}, {"#f-recipient_name", "Palm Trading LLC"}, {"#f-buyer_endpoint_scheme", "tin"},
-			{"#f-recipient_network_id", "sandbox-rejected-validation"}, {"#f-buyer_street", "12 Harbour Road"}, {"#f-buyer_city", "Dubai"}, {"#f-buyer_country", "uae"},
-			{"#f-items-0-name", "Consulting"}, {"#f-items-0-quantity", "10"}, {"#f-items-0-unit_code", "hours"}, {"#f-items-0-net_unit_price", "1,250.00"},
+			{"#f-due_date", "12312099"}, {"#f-currency", "aed"}, {"#f-payment_means_code", "bank transfer"},
+			{"#f-recipient_name", "Palm Trading LLC"}, {"#f-buyer_endpoint_scheme", "tin"},
+			{"#f-recipient_network_id", "sandbox-rejected-validation"}, {"#f-buyer_street", "12 Harbour Road"},
+			{"#f-buyer_city", "Dubai"}, {"#f-buyer_country", "uae"}, {"#f-items-0-name", "Consulting"},
+			{"#f-items-0-quantity", "10"}, {"#f-items-0-unit_code", "hours"}, {"#f-items-0-net_unit_price", "1,250.00"},
 			{"#f-items-0-vat_category", "standard"}, {"#f-items-0-vat_rate", "5%"},
 		} {
 			b.tabTo(field.selector)

@@ -142,12 +142,14 @@ func (b *browser) wantSmooth(what string, act func(n int), done func(n int) stri
 		act(n)
 		b.until(done(n))
 		var blocked float64
-		b.do(chromedp.Evaluate(`new Promise((resolve) => setTimeout(() => resolve(window.blocked), 100))`, &blocked, chromium.Awaited))
+		b.do(chromedp.Evaluate(`new Promise((resolve) => setTimeout(() => resolve(window.blocked), 100))`, &blocked,
+			chromium.Awaited))
 		after := worked()
 		took := func(name string) float64 { return after[name] - before[name] }
 		script, style, layout := took("ScriptDuration"), took("RecalcStyleDuration"), took("LayoutDuration")
-		report = append(report, fmt.Sprintf("%.0f ms in long tasks; script %.0f ms, style %.0f ms and layout %.0f ms of the processor",
-			blocked, script, style, layout))
+		report = append(report,
+			fmt.Sprintf("%.0f ms in long tasks; script %.0f ms, style %.0f ms and layout %.0f ms of the processor",
+				blocked, script, style, layout))
 		if min(blocked, script+style+layout) < smooth {
 			b.t.Logf("%s: %s", what, report[len(report)-1])
 			return

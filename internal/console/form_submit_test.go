@@ -10,8 +10,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestSaveAndSubmit checks that one request saves a draft and submits it, and that repeated ones, from a double click, the back button or
-// a reload, create no second draft and send nothing again.
+// TestSaveAndSubmit checks that one request saves a draft and submits it, and that repeated ones, from a double click,
+// the back button or a reload, create no second draft and send nothing again.
 func TestSaveAndSubmit(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestSaveAndSubmit(t *testing.T) {
 			// Another form with the same number is refused before it is saved.
 			other := complete("INV-1")
 			got := v.send("/invoices/new", other, "submit")
-			if at := notesAt(t, got.body)["invoice_number"]; got.status != http.StatusUnprocessableEntity || !strings.Contains(at, "already submitted") || s.count(t) != 1 {
+			if at := notesAt(t, got.body)["invoice_number"]; got.status != http.StatusUnprocessableEntity ||
+				!strings.Contains(at, "already submitted") || s.count(t) != 1 {
 				t.Errorf("a used number: %d %q, %d invoices", got.status, at, s.count(t))
 			}
 			// A draft that was saved by the same form, but not submitted, is submitted.
@@ -62,8 +63,8 @@ func TestSaveAndSubmit(t *testing.T) {
 	}
 }
 
-// TestEditAndSubmit checks that an edited draft is saved and submitted with one request, which can be repeated, and that nobody's change
-// is overwritten by it.
+// TestEditAndSubmit checks that an edited draft is saved and submitted with one request, which can be repeated, and
+// that nobody's change is overwritten by it.
 func TestEditAndSubmit(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -89,8 +90,8 @@ func TestEditAndSubmit(t *testing.T) {
 	}
 }
 
-// TestIncompleteIsNotSubmitted checks that an incomplete form is neither saved nor submitted, and says what is required. It can still be
-// saved as a draft.
+// TestIncompleteIsNotSubmitted checks that an incomplete form is neither saved nor submitted, and says what is
+// required. It can still be saved as a draft.
 func TestIncompleteIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -100,7 +101,8 @@ func TestIncompleteIsNotSubmitted(t *testing.T) {
 	form.Set("items.unit_code", "")
 	got := v.send("/invoices/new", form, "submit")
 	at := notesAt(t, got.body)
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Not submitted, and nothing was saved. 2 fields") || at["due_date"] != "Required to submit" ||
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body,
+		"Not submitted, and nothing was saved. 2 fields") || at["due_date"] != "Required to submit" ||
 		at["items-0-unit_code"] != "Unit Required to submit" || s.count(t) != 0 {
 		t.Errorf("incomplete: %d %v, %d invoices", got.status, at, s.count(t))
 	}
@@ -116,7 +118,8 @@ func TestIncompleteIsNotSubmitted(t *testing.T) {
 	v.created(form)
 }
 
-// TestPreview checks that a preview shows the document that a form would become, also as a PDF file, and stores nothing.
+// TestPreview checks that a preview shows the document that a form would become, also as a PDF file, and stores
+// nothing.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -124,21 +127,26 @@ func TestPreview(t *testing.T) {
 	form := complete("INV-1")
 	form.Set("items.name", `"><script>alert(1)</script>`)
 	got := v.send("/invoices/new", form, "preview")
-	if got.status != http.StatusOK || !strings.Contains(got.body, "Preview. Nothing was saved or sent.") || !strings.Contains(got.body, "INV-1") || strings.Contains(got.body, "<script>alert") {
+	if got.status != http.StatusOK || !strings.Contains(got.body, "Preview. Nothing was saved or sent.") ||
+		!strings.Contains(got.body, "INV-1") || strings.Contains(got.body, "<script>alert") {
 		t.Fatalf("preview: %d", got.status)
 	}
 	again := controls(t, got.body)
 	if again.Get("items.name") != form.Get("items.name") || again.Get("do") != "" {
 		t.Errorf("the preview does not repeat the form: %v", again)
 	}
-	if file := v.do(http.MethodPost, "/invoices/new", again.Encode()+"&do=preview-pdf"); file.status != http.StatusOK || !strings.HasPrefix(file.body, "%PDF-") {
+	if file := v.do(http.MethodPost, "/invoices/new", again.Encode()+"&do=preview-pdf"); file.status != http.StatusOK ||
+		!strings.HasPrefix(file.body, "%PDF-") {
 		t.Errorf("preview as a PDF file: %d", file.status)
 	}
-	if file := v.do(http.MethodPost, "/invoices/new", again.Encode()+"&do=preview-xml"); file.status != http.StatusNotFound { // no document format
+	// no document format
+	if file := v.do(http.MethodPost, "/invoices/new", again.Encode()+
+		"&do=preview-xml"); file.status != http.StatusNotFound {
 		t.Errorf("preview as XML: %d", file.status)
 	}
 	form.Set("items.quantity", "x")
-	if got := v.send("/invoices/new", form, "preview"); got.status != http.StatusOK || !strings.Contains(got.body, "must be corrected before this can be saved") {
+	if got := v.send("/invoices/new", form, "preview"); got.status != http.StatusOK ||
+		!strings.Contains(got.body, "must be corrected before this can be saved") {
 		t.Errorf("preview of a faulty form: %d", got.status)
 	}
 	if n := s.count(t); n != 0 {

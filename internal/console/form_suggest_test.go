@@ -9,8 +9,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestFormSuggests checks that a new form has the next number and the terms, currency and tax of the last invoice, and warns at once about
-// a number that is used.
+// TestFormSuggests checks that a new form has the next number and the terms, currency and tax of the last invoice, and
+// warns at once about a number that is used.
 func TestFormSuggests(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -22,7 +22,8 @@ func TestFormSuggests(t *testing.T) {
 	form := controls(t, v.read("/invoices/new").body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
 	kit.Must(t, err)
-	for name, want := range map[string]string{"invoice_number": "INV-010", "currency": "UAE Dirham", "payment_means_code": "Credit transfer", "due_date": issued.AddDate(0, 0, 30).Format(time.DateOnly),
+	for name, want := range map[string]string{"invoice_number": "INV-010", "currency": "UAE Dirham",
+		"payment_means_code": "Credit transfer", "due_date": issued.AddDate(0, 0, 30).Format(time.DateOnly),
 		"items.vat_category": "Standard rate", "items.vat_rate": "5", "recipient_name": "", "items.name": ""} {
 		if form.Get(name) != want {
 			t.Errorf("%s is suggested as %q, want %q", name, form.Get(name), want)
@@ -33,7 +34,8 @@ func TestFormSuggests(t *testing.T) {
 	if at := notesAt(t, checked.body)["invoice_number"]; at != "Another invoice has this number" {
 		t.Errorf("a used number: %q", at)
 	}
-	if got := v.send("/invoices/new", form, "keep"); notesAt(t, got.body)["invoice_number"] != "Another invoice has this number" {
+	if got := v.send("/invoices/new", form, "keep"); notesAt(t,
+		got.body)["invoice_number"] != "Another invoice has this number" {
 		t.Errorf("a used number, without scripts: %v", notesAt(t, got.body))
 	}
 	edit := controls(t, v.read("/invoices/"+id+"/edit").body)
@@ -53,7 +55,8 @@ func TestFormSuggests(t *testing.T) {
 	}
 }
 
-// TestFillRecipient checks that a recipient of an earlier invoice can be found by its name, and fills in the other fields.
+// TestFillRecipient checks that a recipient of an earlier invoice can be found by its name, and fills in the other
+// fields.
 func TestFillRecipient(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -69,7 +72,8 @@ func TestFillRecipient(t *testing.T) {
 	if !strings.Contains(page.body, `<option value="Oasis &lt;b&gt;FZE&lt;/b&gt;">1</option>`) {
 		t.Error("the form does not offer earlier recipients")
 	}
-	if got := v.get("/invoices/recipients?q=palm", "HX-Request", "true"); !strings.Contains(got.body, `value="Palm Trading LLC"`) || strings.Contains(got.body, "Oasis") {
+	if got := v.get("/invoices/recipients?q=palm", "HX-Request", "true"); !strings.Contains(got.body,
+		`value="Palm Trading LLC"`) || strings.Contains(got.body, "Oasis") {
 		t.Errorf("search: %s", got.body)
 	}
 	form := controls(t, page.body)
@@ -77,7 +81,8 @@ func TestFillRecipient(t *testing.T) {
 	form.Set("issue_date", "2026-04-01")
 	form.Set("buyer_city", "typed before")
 	filled := controls(t, v.send("/invoices/new", form, "fill").body)
-	for name, want := range map[string]string{"recipient_name": "Palm Trading LLC", "buyer_city": "Dubai", "buyer_country": "United Arab Emirates", "recipient_network_id": "1", "due_date": "2026-04-11"} {
+	for name, want := range map[string]string{"recipient_name": "Palm Trading LLC", "buyer_city": "Dubai",
+		"buyer_country": "United Arab Emirates", "recipient_network_id": "1", "due_date": "2026-04-11"} {
 		if filled.Get(name) != want {
 			t.Errorf("%s is filled in as %q, want %q", name, filled.Get(name), want)
 		}
@@ -96,7 +101,8 @@ func TestReplace(t *testing.T) {
 	id := s.submitted(t, token, "INV-7", "sandbox-accepted")
 	page := v.read("/invoices/" + id + "/replace")
 	form := controls(t, page.body)
-	if form.Get("invoice_number") != "INV-8" || form.Get("note") != "Replaces invoice INV-7." || !strings.Contains(page.body, "This new invoice replaces") {
+	if form.Get("invoice_number") != "INV-8" || form.Get("note") != "Replaces invoice INV-7." ||
+		!strings.Contains(page.body, "This new invoice replaces") {
 		t.Errorf("a replacement: %s, %q", form.Get("invoice_number"), form.Get("note"))
 	}
 	got := v.send("/invoices/new", form, "submit")

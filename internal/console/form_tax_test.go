@@ -21,16 +21,19 @@ func TestFormTax(t *testing.T) {
 	v := s.loggedIn(t)
 	check := func(category, rate string) string {
 		form := complete("INV-1")
-		form["items.vat_category"], form["items.vat_rate"], form["total_amount"] = []string{category}, []string{rate}, []string{""}
+		form["items.vat_category"], form["items.vat_rate"], form["total_amount"] = []string{category}, []string{rate},
+			[]string{""}
 		return v.do(http.MethodPost, "/invoices/check", form.Encode(), "HX-Request", "true").body
 	}
-	if body := check("Zero rated", "5"); strings.Contains(body, "Ready to submit") || !strings.Contains(body, "1 field required to submit") ||
+	if body := check("Zero rated", "5"); strings.Contains(body, "Ready to submit") ||
+		!strings.Contains(body, "1 field required to submit") ||
 		!strings.Contains(body, "Must be 0 in the category Z") || strings.Contains(body, "1,050.00") {
 		t.Errorf("a zero rate of 5: %s", body)
 	}
 	for _, tt := range [][2]string{{"Reverse charge", "5"}, {"Zero rated", ""}, {"Out of scope", ""}} {
 		body := check(tt[0], tt[1])
-		if !strings.Contains(body, "Ready to submit") || !strings.Contains(body, "Only the general rules were checked") || strings.Contains(body, "1,050.00") {
+		if !strings.Contains(body, "Ready to submit") || !strings.Contains(body, "Only the general rules were checked") ||
+			strings.Contains(body, "1,050.00") {
 			t.Errorf("%s at %q: %s", tt[0], tt[1], body)
 		}
 	}
@@ -76,8 +79,8 @@ func TestCategorySetsRate(t *testing.T) {
 	})
 }
 
-// TestButtonsOfAForm checks that a button of a form does what it says however often it is pressed, and that its answer leaves
-// what was typed meanwhile.
+// TestButtonsOfAForm checks that a button of a form does what it says however often it is pressed, and that its answer
+// leaves what was typed meanwhile.
 func TestButtonsOfAForm(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -113,8 +116,8 @@ func TestButtonsOfAForm(t *testing.T) {
 	})
 }
 
-// TestCreditNoteGate checks that the pages that offer a credit note say, while its submission is disabled, who enables it and with which
-// command, and that its form has the number after that of the newest credit note.
+// TestCreditNoteGate checks that the pages that offer a credit note say, while its submission is disabled, who enables
+// it and with which command, and that its form has the number after that of the newest credit note.
 func TestCreditNoteGate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)

@@ -106,11 +106,14 @@ func (s *system) count(t testing.TB) int {
 
 // complete returns the form of a complete draft with one line.
 func complete(number string) url.Values {
-	return url.Values{"invoice_number": {number}, "recipient_name": {"Palm Trading LLC"}, "recipient_network_id": {"1"}, "buyer_endpoint_scheme": {"0235"},
-		"buyer_street": {"12 Harbour Road"}, "buyer_city": {"Dubai"}, "buyer_subdivision": {"DXB"}, "buyer_country": {"AE"}, "total_amount": {"1050.00"}, "currency": {"AED"},
+	return url.Values{"invoice_number": {number}, "recipient_name": {"Palm Trading LLC"}, "recipient_network_id": {"1"},
+		"buyer_endpoint_scheme": {"0235"}, "buyer_street": {"12 Harbour Road"}, "buyer_city": {"Dubai"},
+		"buyer_subdivision": {"DXB"}, "buyer_country": {"AE"}, "total_amount": {"1050.00"}, "currency": {"AED"},
 		"issue_date": {"2026-03-01"}, "issue_time": {""}, "due_date": {"2026-03-31"}, "payment_means_code": {"30"},
-		"items.name": {"Consulting"}, "items.quantity": {"10"}, "items.unit_code": {"HUR"}, "items.net_unit_price": {"100.00"}, "items.vat_category": {"S"},
-		"items.vat_rate": {"5"}, "items.item_code": {""}, "items.description": {"Workshop\r\nin two parts"}, "items.base_quantity": {""}, "items.gross_unit_price": {""}, "items.discount_amount": {""}}
+		"items.name": {"Consulting"}, "items.quantity": {"10"}, "items.unit_code": {"HUR"},
+		"items.net_unit_price": {"100.00"}, "items.vat_category": {"S"}, "items.vat_rate": {"5"},
+		"items.item_code": {""}, "items.description": {"Workshop\r\nin two parts"}, "items.base_quantity": {""},
+		"items.gross_unit_price": {""}, "items.discount_amount": {""}}
 }
 
 // created creates a draft by form and returns its identifier.
@@ -124,8 +127,8 @@ func (v *visitor) created(form url.Values) string {
 	return strings.TrimPrefix(path, "/invoices/")
 }
 
-// TestFormShowsTheFaultsOfTheAPI checks that for a draft with every kind of fault, the page shows a fault at each field at which the API
-// has one, in words for people, keeps the input, and stores nothing.
+// TestFormShowsTheFaultsOfTheAPI checks that for a draft with every kind of fault, the page shows a fault at each field
+// at which the API has one, in words for people, keeps the input, and stores nothing.
 func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -141,7 +144,8 @@ func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 	edit("issue_time", "25:00")
 	edit("due_date", "soon")
 	edit("total_amount", "1,0,5")
-	for _, name := range []string{"name", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
+	for _, name := range []string{"name", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code",
+		"description", "base_quantity", "gross_unit_price", "discount_amount"} {
 		edit("items."+name, "", "")
 	}
 	edit("items.quantity", "1e99", "12 3")
@@ -161,7 +165,8 @@ func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 	var failed struct {
 		Details map[string][]api.Fault `json:"details"`
 	}
-	s.refusal(t, token, "/api/v1/client/invoices", `{"invoice_number":"`+strings.Repeat("9", 65)+`","recipient_name":" ","recipient_network_id":"1","buyer_endpoint_scheme":"0235",
+	s.refusal(t, token, "/api/v1/client/invoices", `{"invoice_number":"`+strings.Repeat("9", 65)+
+		`","recipient_name":" ","recipient_network_id":"1","buyer_endpoint_scheme":"0235",
 		"buyer_street":"12 Harbour Road","buyer_city":"Dub\u0001ai","buyer_subdivision":"DXB","buyer_country":"Nowhere","currency":"XYZ","issue_date":"2026-02-30","issue_time":"25:00",
 		"due_date":"soon","total_amount":"1,0,5","payment_means_code":"30","items":[{"quantity":1e99,"net_unit_price":-1,"name":"`+strings.Repeat("n", 257)+`","base_quantity":"NaN"},
 		{"quantity":"12 3","net_unit_price":0.1234567,"name":"x","base_quantity":-0.1}]}`, &failed)
@@ -180,8 +185,10 @@ func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 			t.Errorf("there is no link to %s", path)
 		}
 	}
-	for place, want := range map[string]string{"recipient_name": "Required", "currency": "Choose a currency from the list", "items-0-quantity": "Quantity Enter a number such as 1,250.50",
-		"issue_date": "Enter a date such as 2026-11-30 or 30 Nov 2026", "invoice_number": "Must have at most 64 characters"} {
+	for place, want := range map[string]string{"recipient_name": "Required", "currency": "Choose a currency from the list",
+		"items-0-quantity": "Quantity Enter a number such as 1,250.50",
+		"issue_date":       "Enter a date such as 2026-11-30 or 30 Nov 2026",
+		"invoice_number":   "Must have at most 64 characters"} {
 		if at[place] != want {
 			t.Errorf("%s: %q, want %q", place, at[place], want)
 		}
@@ -209,15 +216,19 @@ func TestDecimalsKeepTheirDigits(t *testing.T) {
 			s := start(t, engine, true, time.Millisecond)
 			v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 			form := complete("INV-1")
-			form["total_amount"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_rate"] = []string{" 100000000000000.10 "}, []string{"123456789012.345678"}, []string{"0.10"}, []string{"5.000"}
+			form["total_amount"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_rate"] =
+				[]string{" 100000000000000.10 "}, []string{"123456789012.345678"}, []string{"0.10"}, []string{"5.000"}
 			id := v.created(form)
 			found := s.invoiceAt(t, token, id)
-			if found.TotalAmount.String() != "100000000000000.10" || found.Items[0].Quantity.String() != "123456789012.345678" || found.Items[0].NetUnitPrice.String() != "0.10" ||
-				found.Items[0].VATRate.String() != "5.000" || *found.Items[0].Description != "Workshop\nin two parts" || found.Items[0].ItemCode != nil {
+			if found.TotalAmount.String() != "100000000000000.10" || found.Items[0].Quantity.String() != "123456789012.345678" ||
+				found.Items[0].NetUnitPrice.String() != "0.10" ||
+				found.Items[0].VATRate.String() != "5.000" || *found.Items[0].Description != "Workshop\nin two parts" ||
+				found.Items[0].ItemCode != nil {
 				t.Errorf("stored: %+v", found.Items[0])
 			}
 			form["total_amount"] = []string{"1250,500"}
-			if at := notesAt(t, v.send("/invoices/new", form, "save").body)["total_amount"]; !strings.Contains(at, "A comma before three digits separates thousands") {
+			if at := notesAt(t, v.send("/invoices/new", form, "save").body)["total_amount"]; !strings.Contains(at,
+				"A comma before three digits separates thousands") {
 				t.Errorf("an ambiguous number: %q", at)
 			}
 			d := draft("INV-2", "1")
@@ -257,9 +268,12 @@ func TestFormWithoutJavaScript(t *testing.T) {
 		form = controls(t, got.body)
 	}
 	form.Set("currency", "JPY")
-	form["items.name"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_category"] = []string{"a"}, []string{"3"}, []string{"33.5"}, []string{"O"}
+	form["items.name"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_category"] = []string{"a"},
+		[]string{"3"}, []string{"33.5"}, []string{"O"}
 	press("add")
-	form["items.name"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_category"], form["items.vat_rate"] = []string{"a", "b"}, []string{"3", "1"}, []string{"33.5", "100"}, []string{"O", "S"}, []string{"", "5"}
+	form["items.name"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_category"],
+		form["items.vat_rate"] = []string{"a", "b"}, []string{"3", "1"}, []string{"33.5", "100"},
+		[]string{"O", "S"}, []string{"", "5"}
 	press("total")
 	if form.Get("total_amount") != "206" { // 101 and 100 and a tax of 5
 		t.Errorf("total %q", form.Get("total_amount"))
@@ -273,17 +287,20 @@ func TestFormWithoutJavaScript(t *testing.T) {
 	if len(form["items.name"]) != 0 {
 		t.Errorf("removed: %v", form)
 	}
-	if got := v.send("/invoices/new", form, ""); got.status != http.StatusUnprocessableEntity || notesAt(t, got.body)["items"] == "" {
+	if got := v.send("/invoices/new", form, ""); got.status != http.StatusUnprocessableEntity ||
+		notesAt(t, got.body)["items"] == "" {
 		t.Errorf("without lines: %d", got.status)
 	}
 	checked := v.do(http.MethodPost, "/invoices/check", complete("INV-1").Encode(), "HX-Request", "true")
-	if checked.status != http.StatusOK || !strings.Contains(checked.body, "1,050.00") || strings.Contains(checked.body, "<html") || !strings.Contains(checked.body, "Ready to submit") {
+	if checked.status != http.StatusOK || !strings.Contains(checked.body, "1,050.00") ||
+		strings.Contains(checked.body, "<html") || !strings.Contains(checked.body, "Ready to submit") {
 		t.Errorf("check: %d %s", checked.status, checked.body)
 	}
 	typing := complete("INV-1")
 	typing["items.quantity"], typing["due_date"] = []string{"12x"}, []string{""}
 	checked = v.do(http.MethodPost, "/invoices/check", typing.Encode(), "HX-Request", "true")
-	if at := notesAt(t, checked.body); at["items-0-quantity"] != "Quantity Enter a number such as 1,250.50" || at["due_date"] != "" || !strings.Contains(checked.body, "Complete line 1") {
+	if at := notesAt(t, checked.body); at["items-0-quantity"] != "Quantity Enter a number such as 1,250.50" ||
+		at["due_date"] != "" || !strings.Contains(checked.body, "Complete line 1") {
 		t.Errorf("while typing: %v", at)
 	}
 	if n := s.count(t); n != 0 {
@@ -326,7 +343,8 @@ func TestManyLines(t *testing.T) {
 		}
 	}
 	form.Set("items.description", "")
-	if got := v.send("/invoices/new", form, "save"); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["items"], "at most 1000") {
+	if got := v.send("/invoices/new", form, "save"); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(notesAt(t, got.body)["items"], "at most 1000") {
 		t.Errorf("one line more: %d %v", got.status, notesAt(t, got.body)["items"])
 	}
 	huge := url.Values{"recipient_name": {strings.Repeat("x", 5<<20)}}
@@ -335,7 +353,8 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// TestDuplicate checks that a copy has all fields except the dates and the number, which is the next one, and is another invoice.
+// TestDuplicate checks that a copy has all fields except the dates and the number, which is the next one, and is
+// another invoice.
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -345,7 +364,8 @@ func TestDuplicate(t *testing.T) {
 	form := controls(t, page.body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
 	kit.Must(t, err)
-	if form.Get("invoice_number") != "INV-2" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
+	if form.Get("invoice_number") != "INV-2" || form.Get("recipient_name") != "Palm Trading LLC" ||
+		form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
 		form.Get("version") != "" {
 		t.Errorf("a copy: %v", form)
 	}
@@ -366,7 +386,8 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	v.post("/logout")
 	for _, path := range []string{"/invoices/check", "/invoices/new"} {
 		got := v.do(http.MethodPost, path, form.Encode(), "HX-Request", "true")
-		if got.status != http.StatusOK || !strings.Contains(got.body, "You are logged out") || got.header.Get("HX-Redirect") != "" || !slices.Equal(parts(t, got.body), []string{"sums"}) {
+		if got.status != http.StatusOK || !strings.Contains(got.body, "You are logged out") ||
+			got.header.Get("HX-Redirect") != "" || !slices.Equal(parts(t, got.body), []string{"sums"}) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
@@ -397,7 +418,8 @@ func TestFormsOfOthers(t *testing.T) {
 	s.company(t, "other@example.com", password)
 	v := s.loggedIn(t)
 	id := v.created(complete("INV-1"))
-	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"}, "reason": {"x"}, "kind": {"full"}}, "")
+	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"},
+		"reason": {"x"}, "kind": {"full"}}, "")
 	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
 	kit.Must(t, err)
 	note := "/credit-notes/" + notes.Entries[0].ID.String()

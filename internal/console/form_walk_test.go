@@ -36,7 +36,8 @@ func TestDraftForm(t *testing.T) {
 		b.fill("#f-items-1-quantity", "abc")
 		b.until(`document.querySelector("#f-items-1-quantity").getAttribute("aria-invalid") === "true"`)
 		b.click(".form-actions button[value=save]")
-		b.until(`document.querySelector(".notice.bad") && document.activeElement.id === "f-items-1-quantity" && document.activeElement.value === "abc"`)
+		b.until(
+			`document.querySelector(".notice.bad") && document.activeElement.id === "f-items-1-quantity" && document.activeElement.value === "abc"`)
 		b.refused("422")
 		b.inspect("form-faults")
 		b.fill("#f-items-1-quantity", "2")
@@ -54,7 +55,8 @@ func TestDraftForm(t *testing.T) {
 		b.click("#edit")
 		b.until(`document.querySelector("#f-items-1-name")`)
 		b.click(`button[value="remove:0"]`)
-		b.until(`!document.querySelector("#f-items-1-name") && document.querySelector("#f-items-0-name").value === "Consulting"`)
+		b.until(
+			`!document.querySelector("#f-items-1-name") && document.querySelector("#f-items-0-name").value === "Consulting"`)
 		b.until(`document.querySelector("#sums").innerText.includes("1,050.00")`)
 		b.click(`button[value="total"]`)
 		b.until(`document.querySelector("#f-total_amount").value === "1,050.00"`)
@@ -70,7 +72,8 @@ func TestDraftForm(t *testing.T) {
 	})
 }
 
-// TestCombobox checks that a field with codes follows the combobox pattern: names first, with their codes, chosen by the keyboard alone.
+// TestCombobox checks that a field with codes follows the combobox pattern: names first, with their codes, chosen by
+// the keyboard alone.
 func TestCombobox(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -80,7 +83,8 @@ func TestCombobox(t *testing.T) {
 		for _, width := range []int64{1280, 390} {
 			b.show(appearance{width: width})
 			b.fill("#f-items-0-unit_code", "kilowatt h")
-			b.until(`document.querySelector("[role=listbox]")?.children[0].innerText.includes("KWH") && document.activeElement.getAttribute("aria-expanded") === "true"`)
+			b.until(
+				`document.querySelector("[role=listbox]")?.children[0].innerText.includes("KWH") && document.activeElement.getAttribute("aria-expanded") === "true"`)
 			b.wantReachable("choices")
 			b.wantAccessible("choices")
 			b.press(kb.Escape)
@@ -90,13 +94,16 @@ func TestCombobox(t *testing.T) {
 		b.fill("#f-items-0-unit_code", "hou")
 		b.press(kb.ArrowDown) // before or after the server has answered
 		b.press(kb.Enter)
-		b.until(`document.activeElement.value === "hour" && document.activeElement.getAttribute("aria-expanded") === "false" && !document.querySelector("[role=listbox]")`)
+		b.until(
+			`document.activeElement.value === "hour" && document.activeElement.getAttribute("aria-expanded") === "false" && !document.querySelector("[role=listbox]")`)
 		b.until(`document.querySelector("#m-items-0-unit_code").innerText === "HUR"`)
 		b.fill("#f-buyer_country", "")
 		b.press(kb.ArrowDown)
-		b.until(`document.querySelector("[role=option][aria-selected=true]")?.id === document.activeElement.getAttribute("aria-activedescendant")`)
+		b.until(
+			`document.querySelector("[role=option][aria-selected=true]")?.id === document.activeElement.getAttribute("aria-activedescendant")`)
 		b.press(kb.Tab)
-		b.until(`document.querySelector("#f-buyer_country").value === "United Arab Emirates" && !document.querySelector("[role=listbox]")`)
+		b.until(
+			`document.querySelector("#f-buyer_country").value === "United Arab Emirates" && !document.querySelector("[role=listbox]")`)
 		b.wantQuiet("combobox")
 	})
 }
@@ -116,7 +123,8 @@ func TestCreditNoteForm(t *testing.T) {
 		b.click("#print")
 		b.until(`document.querySelector(".paper")`)
 		b.do(emulation.SetEmulatedMedia().WithMedia("print"))
-		b.until(`["synthetic", "paper"].every(c => document.querySelector("." + c).checkVisibility()) && [".side", ".crumb", "[data-print]"].every(s => !document.querySelector(s).checkVisibility())`)
+		b.until(
+			`["synthetic", "paper"].every(c => document.querySelector("." + c).checkVisibility()) && [".side", ".crumb", "[data-print]"].every(s => !document.querySelector(s).checkVisibility())`)
 		b.do(emulation.SetEmulatedMedia().WithMedia(""))
 		b.open("/invoices/" + id)
 		b.click("#credit")
@@ -125,7 +133,8 @@ func TestCreditNoteForm(t *testing.T) {
 		b.fill("#f-items-0-quantity", "11")
 		b.until(`document.querySelector("#n-items-0-quantity").innerText.includes("More than remains on this line")`)
 		b.fill("#f-items-0-quantity", "2")
-		b.until(`document.querySelector("#sums").innerText.includes("210.00") && document.querySelector("#sums").innerText.includes("840.00")`)
+		b.until(
+			`document.querySelector("#sums").innerText.includes("210.00") && document.querySelector("#sums").innerText.includes("840.00")`)
 		b.click("form button.primary")
 		b.until(`document.querySelector(".notice.bad")`)
 		b.refused("422")

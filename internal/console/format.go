@@ -67,8 +67,9 @@ func plainText(value any) string {
 	return ""
 }
 
-// inMinorUnit returns a decimal number with as many digits after the point as the currency's minor unit has. It keeps digits beyond
-// that unless they are trailing zeros. A number in an unknown currency, or in one without a minor unit, is unchanged.
+// inMinorUnit returns a decimal number with as many digits after the point as the currency's minor unit has. It keeps
+// digits beyond that unless they are trailing zeros. A number in an unknown currency, or in one without a minor unit,
+// is unchanged.
 func inMinorUnit(number, code string) string {
 	currency, known := codelist.Currencies().Lookup(code)
 	if !known || currency.MinorUnits == codelist.NoMinorUnits {
@@ -107,7 +108,8 @@ func grouped(number string) string {
 	return sign + out.String()
 }
 
-// shortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the reader's time zone.
+// shortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the
+// reader's time zone.
 func (c catalogue) shortDay(at time.Time) string {
 	return strconv.Itoa(at.Day()) + " " + c.texts["month."+strconv.Itoa(int(at.Month()))]
 }
@@ -124,8 +126,8 @@ type dayView struct {
 	Machine, Text string
 }
 
-// day returns the view of a date, YYYY-MM-DD, given as a string or a *string, and nil for an empty one. A text that is no date is
-// shown as it is: drafts of others may have one.
+// day returns the view of a date, YYYY-MM-DD, given as a string or a *string, and nil for an empty one. A text that is
+// no date is shown as it is: drafts of others may have one.
 func (c catalogue) day(date any) *dayView {
 	text := plainText(date)
 	if text == "" {
@@ -167,18 +169,19 @@ func (c catalogue) instant(at any) *instantView {
 		return nil
 	}
 	utc := given.UTC()
-	return &instantView{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"), Text: c.longDay(utc) + c.comma() + utc.Format("15:04 UTC"),
-		Day: c.shortDay(utc), Clock: utc.Format("15:04:05")}
+	return &instantView{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"),
+		Text: c.longDay(utc) + c.comma() + utc.Format("15:04 UTC"), Day: c.shortDay(utc), Clock: utc.Format("15:04:05")}
 }
 
-// place returns the lines of an address after the street: the city with its subdivision, unless that has the same name, and the
-// country. Codes that are known are shown by their names.
+// place returns the lines of an address after the street: the city with its subdivision, unless that has the same name,
+// and the country. Codes that are known are shown by their names.
 func (t *templates) place(city, subdivision, country *string) (lines []string) {
 	region := t.codeName("emirates", deref(subdivision))
 	if strings.EqualFold(region, deref(city)) {
 		region = ""
 	}
-	for _, line := range []string{strings.Trim(deref(city)+t.messages.comma()+region, t.messages.comma()), t.codeName("countries", deref(country))} {
+	for _, line := range []string{strings.Trim(deref(city)+t.messages.comma()+region, t.messages.comma()),
+		t.codeName("countries", deref(country))} {
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -189,7 +192,8 @@ func (t *templates) place(city, subdivision, country *string) (lines []string) {
 // sizes are the units of a size in bytes, each 1024 times the one before, as their keys below "size." in the messages.
 var sizes = []string{"bytes", "kb", "mb", "gb", "tb"} //nolint:gochecknoglobals // a constant list
 
-// size returns a size in bytes in the largest unit of which it has one or more: with one digit after the point below ten, else without.
+// size returns a size in bytes in the largest unit of which it has one or more: with one digit after the point below
+// ten, else without.
 func (c catalogue) size(bytes int64) (string, error) {
 	value, unit := float64(bytes), 0
 	for value >= 1024 && unit < len(sizes)-1 {

@@ -23,8 +23,9 @@ func TestMoney(t *testing.T) {
 		{"1234.5", "ZZZ", "1,234.5"}, // unknown
 		{"1234.5", "", "1,234.5"},
 	} {
-		for name, m := range map[string]*moneyView{"text": money(test.amount, test.currency), "decimal": money(new(api.MustDecimal(test.amount)), &test.currency),
-			"amount": money(new(api.Amount(test.amount)), test.currency)} {
+		for name, m := range map[string]*moneyView{"text": money(test.amount, test.currency),
+			"decimal": money(new(api.MustDecimal(test.amount)), &test.currency),
+			"amount":  money(new(api.Amount(test.amount)), test.currency)} {
 			if m == nil || m.Text != test.want || m.Exact != test.amount || m.Currency != test.currency {
 				t.Errorf("%s %s as %s: %+v, want %s", test.amount, test.currency, name, m, test.want)
 			}
@@ -40,7 +41,8 @@ func TestMoney(t *testing.T) {
 
 // TestDatesHaveOneForm checks the form of dates and times, and that a text that is no date is shown as it is.
 func TestDatesHaveOneForm(t *testing.T) {
-	for given, want := range map[string]dayView{"2026-11-02": {Machine: "2026-11-02", Text: "2 Nov 2026"}, "soon": {Text: "soon"}} {
+	for given, want := range map[string]dayView{"2026-11-02": {Machine: "2026-11-02", Text: "2 Nov 2026"},
+		"soon": {Text: "soon"}} {
 		if got := testTemplates(t).messages.day(&given); got == nil || *got != want {
 			t.Errorf("%s: %+v, want %+v", given, got, want)
 		}
@@ -49,7 +51,8 @@ func TestDatesHaveOneForm(t *testing.T) {
 		t.Errorf("no date: %+v", got)
 	}
 	at := time.Date(2026, time.November, 22, 11, 41, 31, 5000, time.FixedZone("", 4*60*60))
-	want := instantView{Machine: "2026-11-22T07:41:31.000005Z", Precise: "2026-11-22 07:41:31.000005 UTC", Text: "22 Nov 2026, 07:41 UTC", Day: "22 Nov", Clock: "07:41:31"}
+	want := instantView{Machine: "2026-11-22T07:41:31.000005Z", Precise: "2026-11-22 07:41:31.000005 UTC",
+		Text: "22 Nov 2026, 07:41 UTC", Day: "22 Nov", Clock: "07:41:31"}
 	for _, given := range []any{at, &at} {
 		if got := testTemplates(t).messages.instant(given); got == nil || *got != want {
 			t.Errorf("%v: %+v, want %+v", given, got, want)
@@ -83,7 +86,8 @@ func TestSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for bytes, want := range map[int64]string{0: "0 bytes", 7: "7 bytes", 1023: "1,023 bytes", 1024: "1 KB", 153_886: "150 KB", 1_258_291: "1.2 MB", 10_590_617: "10 MB", 20 << 30: "20 GB", 3 << 50: "3,072 TB"} {
+	for bytes, want := range map[int64]string{0: "0 bytes", 7: "7 bytes", 1023: "1,023 bytes", 1024: "1 KB",
+		153_886: "150 KB", 1_258_291: "1.2 MB", 10_590_617: "10 MB", 20 << 30: "20 GB", 3 << 50: "3,072 TB"} {
 		if got, err := messages.size(bytes); err != nil || got != want {
 			t.Errorf("%d: %q, %v; want %q", bytes, got, err, want)
 		}
@@ -97,7 +101,8 @@ func TestUnitName(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := &templates{messages: messages, codes: messages.codeNames()}
-	for _, test := range []struct{ quantity, code, want string }{{"1", "HUR", "hour"}, {"-1", "HUR", "hour"}, {"25", "HUR", "hours"}, {"0.5", "DAY", "days"}, {"2", "LS", "lump sum"}, {"2", "???", "???"}} {
+	for _, test := range []struct{ quantity, code, want string }{{"1", "HUR", "hour"}, {"-1", "HUR", "hour"},
+		{"25", "HUR", "hours"}, {"0.5", "DAY", "days"}, {"2", "LS", "lump sum"}, {"2", "???", "???"}} {
 		if got := pages.unitName(test.quantity, &test.code); got != test.want {
 			t.Errorf("%s %s: %q, want %q", test.quantity, test.code, got, test.want)
 		}

@@ -43,17 +43,21 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 }
 
 // startAt is start with a clock.
-func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace time.Duration, edits ...func(*service.Config)) *system {
+func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace time.Duration,
+	edits ...func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
-		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute, ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: accounttest.Cheap(), Log: log, Database: storetest.Database(t, engine)}
+		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour,
+		RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute,
+		ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
+		Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Now: now, Log: log, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace,
+		Empty: empty, Now: now, Log: log, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
@@ -77,11 +81,12 @@ func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace
 		ended <- nil
 		t.Fatalf("run: %v", err)
 	}
-	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email, password: started.Info.Password}
+	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email,
+		password: started.Info.Password}
 }
 
-// forEachEngine runs a test on every engine. Most tests of pages need only [first], because the SQL behind them has its tests on both engines in
-// packages view and store. These are the main ways of a user from the first page to the last.
+// forEachEngine runs a test on every engine. Most tests of pages need only [first], because the SQL behind them has its
+// tests on both engines in packages view and store. These are the main ways of a user from the first page to the last.
 func forEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -109,7 +114,8 @@ func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(password)
 	kit.Must(t, err)
-	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash, Proved: true})
+	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another",
+		PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return made
 }
@@ -127,7 +133,8 @@ func (s *system) visitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	kit.Must(t, err)
-	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: kit.Patience(), Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: kit.Patience(),
+		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -236,7 +243,8 @@ func (s *system) api(t testing.TB, token, method, path string, body, out any) in
 func (s *system) token(t testing.TB, email, password string) string {
 	t.Helper()
 	var login api.Login
-	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
+	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email,
+		Password: &password}, &login); status != http.StatusOK {
 		t.Fatalf("login: %d", status)
 	}
 	return login.Token
@@ -245,11 +253,13 @@ func (s *system) token(t testing.TB, email, password string) string {
 // draft returns a complete draft.
 func draft(number, network string) *api.Draft {
 	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
-	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &network, BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: amount("1050.00"),
-		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		Items: []api.Item{{Name: new("Consulting"), Description: new("Workshop"), UnitCode: new("HUR"), Quantity: amount("10"), NetUnitPrice: amount("100.00"),
-			VATCategory: new("S"), VATRate: amount("5")}}}
+	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &network,
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: amount("1050.00"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"),
+		PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), Description: new("Workshop"), UnitCode: new("HUR"),
+			Quantity: amount("10"), NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
 }
 
 // parse parses a page.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived and its last attempt too, and negative
-// if attempts fail for long although no delivery has failed yet.
+// TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived and its
+// last attempt too, and negative if attempts fail for long although no delivery has failed yet.
 func TestSubscriptionHealth(t *testing.T) {
 	messages, err := readCatalogue(tongues[0])
 	if err != nil {
@@ -24,7 +24,8 @@ func TestSubscriptionHealth(t *testing.T) {
 		{subscriptionHealth{Active: true, Retried: true, Pending: 30}, "Retrying", "waiting"},
 		{subscriptionHealth{Active: true, Retried: true, Delivered: 29, Pending: 1}, "Retrying", "waiting"},
 		{subscriptionHealth{Active: true, Retried: true, Failing: new(time.Time), Pending: 30}, "Failing", "negative"},
-		{subscriptionHealth{Active: true, Retried: true, Failing: new(time.Time), Delivered: 29, Pending: 1}, "Failing", "negative"},
+		{subscriptionHealth{Active: true, Retried: true, Failing: new(time.Time), Delivered: 29, Pending: 1}, "Failing",
+			"negative"},
 		{subscriptionHealth{Delivered: 30}, "Deactivated", "neutral"},
 	} {
 		if got, err := messages.health(c.health); err != nil || got.Text != c.text || got.Meaning != c.meaning {

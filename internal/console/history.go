@@ -31,7 +31,8 @@ type documentHistory struct {
 
 // Contradicted returns the submissions that were resolved as rejected and that the provider reported nevertheless.
 func (p documentHistory) Contradicted() []submissionRow {
-	return slices.DeleteFunc(slices.Clone(p.Submissions), func(s submissionRow) bool { return s.Resolved == nil || s.Resolved.ContradictedAt == nil })
+	return slices.DeleteFunc(slices.Clone(p.Submissions),
+		func(s submissionRow) bool { return s.Resolved == nil || s.Resolved.ContradictedAt == nil })
 }
 
 // Accepted returns the number of submissions that the provider has: those it acknowledged, and the contradicted ones.
@@ -86,8 +87,8 @@ const (
 // maxEvents is the number of events on the page of an invoice.
 const maxEvents = 100
 
-// pollInterval returns the poll interval of the page; moving reports that the states may change. Polling never ends, because events may
-// be redelivered and somebody else may submit a draft.
+// pollInterval returns the poll interval of the page; moving reports that the states may change. Polling never ends,
+// because events may be redelivered and somebody else may submit a draft.
 func (p documentHistory) pollInterval(moving bool) time.Duration {
 	for _, event := range p.Events {
 		for _, delivery := range event.Deliveries {
@@ -116,7 +117,8 @@ func (req *request) announcement(outcome string, states timeline) (string, error
 	return strings.Join(parts, ". "), err
 }
 
-// history reads a page of the history of an invoice or a credit note with this current submission, which is nil for a draft.
+// history reads a page of the history of an invoice or a credit note with this current submission, which is nil for a
+// draft.
 func (req *request) history(ctx context.Context, of view.History, current *store.Submission) (documentHistory, error) {
 	p := documentHistory{History: req.paging()}
 	p.History.PerPage = maxPerPage
@@ -127,7 +129,8 @@ func (req *request) history(ctx context.Context, of view.History, current *store
 	p.History.Total = max(submissions.Total, evidence.Total)
 	var resources []store.ID
 	for _, s := range submissions.Entries {
-		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s), States: stateViews(s.States)})
+		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s),
+			States: stateViews(s.States)})
 		resources = append(resources, s.ID)
 	}
 	if err := req.showEvidence(ctx, &p, current, evidence.Entries); err != nil {
@@ -153,9 +156,10 @@ func (req *request) history(ctx context.Context, of view.History, current *store
 // maxRead is the number of responses whose bodies are searched for messages to people.
 const maxRead = 40
 
-// showEvidence adds the retained responses, with the messages in the newest of them. It reads their bodies in one query.
-// Withheld bodies stay sealed.
-func (req *request) showEvidence(ctx context.Context, p *documentHistory, current *store.Submission, evidence []store.Evidence) error {
+// showEvidence adds the retained responses, with the messages in the newest of them. It reads their bodies in one
+// query. Withheld bodies stay sealed.
+func (req *request) showEvidence(ctx context.Context, p *documentHistory, current *store.Submission,
+	evidence []store.Evidence) error {
 	var ids []store.ID
 	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
 		ids = append(ids, e.ID)
@@ -165,9 +169,11 @@ func (req *request) showEvidence(ctx context.Context, p *documentHistory, curren
 		return err
 	}
 	for _, e := range evidence {
-		row := evidenceRow{Evidence: view.Evidence(e), States: stateViewsOf(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
+		row := evidenceRow{Evidence: view.Evidence(e), States: stateViewsOf(e.StateValues),
+			Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
 		if !row.Earlier && p.History.Page == 1 {
-			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
+			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks),
+				func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
 		p.Evidence = append(p.Evidence, row)
 	}
@@ -198,7 +204,8 @@ func (req *request) eventRows(events []view.EventWithDeliveries) ([]eventRow, er
 	for _, e := range slices.Backward(events) {
 		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
 		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: view.Delivery(d), URL: known[d.Subscription].URL, Description: deref(known[d.Subscription].Description)})
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: view.Delivery(d), URL: known[d.Subscription].URL,
+				Description: deref(known[d.Subscription].Description)})
 		}
 		rows = append(rows, row)
 	}

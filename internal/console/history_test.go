@@ -24,13 +24,15 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	kit.Must(t, err)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-		Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 	kit.Must(t, err)
 	for n := range responses {
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Responded: true,
-				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
+				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
+					Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
 		})
 		kit.Must(t, err)
 	}
@@ -38,7 +40,8 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	for _, asked := range []struct {
 		page, on       string
 		newest, oldest int
-	}{{"?tab=evidence", path + "?page=2&tab=evidence", responses, 31}, {"?page=2&tab=evidence", path + "?page=1&tab=evidence", 30, 1}} {
+	}{{"?tab=evidence", path + "?page=2&tab=evidence", responses, 31},
+		{"?page=2&tab=evidence", path + "?page=1&tab=evidence", 30, 1}} {
 		for _, headers := range [][]string{nil, {"HX-Request", "true"}} {
 			got := v.get(path+asked.page, headers...)
 			var shown []string
@@ -49,7 +52,8 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 				}
 				links[attribute(node, "href")] = true
 			})
-			if len(shown) != asked.newest-asked.oldest+1 || shown[0] != fmt.Sprintf("evidence-%d", asked.oldest) || shown[len(shown)-1] != fmt.Sprintf("evidence-%d", asked.newest) {
+			if len(shown) != asked.newest-asked.oldest+1 || shown[0] != fmt.Sprintf("evidence-%d", asked.oldest) ||
+				shown[len(shown)-1] != fmt.Sprintf("evidence-%d", asked.newest) {
 				t.Errorf("page %q %v shows %v", asked.page, headers, shown)
 			}
 			if !strings.Contains(got.body, `id="history"`) || !links[asked.on] {
@@ -79,8 +83,10 @@ func TestAccountShowsQuotas(t *testing.T) {
 			rows[name] = strings.Join(cells[1:], " of ")
 		}
 	})
-	for name, quota := range map[string]api.Quota{"stored_bytes": account.Quotas.StoredBytes, "drafts": account.Quotas.Drafts, "tokens": account.Quotas.Tokens,
-		"subscriptions": account.Quotas.Subscriptions, "subscriptions_created": account.Quotas.SubscriptionsCreated, "customers": account.Quotas.Customers, "items": account.Quotas.Items} {
+	for name, quota := range map[string]api.Quota{"stored_bytes": account.Quotas.StoredBytes,
+		"drafts": account.Quotas.Drafts, "tokens": account.Quotas.Tokens, "subscriptions": account.Quotas.Subscriptions,
+		"subscriptions_created": account.Quotas.SubscriptionsCreated, "customers": account.Quotas.Customers,
+		"items": account.Quotas.Items} {
 		want := fmt.Sprintf("%d of No limit", quota.Used)
 		if quota.Limit != nil {
 			want = fmt.Sprintf("%d of %d", quota.Used, *quota.Limit)

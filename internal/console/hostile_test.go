@@ -18,19 +18,26 @@ import (
 	"quittance/test/kit"
 )
 
-// hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that
-// are long, invisible or binary.
+// hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts
+// that are long, invisible or binary.
 var hostile = []string{
-	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `'><b>`,
-	`<!--`, `-->`, `<![CDATA[`, `]]>`, `</title><script>`, `</textarea><script>`, `</style><script>`, `</template>`, `<base href=//x>`,
-	`<meta http-equiv=refresh content=0>`, `<form action=//x>`, `<input autofocus onfocus=alert(1)>`, `<iframe srcdoc="<script>">`, `<style>*{display:none}</style>`,
-	`<link rel=stylesheet href=//x>`, `<a href="javascript:alert(1)">x</a>`, `javascript:alert(1)`, `JaVaScRiPt:alert(1)`, `data:text/html,<script>`, `vbscript:x`,
-	`//example.com`, `/\example.com`, `https://example.com/?a=1&b=2`, `" onclick="alert(1)`, `' onclick='alert(1)`, "` onclick=`alert(1)", `" style="x:expression(1)`,
-	`" hx-get="//example.com" hx-trigger="load`, `" autofocus x="`, `&lt;script&gt;`, `&#60;script&#62;`, `&amp;amp;`, `&`, `&notit;`, `%3Cscript%3E`,
-	`{{.Session}}`, `{{template "layout" .}}`, `{{printf "%s" .}}`, `${alert(1)}`, `#{1+1}`, `<%= 1 %>`, `%s%s%n%d`, `\u003cscript\u003e`, `\x3cscript\x3e`,
-	`'; drop table invoices; --`, `" or 1=1 --`, `..\..\..\etc\passwd`, `../../etc/passwd`, `=cmd|' /C calc'!A0`,
-	"שלום \u202eevil\u202c", "\u202e\u202e\u2066الفاتورة رقم", "\u200b\u200d\ufeff", "e" + strings.Repeat("\u0301", 40), "𝕬𝖇𝖈👩‍👩‍👧‍👦🇦🇪", strings.Repeat("W", 64),
-	"\u2028line\u2029paragraph", "\ufffd\ufffe", "<\u0131mg src=x>", "＜script＞alert(1)＜/script＞",
+	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`,
+	`"><svg onload=alert(1)>`, `'><b>`,
+	`<!--`, `-->`, `<![CDATA[`, `]]>`, `</title><script>`, `</textarea><script>`, `</style><script>`, `</template>`,
+	`<base href=//x>`,
+	`<meta http-equiv=refresh content=0>`, `<form action=//x>`, `<input autofocus onfocus=alert(1)>`,
+	`<iframe srcdoc="<script>">`, `<style>*{display:none}</style>`,
+	`<link rel=stylesheet href=//x>`, `<a href="javascript:alert(1)">x</a>`, `javascript:alert(1)`, `JaVaScRiPt:alert(1)`,
+	`data:text/html,<script>`, `vbscript:x`,
+	`//example.com`, `/\example.com`, `https://example.com/?a=1&b=2`, `" onclick="alert(1)`, `' onclick='alert(1)`,
+	"` onclick=`alert(1)", `" style="x:expression(1)`,
+	`" hx-get="//example.com" hx-trigger="load`, `" autofocus x="`, `&lt;script&gt;`, `&#60;script&#62;`, `&amp;amp;`, `&`,
+	`&notit;`, `%3Cscript%3E`, `{{.Session}}`, `{{template "layout" .}}`, `{{printf "%s" .}}`, `${alert(1)}`, `#{1+1}`,
+	`<%= 1 %>`, `%s%s%n%d`, `\u003cscript\u003e`, `\x3cscript\x3e`, `'; drop table invoices; --`, `" or 1=1 --`,
+	`..\..\..\etc\passwd`, `../../etc/passwd`, `=cmd|' /C calc'!A0`, "שלום \u202eevil\u202c",
+	"\u202e\u202e\u2066الفاتورة رقم", "\u200b\u200d\ufeff", "e" + strings.Repeat("\u0301", 40), "𝕬𝖇𝖈👩‍👩‍👧‍👦🇦🇪",
+	strings.Repeat("W", 64), "\u2028line\u2029paragraph", "\ufffd\ufffe", "<\u0131mg src=x>",
+	"＜script＞alert(1)＜/script＞",
 }
 
 // TestHostileTexts checks that the pages have the same elements and attributes as with plain text, and show the text
@@ -72,7 +79,8 @@ func difference(got, want string) string {
 func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
 	t.Helper()
 	d := draft(text, text)
-	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text, &text, &text, &text, &text, &text
+	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text,
+		&text, &text, &text, &text, &text
 	item := &d.Items[0]
 	item.ItemCode, item.Name, item.Description, item.UnitCode, item.VATCategory = &text, &text, &text, &text, &text
 	var drafted, sent api.Invoice
@@ -84,11 +92,14 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	s.report(t, sent.ID, text)
 	id, err := store.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text, Subdivision: &text, Country: &text, EndpointScheme: &text,
-		EndpointID: &text, TaxRegistrationNumber: &text, LegalRegistration: &text, LegalRegistrationType: &text, LegalRegistrationAuthority: &text, PayeeAccount: &text, BuyerReference: &text}))
+	kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text,
+		Subdivision: &text, Country: &text, EndpointScheme: &text, EndpointID: &text, TaxRegistrationNumber: &text,
+		LegalRegistration: &text, LegalRegistrationType: &text, LegalRegistrationAuthority: &text, PayeeAccount: &text,
+		BuyerReference: &text}))
 	out := map[string]string{}
 	for page, path := range map[string]string{
-		"the list": "/invoices?per=2", "a draft": "/invoices/" + drafted.ID, "an invoice": "/invoices/" + sent.ID, "the account": "/account",
+		"the list": "/invoices?per=2", "a draft": "/invoices/" + drafted.ID, "an invoice": "/invoices/" + sent.ID,
+		"the account": "/account",
 	} {
 		got := v.get(path)
 		if got.status != http.StatusOK {
@@ -96,7 +107,8 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 		}
 		root := parse(t, got.body)
 		out[page] = shape(root)
-		if count := strings.Count(strings.ReplaceAll(textOf(root), "\u200b", ""), strings.ReplaceAll(text, "\u200b", "")); count == 0 {
+		if count := strings.Count(strings.ReplaceAll(textOf(root), "\u200b", ""),
+			strings.ReplaceAll(text, "\u200b", "")); count == 0 {
 			t.Errorf("%q is not shown on %s", text, page)
 		}
 	}
@@ -112,19 +124,20 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	return out
 }
 
-// report makes a provider report a text in all four dimensions, as its reference and as the media type of its response, whose
-// body is the text as well.
+// report makes a provider report a text in all four dimensions, as its reference and as the media type of its response,
+// whose body is the text as well.
 func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()
 	id, err := store.ParseID(invoiceID)
 	kit.Must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-		Render: func(source store.Source) ([]byte, api.Faults, error) {
-			number := reference[len(reference)-36:] // numbers of submissions are given once
-			source.Draft.InvoiceNumber = &number
-			return sentDocument(source.Draft)
-		}})
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+			Render: func(source store.Source) ([]byte, api.Faults, error) {
+				number := reference[len(reference)-36:] // numbers of submissions are given once
+				source.Draft.InvoiceNumber = &number
+				return sentDocument(source.Draft)
+			}})
 	if duplicate, ok := err.(*store.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
 		t.Fatalf("%q is already submitted: %v", text, duplicate)
 	}
@@ -136,9 +149,11 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	body, err := json.Marshal(map[string]any{"messages": []map[string]string{{"code": text, "text": text}}})
 	kit.Must(t, err)
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, StateValues: carried},
-			Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference, Sequence: new(int64(1)),
-			States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
+		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body,
+			StateValues: carried},
+			Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference,
+			Sequence: new(int64(1)), States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:],
+			Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
 	})
 	kit.Must(t, err)
 }

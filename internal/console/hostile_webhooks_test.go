@@ -44,7 +44,8 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	id := s.subscription(t, l.url, text, api.EventIncomingReceived)
 	for _, body := range []string{"1", "2"} {
 		s.purchase(t, text, func(d *store.NewIncoming) {
-			d.DocumentType, d.InvoiceNumber, d.SupplierName, d.SupplierNetworkID, d.MediaType, d.Body = &text, &text, &text, &text, text, []byte(text+body)
+			d.DocumentType, d.InvoiceNumber, d.SupplierName, d.SupplierNetworkID, d.MediaType, d.Body = &text, &text, &text,
+				&text, text, []byte(text+body)
 			if body == "2" { // the fields that are shown as changed
 				d.SupplierName, d.Currency = new(text+"2"), new("USD")
 			}
@@ -54,7 +55,8 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 	kit.Must(t, err)
 	out := map[string]string{}
-	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,
+	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id,
+		"what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,
 		"the incoming": "/incoming?per=1", "an incoming": "/incoming/" + incoming.Entries[0].ID.String()} {
 		got := v.get(path)
 		if got.status != http.StatusOK {
@@ -69,7 +71,8 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	// The forms contain their input.
 	searched := parse(t, v.get("/incoming?q="+url.QueryEscape(text+" in none")).body)
 	out["the search"] = shape(searched)
-	refused := parse(t, v.post("/webhooks/new", "url", "https://localhost/"+text, "description", text, "events", "einvoice.terminal").body)
+	refused := parse(t, v.post("/webhooks/new", "url", "https://localhost/"+text, "description", text, "events",
+		"einvoice.terminal").body)
 	out["the form"] = shape(refused)
 	held := map[string]string{}
 	for _, root := range []*html.Node{searched, refused} {
@@ -77,7 +80,8 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 			held[attribute(node, "id")] = attribute(node, "value") + textOf(node)
 		})
 	}
-	for field, want := range map[string]string{"q": strings.TrimSpace(text + " in none"), "url": "https://localhost/" + text, "description": text} {
+	for field, want := range map[string]string{"q": strings.TrimSpace(text + " in none"),
+		"url": "https://localhost/" + text, "description": text} {
 		if held[field] != want {
 			t.Errorf("%q: %s contains %q", text, field, held[field])
 		}

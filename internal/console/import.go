@@ -22,8 +22,8 @@ import (
 	"quittance/internal/view"
 )
 
-// A file with drafts is imported in two steps: a form that sends it, and a page that says what is in it, with a button that imports its
-// drafts. Between the two the file is in the database, and each step reads it anew.
+// A file with drafts is imported in two steps: a form that sends it, and a page that says what is in it, with a button
+// that imports its drafts. Between the two the file is in the database, and each step reads it anew.
 
 const importPath = "/import"
 
@@ -31,11 +31,14 @@ func importRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: importPath, needs: access.Write, serve: (*request).showImport},
 		{method: http.MethodPost, path: importPath, needs: access.Write, serve: (*request).upload, takesFile: true},
-		{method: http.MethodGet, path: importPath + "/template.csv", needs: access.Write, serve: func(req *request) error { return req.sendTemplate(tabular.CSV) }},
-		{method: http.MethodGet, path: importPath + "/template.xlsx", needs: access.Write, serve: func(req *request) error { return req.sendTemplate(tabular.XLSX) }},
+		{method: http.MethodGet, path: importPath + "/template.csv", needs: access.Write,
+			serve: func(req *request) error { return req.sendTemplate(tabular.CSV) }},
+		{method: http.MethodGet, path: importPath + "/template.xlsx", needs: access.Write,
+			serve: func(req *request) error { return req.sendTemplate(tabular.XLSX) }},
 		{method: http.MethodGet, path: importPath + "/{upload}", needs: access.Write, serve: (*request).previewImport},
 		{method: http.MethodPost, path: importPath + "/{upload}", needs: access.Write, serve: (*request).confirmImport},
-		{method: http.MethodGet, path: importPath + "/{upload}/faults.csv", needs: access.Write, serve: (*request).downloadImportFaults},
+		{method: http.MethodGet, path: importPath + "/{upload}/faults.csv", needs: access.Write,
+			serve: (*request).downloadImportFaults},
 	}
 }
 
@@ -65,7 +68,8 @@ func (req *request) respondImportForm(status int, empty bool) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "import", pageData{Title: title, Section: "invoices", Body: importForm{Empty: empty, Columns: tabular.Columns()}})
+	return req.page(status, "import", pageData{Title: title, Section: "invoices",
+		Body: importForm{Empty: empty, Columns: tabular.Columns()}})
 }
 
 // readUpload reads the file of a form into req.file.
@@ -255,8 +259,8 @@ func importedDrafts(drafts []tabular.Draft) []importedDraft {
 	var out []importedDraft
 	for n := range drafts[:min(len(drafts), shownDrafts)] {
 		d := &drafts[n]
-		out = append(out, importedDraft{Row: d.Row, Items: len(d.Items), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate),
-			Total: money(d.TotalAmount, d.Currency)})
+		out = append(out, importedDraft{Row: d.Row, Items: len(d.Items), Number: deref(d.InvoiceNumber),
+			Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate), Total: money(d.TotalAmount, d.Currency)})
 	}
 	return out
 }
@@ -274,7 +278,8 @@ func (c catalogue) importFaults(faults []api.ImportFault) []importFault {
 	return out
 }
 
-// confirmImport imports the drafts of a file. A file that was imported is gone, so that a second confirmation imports nothing.
+// confirmImport imports the drafts of a file. A file that was imported is gone, so that a second confirmation imports
+// nothing.
 func (req *request) confirmImport() error {
 	file, end, err := req.readUploaded()
 	if err != nil {
@@ -317,7 +322,8 @@ func (req *request) sendTemplate(format tabular.Format) error {
 	columns := tabular.Columns()
 	row := make([]string, len(columns))
 	for n, c := range columns {
-		if row[n] = c.Example; c.Name == "tax_exchange_rate" || c.Name == "tax_exemption_code" || c.Name == "tax_exemption_reason" {
+		if row[n] = c.Example; c.Name == "tax_exchange_rate" || c.Name == "tax_exemption_code" ||
+			c.Name == "tax_exemption_reason" {
 			row[n] = "" // they contradict the other examples
 		}
 	}
@@ -325,7 +331,8 @@ func (req *request) sendTemplate(format tabular.Format) error {
 }
 
 // sendTable responds with a small file.
-func (req *request) sendTable(format tabular.Format, name string, columns []tabular.Column, rows iter.Seq2[[]string, error]) error {
+func (req *request) sendTable(format tabular.Format, name string, columns []tabular.Column,
+	rows iter.Seq2[[]string, error]) error {
 	out := req.buffers.get()
 	write := func() error { return tabular.WriteCSV(out, columns, rows) }
 	if format == tabular.XLSX {

@@ -18,10 +18,14 @@ func incomingRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/incoming", needs: access.Read, serve: (*request).listIncoming},
 		{method: http.MethodGet, path: "/incoming/{incoming}", needs: access.Read, serve: (*request).showIncoming},
-		{method: http.MethodGet, path: "/incoming/{incoming}/document.pdf", needs: access.Read, serve: (*request).downloadIncomingPDF},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", needs: access.Read, serve: (*request).downloadDocument},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document.pdf", needs: access.Read, serve: (*request).downloadRevisionPDF},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/attachments/{attachment}", needs: access.Read, serve: (*request).downloadAttachment},
+		{method: http.MethodGet, path: "/incoming/{incoming}/document.pdf", needs: access.Read,
+			serve: (*request).downloadIncomingPDF},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", needs: access.Read,
+			serve: (*request).downloadDocument},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document.pdf", needs: access.Read,
+			serve: (*request).downloadRevisionPDF},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/attachments/{attachment}",
+			needs: access.Read, serve: (*request).downloadAttachment},
 	}
 }
 
@@ -42,7 +46,8 @@ type incomingFilters struct {
 
 // incomingFilters reads the filters from the query.
 func (req *request) incomingFilters() incomingFilters {
-	f := incomingFilters{listFilters: listFilters{path: "/incoming", names: []string{searchParameter, issuedFromParameter, issuedToParameter, updatedSinceParameter}}}
+	f := incomingFilters{listFilters: listFilters{path: "/incoming",
+		names: []string{searchParameter, issuedFromParameter, issuedToParameter, updatedSinceParameter}}}
 	f.Values, f.Ignored = req.readFilters(func(name, value string) bool {
 		switch name {
 		case searchParameter:
@@ -74,7 +79,8 @@ type incomingRow struct {
 
 func (req *request) listIncoming() error {
 	paging, p := req.paging(), incomingPage{Filters: req.incomingFilters()}
-	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Filters.query, paging.Page, paging.PerPage)
+	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Filters.query, paging.Page,
+		paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,8 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filters: p.Filters, Truncated: found.Truncated}, incomingPollInterval, count)
+	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filters: p.Filters,
+		Truncated: found.Truncated}, incomingPollInterval, count)
 	if err != nil {
 		return err
 	}
@@ -98,7 +105,8 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p, Export: newExportMenu("/incoming", p.Filters.Values)})
+	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p,
+		Export: newExportMenu("/incoming", p.Filters.Values)})
 }
 
 // incomingRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -115,7 +123,8 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	for n, i := range invoices {
 		summary := summaries[i.ID]
 		rows[n] = incomingRow{IncomingInvoice: view.IncomingInvoice(i), Undelivered: summary.Failed + summary.Blocked}
-		if rows[n].Overall, err = req.pages.messages.incomingPill(receptionOf(&i.Revision, deref(i.DocumentType) == api.DocumentUnreadable)); err != nil {
+		if rows[n].Overall, err = req.pages.messages.incomingPill(receptionOf(&i.Revision,
+			deref(i.DocumentType) == api.DocumentUnreadable)); err != nil {
 			return nil, err
 		}
 	}
@@ -181,8 +190,8 @@ type incomingInvoicePage struct {
 	// Change says what the latest revision changed, and is nil for the first one.
 	Change *revisionChange
 	eventHistory
-	// Document is what the document of the latest revision says, and Unreadable why it cannot be read. Both are nil if it is not
-	// retained or is withheld.
+	// Document is what the document of the latest revision says, and Unreadable why it cannot be read. Both are nil if it
+	// is not retained or is withheld.
 	Document   *receivedDocument
 	Unreadable *api.Fault
 	Tabs       pageTabs
@@ -227,7 +236,8 @@ func (req *request) showIncoming() error {
 	if err != nil {
 		return err
 	}
-	announcement, err := req.pages.messages.text("incoming.announcement", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
+	announcement, err := req.pages.messages.text("incoming.announcement",
+		grouped(strconv.FormatInt(found.Revision.Revision, 10)))
 	if err != nil {
 		return err
 	}
@@ -267,14 +277,16 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 	if p.Events, err = req.eventRows(events); err != nil {
 		return p, err
 	}
-	p.Tabs = req.pageTabs("/incoming/"+p.ID, pageTab{Name: tabDocument}, pageTab{Name: tabRevisions, Count: int(found.Revision.Revision)}, p.webhooksTab(), pageTab{Name: tabActivity})
+	p.Tabs = req.pageTabs("/incoming/"+p.ID, pageTab{Name: tabDocument},
+		pageTab{Name: tabRevisions, Count: int(found.Revision.Revision)}, p.webhooksTab(), pageTab{Name: tabActivity})
 	if p.Tabs.Current == tabActivity {
 		p.Activity, err = req.activity(ctx, p.activitySubjects()...)
 	}
 	return p, err
 }
 
-// activitySubjects returns what an entry of the audit log about the e-invoice can be about: itself, and its newest deliveries.
+// activitySubjects returns what an entry of the audit log about the e-invoice can be about: itself, and its newest
+// deliveries.
 func (p incomingInvoicePage) activitySubjects() []string {
 	out := []string{p.ID}
 	for _, event := range p.Events {
@@ -301,10 +313,12 @@ func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) (
 		revisions = append(revisions, read.Entries...)
 	}
 	for n := len(revisions) - 1; n >= 0 && len(p.Revisions) < maxRevisions; n-- {
-		row := revisionRow{IncomingRevision: view.IncomingRevision(revisions[n]), First: revisions[n].Revision == 1, Known: n > 0}
+		row := revisionRow{IncomingRevision: view.IncomingRevision(revisions[n]), First: revisions[n].Revision == 1,
+			Known: n > 0}
 		if n > 0 {
 			row.SameDocument = revisions[n].SHA256 == revisions[n-1].SHA256
-			row.Changes = changedValues(req.pages.messages.metadataValues(&revisions[n-1]), req.pages.messages.metadataValues(&revisions[n]))
+			row.Changes = changedValues(req.pages.messages.metadataValues(&revisions[n-1]),
+				req.pages.messages.metadataValues(&revisions[n]))
 		}
 		p.Revisions = append(p.Revisions, row)
 	}
@@ -346,8 +360,8 @@ func (req *request) downloadDocument() error {
 	return req.attachment(fmt.Sprintf("incoming-%s-%d%s", r.Incoming, r.Revision, extension(r.MediaType)), r.Body)
 }
 
-// extension returns a file extension for a media type of the provider, or ".bin" for an unknown type. Nothing else depends
-// on the media type: the browser always gets plain bytes.
+// extension returns a file extension for a media type of the provider, or ".bin" for an unknown type. Nothing else
+// depends on the media type: the browser always gets plain bytes.
 func extension(mediaType string) string {
 	name, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
 	switch strings.TrimSpace(name) {

@@ -38,13 +38,15 @@ func changedValues(before, after []fieldValue) []changedValue {
 // metadataValues returns the values of the provider's metadata.
 func (c catalogue) metadataValues(r *store.Revision) []fieldValue {
 	return []fieldValue{
-		{"document_type", deref(r.DocumentType)}, {"invoice_number", deref(r.InvoiceNumber)}, {"supplier_name", deref(r.SupplierName)},
-		{"supplier_network_id", deref(r.SupplierNetworkID)}, {"issue_date", c.dayText(r.IssueDate)}, {"due_date", c.dayText(r.DueDate)},
-		{"currency", deref(r.Currency)}, {"total_amount", moneyText(r.TotalAmount, r.Currency)},
+		{"document_type", deref(r.DocumentType)}, {"invoice_number", deref(r.InvoiceNumber)},
+		{"supplier_name", deref(r.SupplierName)}, {"supplier_network_id", deref(r.SupplierNetworkID)},
+		{"issue_date", c.dayText(r.IssueDate)}, {"due_date", c.dayText(r.DueDate)}, {"currency", deref(r.Currency)},
+		{"total_amount", moneyText(r.TotalAmount, r.Currency)},
 	}
 }
 
-// documentValues returns the values of a document that matter before it is paid, with the account that a forger would change.
+// documentValues returns the values of a document that matter before it is paid, with the account that a forger would
+// change.
 func (c catalogue) documentValues(p *api.ParsedDocument) []fieldValue {
 	var accounts []string
 	for _, means := range p.Payment.Means {
@@ -56,14 +58,16 @@ func (c catalogue) documentValues(p *api.ParsedDocument) []fieldValue {
 	return []fieldValue{
 		{"invoice_number", deref(p.Number)}, {"supplier_name", deref(p.Seller.Name)}, {"buyer_name", deref(p.Buyer.Name)},
 		{"issue_date", c.dayText(p.IssueDate)}, {"due_date", c.dayText(p.DueDate)}, {"account", strings.Join(accounts, ", ")},
-		{"lines", grouped(strconv.Itoa(p.LineCount))}, {"net", moneyText(t.Net, p.Currency)}, {"tax", moneyText(t.Tax, p.Currency)},
-		{"total_amount", moneyText(t.Total, p.Currency)}, {"payable", moneyText(t.Payable, p.Currency)},
+		{"lines", grouped(strconv.Itoa(p.LineCount))}, {"net", moneyText(t.Net, p.Currency)},
+		{"tax", moneyText(t.Tax, p.Currency)}, {"total_amount", moneyText(t.Total, p.Currency)},
+		{"payable", moneyText(t.Payable, p.Currency)},
 	}
 }
 
 // newRevisionChange compares the newest revision with the one before. A document is nil if it could not be read.
 func (c catalogue) newRevisionChange(rows []revisionRow, before, after *api.ParsedDocument) *revisionChange {
-	change := &revisionChange{Newest: rows[0], Previous: rows[1], Values: slices.Clone(rows[0].Changes), PDF: before != nil}
+	change := &revisionChange{Newest: rows[0], Previous: rows[1], Values: slices.Clone(rows[0].Changes),
+		PDF: before != nil}
 	if change.Read = before != nil && after != nil; !change.Read {
 		return change
 	}

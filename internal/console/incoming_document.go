@@ -62,8 +62,8 @@ const (
 	slowDocument = 512 << 10
 )
 
-// readDocuments adds what the document of the latest revision says, or why it cannot be read, and how it differs from the one before.
-// The revisions are the newest ones, oldest first.
+// readDocuments adds what the document of the latest revision says, or why it cannot be read, and how it differs from
+// the one before. The revisions are the newest ones, oldest first.
 func (req *request) readDocuments(p *incomingInvoicePage, revisions []store.Revision) error {
 	newest := revisions[max(0, len(revisions)-2):]
 	p.Every = incomingPollInterval
@@ -122,9 +122,12 @@ func (t *templates) newReceivedDocument(p *api.ParsedDocument) *receivedDocument
 		period = strings.Trim(t.messages.dayText(p.Period.Start)+" – "+t.messages.dayText(p.Period.End), "– ")
 	}
 	out.Details = append(t.receivedPayment(&p.Payment), nonEmpty([]detail{
-		{"tax_point_date", t.messages.dayText(p.TaxPointDate)}, {"period", period}, {"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)}, {"buyer_reference", deref(r.Buyer)},
-		{"order", deref(r.Order)}, {"sales_order", deref(r.SalesOrder)}, {"contract", deref(r.Contract)}, {"project", deref(r.Project)}, {"receipt", deref(r.Receipt)},
-		{"despatch", deref(r.Despatch)}, {"tender", deref(r.Tender)}, {"tax_exchange_rate", figure(p.TaxExchangeRate)}, {"note", strings.Join(p.Notes, "\n")},
+		{"tax_point_date", t.messages.dayText(p.TaxPointDate)}, {"period", period},
+		{"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)},
+		{"buyer_reference", deref(r.Buyer)}, {"order", deref(r.Order)}, {"sales_order", deref(r.SalesOrder)},
+		{"contract", deref(r.Contract)}, {"project", deref(r.Project)}, {"receipt", deref(r.Receipt)},
+		{"despatch", deref(r.Despatch)}, {"tender", deref(r.Tender)}, {"tax_exchange_rate", figure(p.TaxExchangeRate)},
+		{"note", strings.Join(p.Notes, "\n")},
 	})...)
 	out.Taxes, out.Sums = t.receivedTaxes(p), receivedSums(p)
 	return out
@@ -148,7 +151,8 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 			out = append(out, receivedSum{Name: name, Money: money(amount, currency), Foreign: foreign})
 		}
 	}
-	if len(p.Allowances) > 0 || t.Allowances != nil || t.Charges != nil { // otherwise it is the same as the total without tax
+	// otherwise it is the same as the total without tax
+	if len(p.Allowances) > 0 || t.Allowances != nil || t.Charges != nil {
 		add("lines", t.Lines, p.Currency, false)
 	}
 	add("allowances", t.Allowances, p.Currency, false)
@@ -164,7 +168,8 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 
 func (t *templates) newReceivedParty(role string, p *api.ParsedParty) receivedParty {
 	out := receivedParty{Role: role, Name: deref(p.Name)}
-	for _, line := range append([]string{deref(p.Street), deref(p.StreetAdditional), deref(p.PostalCode)}, t.place(p.City, p.Subdivision, p.Country)...) {
+	for _, line := range append([]string{deref(p.Street), deref(p.StreetAdditional), deref(p.PostalCode)},
+		t.place(p.City, p.Subdivision, p.Country)...) {
 		if line != "" {
 			out.Address = append(out.Address, line)
 		}
@@ -173,9 +178,12 @@ func (t *templates) newReceivedParty(role string, p *api.ParsedParty) receivedPa
 	if trading == out.Name {
 		trading = ""
 	}
-	out.Details = nonEmpty([]detail{{"trading_name", trading}, {"tax_id", deref(p.TaxID)}, {"tax_registration_id", deref(p.TaxRegistrationID)}, {"legal_id", deref(p.LegalID)},
-		{"identifier", deref(p.Identifier)}, {"network_id", strings.TrimPrefix(deref(p.EndpointScheme)+":"+deref(p.NetworkID), ":")},
-		{"contact", strings.Join(slices.DeleteFunc([]string{deref(p.ContactName), deref(p.ContactPhone), deref(p.ContactEmail)}, func(s string) bool { return s == "" }), ", ")}})
+	out.Details = nonEmpty([]detail{{"trading_name", trading}, {"tax_id", deref(p.TaxID)},
+		{"tax_registration_id", deref(p.TaxRegistrationID)}, {"legal_id", deref(p.LegalID)},
+		{"identifier", deref(p.Identifier)},
+		{"network_id", strings.TrimPrefix(deref(p.EndpointScheme)+":"+deref(p.NetworkID), ":")},
+		{"contact", strings.Join(slices.DeleteFunc([]string{deref(p.ContactName), deref(p.ContactPhone),
+			deref(p.ContactEmail)}, func(s string) bool { return s == "" }), ", ")}})
 	return out
 }
 
@@ -184,8 +192,10 @@ func (t *templates) receivedPayment(p *api.ParsedPayment) []detail {
 	var out []detail
 	for _, means := range p.Means {
 		name := cmp.Or(t.codes["payment-means"].names[deref(means.Code)], deref(means.Name), deref(means.Code))
-		out = append(out, detail{"means", name}, detail{"account", deref(means.Account)}, detail{"account_name", deref(means.AccountName)},
-			detail{"bank_id", deref(means.BankID)}, detail{"payment_reference", deref(means.Reference)}, detail{"card", deref(means.Card)}, detail{"mandate", deref(means.Mandate)})
+		out = append(out, detail{"means", name}, detail{"account", deref(means.Account)},
+			detail{"account_name", deref(means.AccountName)}, detail{"bank_id", deref(means.BankID)},
+			detail{"payment_reference", deref(means.Reference)}, detail{"card", deref(means.Card)},
+			detail{"mandate", deref(means.Mandate)})
 	}
 	return nonEmpty(append(out, detail{"terms", deref(p.Terms)}))
 }
@@ -203,7 +213,8 @@ func (c catalogue) receivedLabel(path string) (string, error) {
 	last := path[strings.LastIndex(path, ".")+1:]
 	last, _, _ = strings.Cut(last, "[")
 	label := c.textOr("incoming.value."+last, last)
-	if number, _, isLine := strings.Cut(strings.TrimPrefix(path, "lines["), "]"); isLine && strings.HasPrefix(path, "lines[") {
+	if number, _, isLine := strings.Cut(strings.TrimPrefix(path, "lines["), "]"); isLine &&
+		strings.HasPrefix(path, "lines[") {
 		if n, err := strconv.Atoi(number); err == nil {
 			return c.text("field.line", strconv.Itoa(n+1), label)
 		}

@@ -39,7 +39,8 @@ type invoicePage struct {
 	// Correctable reports that the document was rejected and may be corrected.
 	Correctable bool
 	Document    shownDocument
-	// Needs are the fields that submission needs, with what the document format says about each. Warnings is the other advice.
+	// Needs are the fields that submission needs, with what the document format says about each. Warnings is the other
+	// advice.
 	Needs, Warnings []advice
 	XML             xmlLinks
 	documentHistory
@@ -84,7 +85,8 @@ type shownTax struct {
 // newShownDocument calculates the amounts of a draft.
 func (t *templates) newShownDocument(d *api.Draft) shownDocument {
 	category := func(code string) string { return t.codes["tax-categories"].names[code] }
-	out := shownDocument{Totals: invoice.Compute(d), Means: t.codes["payment-means"].names[deref(d.PaymentMeansCode)], Details: invoiceDetails(d)}
+	out := shownDocument{Totals: invoice.Compute(d), Means: t.codes["payment-means"].names[deref(d.PaymentMeansCode)],
+		Details: invoiceDetails(d)}
 	nets := invoice.LineAmounts(d)
 	for n, item := range d.Items {
 		out.Lines = append(out.Lines, shownLine{Item: item, Net: nets[n], Category: category(deref(item.VATCategory))})
@@ -117,8 +119,8 @@ type advice struct {
 	Faults []api.Fault
 }
 
-// divideAdvice returns the fields that submission needs, in the order of the document, with the advice on each; and the advice on all
-// other fields, sorted by path.
+// divideAdvice returns the fields that submission needs, in the order of the document, with the advice on each; and the
+// advice on all other fields, sorted by path.
 func divideAdvice(missing []string, faults api.Faults) (needs, others []advice) {
 	needed := map[string]bool{}
 	for _, path := range missing {
@@ -163,21 +165,24 @@ func (req *request) respondInvoice(status int, id store.ID, flash *notice) error
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(!p.Draft() && !found.States().AllTerminal()), announcement)
+	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(!p.Draft() && !found.States().AllTerminal()),
+		announcement)
 	if err != nil {
 		return err
 	}
 	if req.isFragment() {
 		return req.respondLive("invoice", part)
 	}
-	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Notice: flash, Body: part})
+	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+		Notice: flash, Body: part})
 }
 
 // invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
 func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
-	p := invoicePage{ID: found.ID.String(), CreditNotes: req.session.Account.CreditNotes, Version: found.Version, Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found),
-		Seller: req.profile(), Document: req.pages.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
+	p := invoicePage{ID: found.ID.String(), CreditNotes: req.session.Account.CreditNotes, Version: found.Version,
+		Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found), Seller: req.profile(),
+		Document: req.pages.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
 		MayWrite: req.session.Permissions.Has(access.Write), MaySubmit: req.session.Permissions.Has(access.Submit)}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	p.Needs, p.Warnings = divideAdvice(p.Invoice.Missing, p.Invoice.Warnings)
@@ -209,7 +214,8 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	}
 	p.Situation = situationOf("", found.Submission, states, req.Now())
 	p.Situation.offer(&p)
-	p.Tabs = req.pageTabs("/invoices/"+p.ID, pageTab{Name: tabTimeline}, pageTab{Name: tabEvidence, Count: len(p.Evidence)}, p.webhooksTab(), pageTab{Name: tabActivity})
+	p.Tabs = req.pageTabs("/invoices/"+p.ID, pageTab{Name: tabTimeline},
+		pageTab{Name: tabEvidence, Count: len(p.Evidence)}, p.webhooksTab(), pageTab{Name: tabActivity})
 	if p.Tabs.Current == tabActivity {
 		subjects := []string{p.ID}
 		for _, s := range p.Submissions {
@@ -269,7 +275,8 @@ func (req *request) submitError(err error) (status int, flash *notice, _ error) 
 	return status, flash, nil
 }
 
-// submitErrorKey returns the key of the notice and the status for an error of a submission, or the error if it has none.
+// submitErrorKey returns the key of the notice and the status for an error of a submission, or the error if it has
+// none.
 func submitErrorKey(err error) (key string, status int, _ error) {
 	_, incomplete := errors.AsType[*store.IncompleteError](err)
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)

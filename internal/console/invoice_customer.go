@@ -8,8 +8,9 @@ import (
 	"quittance/internal/store"
 )
 
-// saveRecipient saves the recipient of an invoice in the customer book. If the book has a customer of the name with other fields, nothing
-// is saved: the response is the form of that customer with the fields of the invoice, which says what differs.
+// saveRecipient saves the recipient of an invoice in the customer book. If the book has a customer of the name with
+// other fields, nothing is saved: the response is the form of that customer with the fields of the invoice, which says
+// what differs.
 func (req *request) saveRecipient() error {
 	found, err := req.invoiceOfPath()
 	if err != nil {
@@ -39,7 +40,8 @@ func (req *request) saveRecipient() error {
 }
 
 // respondKnown responds with the form of a customer that has the fields of a recipient.
-func (req *request) respondKnown(book *book[api.CustomerFields], customer *store.Customer, recipient api.CustomerFields) error {
+func (req *request) respondKnown(book *book[api.CustomerFields], customer *store.Customer,
+	recipient api.CustomerFields) error {
 	updated := updatedCustomer(recipient, &customer.Fields)
 	typed, err := book.show(req.pages, &updated)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/access"
 )
 
-// TestSaveRecipientAsCustomer checks that the page of an invoice saves its recipient as a customer once, says when the customer is there
-// already, and offers to update one with other values.
+// TestSaveRecipientAsCustomer checks that the page of an invoice saves its recipient as a customer once, says when the
+// customer is there already, and offers to update one with other values.
 func TestSaveRecipientAsCustomer(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -29,17 +29,20 @@ func TestSaveRecipientAsCustomer(t *testing.T) {
 	}
 	wantPage(t, v, first.header.Get("Location"), []string{"Customer saved", text(made.RecipientName)}, nil)
 	again := v.post(save)
-	if path, _, _ := strings.Cut(again.header.Get("Location"), "?"); again.status != http.StatusSeeOther || path != customer {
+	if path, _, _ := strings.Cut(again.header.Get("Location"), "?"); again.status != http.StatusSeeOther ||
+		path != customer {
 		t.Errorf("save again: %d %s", again.status, again.header.Get("Location"))
 	}
 	wantPage(t, v, again.header.Get("Location"), []string{"already, with the same values"}, nil)
 
 	id := strings.TrimPrefix(customer, "/customers/")
-	if status := s.api(t, token, http.MethodPatch, "/api/v1/client/customers/"+id, map[string]any{"buyer_street": "9 New Street", "note": "kept"}, nil); status != http.StatusOK {
+	if status := s.api(t, token, http.MethodPatch, "/api/v1/client/customers/"+id,
+		map[string]any{"buyer_street": "9 New Street", "note": "kept"}, nil); status != http.StatusOK {
 		t.Fatalf("change of the customer: %d", status)
 	}
 	offered := v.post(save)
-	if offered.status != http.StatusConflict || !strings.Contains(offered.body, `id="known"`) || !strings.Contains(offered.body, `href="#f-buyer_street"`) || strings.Contains(offered.body, `href="#f-note"`) {
+	if offered.status != http.StatusConflict || !strings.Contains(offered.body, `id="known"`) ||
+		!strings.Contains(offered.body, `href="#f-buyer_street"`) || strings.Contains(offered.body, `href="#f-note"`) {
 		t.Fatalf("a customer with other values: %d %s", offered.status, offered.body)
 	}
 	var kept api.Customer
@@ -47,7 +50,8 @@ func TestSaveRecipientAsCustomer(t *testing.T) {
 	if text(kept.BuyerStreet) != "9 New Street" {
 		t.Errorf("the offer has changed the customer: %s", text(kept.BuyerStreet))
 	}
-	updated := v.do(http.MethodPost, customer+"/edit", controls(t, offered.body).Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	updated := v.do(http.MethodPost, customer+"/edit", controls(t, offered.body).Encode(), "Content-Type",
+		"application/x-www-form-urlencoded")
 	if updated.status != http.StatusSeeOther {
 		t.Fatalf("update: %d %s", updated.status, updated.body)
 	}

@@ -38,12 +38,12 @@ var panelParameters = []string{issuedFromParameter, issuedToParameter, recipient
 
 // sortOrders maps the values of the parameter sort to orders. A minus sign before one means descending.
 var sortOrders = map[string]view.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
-	"created_at": view.OrderCreated, "invoice_number": view.OrderNumber, "recipient_name": view.OrderRecipient, "issue_date": view.OrderIssueDate,
-	"total_amount": view.OrderTotal, "updated_at": view.OrderUpdated,
+	"created_at": view.OrderCreated, "invoice_number": view.OrderNumber, "recipient_name": view.OrderRecipient,
+	"issue_date": view.OrderIssueDate, "total_amount": view.OrderTotal, "updated_at": view.OrderUpdated,
 }
 
-// The filter of a dimension is "none" for unreported states, or a state value. A value that begins with "is:" is the rest of it, so that
-// any value can be chosen.
+// The filter of a dimension is "none" for unreported states, or a state value. A value that begins with "is:" is the
+// rest of it, so that any value can be chosen.
 const (
 	chosenNone  = "none"
 	chosenValue = "is:"
@@ -76,8 +76,9 @@ func (req *request) invoiceFilters() invoiceFilters {
 	return f
 }
 
-// readFilters returns the valid filters of a list in the query by name, and the others as name=value. People may type an address, so a
-// parameter that is not known is no error; but it is never silently ignored. set reports whether a name and a value are valid.
+// readFilters returns the valid filters of a list in the query by name, and the others as name=value. People may type
+// an address, so a parameter that is not known is no error; but it is never silently ignored. set reports whether a
+// name and a value are valid.
 func (req *request) readFilters(set func(name, value string) bool) (valid map[string]string, ignored []string) {
 	valid = map[string]string{}
 	query := req.r.URL.Query()
@@ -282,11 +283,13 @@ type option struct {
 	None         bool
 }
 
-// Choices returns the filters of the four dimensions. They include a selected value that the provider has not reported yet.
+// Choices returns the filters of the four dimensions. They include a selected value that the provider has not reported
+// yet.
 func (f invoiceFilters) Choices() []choice {
 	out := make([]choice, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
-		c := choice{Dimension: string(dimension), Value: f.Values[string(dimension)], Options: []option{{Value: chosenNone, None: true}}}
+		c := choice{Dimension: string(dimension), Value: f.Values[string(dimension)],
+			Options: []option{{Value: chosenNone, None: true}}}
 		values := f.StateValues[dimension]
 		if c.Value != "" && c.Value != chosenNone {
 			chosen := strings.TrimPrefix(c.Value, chosenValue)

@@ -21,7 +21,8 @@ func invoiceRoutes() []route {
 		{method: http.MethodPost, path: "/invoices/submit", needs: access.Submit, serve: (*request).submitBulk},
 		{method: http.MethodGet, path: "/invoices/submitted", needs: access.Read, serve: (*request).showBulkResults},
 		{method: http.MethodGet, path: "/invoices/{invoice}", needs: access.Read, serve: (*request).showInvoice},
-		{method: http.MethodGet, path: "/invoices/{invoice}/document.xml", needs: access.Read, serve: (*request).downloadInvoiceXML},
+		{method: http.MethodGet, path: "/invoices/{invoice}/document.xml", needs: access.Read,
+			serve: (*request).downloadInvoiceXML},
 		{method: http.MethodPost, path: "/invoices/{invoice}/submit", needs: access.Submit, serve: (*request).submit},
 		{method: http.MethodPost, path: "/invoices/{invoice}/delete", needs: access.Write, serve: (*request).deleteDraft},
 		{method: http.MethodGet, path: "/evidence/{evidence}", needs: access.Read, serve: (*request).downloadEvidence},
@@ -109,7 +110,8 @@ func (req *request) listInvoices() error {
 	if rows.Rows, err = req.invoiceRows(found.Entries); err != nil {
 		return err
 	}
-	rows.Submittable = req.session.Permissions.Has(access.Submit) && slices.ContainsFunc(rows.Rows, func(r invoiceRow) bool { return r.Draft })
+	rows.Submittable = req.session.Permissions.Has(access.Submit) &&
+		slices.ContainsFunc(rows.Rows, func(r invoiceRow) bool { return r.Draft })
 	count, err := req.pages.messages.plural("invoices.count", found.Total)
 	if err != nil {
 		return err
@@ -130,8 +132,10 @@ func (req *request) listInvoices() error {
 	}
 	exports := newExportMenu("/invoices", filters.Values)
 	exports.Items = true
-	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Export: exports, Body: invoicesPage{Filters: filters, Rows: part, Tabs: rows.listTabs, MayWrite: req.session.Permissions.Has(access.Write),
-		Currencies: currencyCodes(), Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
+	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Export: exports,
+		Body: invoicesPage{Filters: filters, Rows: part, Tabs: rows.listTabs,
+			MayWrite: req.session.Permissions.Has(access.Write), Currencies: currencyCodes(),
+			Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
 }
 
 // newListTabs returns the tabs of the list with their counts.
@@ -139,8 +143,9 @@ func newListTabs(filters invoiceFilters, counts map[view.Tab]view.TabCount) []li
 	all := invoiceFilters{Values: map[string]string{}}
 	var out []listTab
 	for _, tab := range view.Tabs {
-		out = append(out, listTab{Name: cmp.Or(string(tab), "all"), Link: all.Link(tabParameter, string(tab)), Current: string(tab) == filters.Tab(),
-			Count: grouped(strconv.Itoa(counts[tab].Invoices)), Urgent: tab == view.TabAttention && counts[tab].Invoices > 0})
+		out = append(out, listTab{Name: cmp.Or(string(tab), "all"), Link: all.Link(tabParameter, string(tab)),
+			Current: string(tab) == filters.Tab(), Count: grouped(strconv.Itoa(counts[tab].Invoices)),
+			Urgent: tab == view.TabAttention && counts[tab].Invoices > 0})
 	}
 	return out
 }
@@ -169,14 +174,16 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := view.Of(req.session.Tenant).AddNeeds(req.r.Context(), invoices, req.seller(), func(int) error { return nil }); err != nil {
+	if err := view.Of(req.session.Tenant).AddNeeds(req.r.Context(), invoices, req.seller(),
+		func(int) error { return nil }); err != nil {
 		return nil, err
 	}
 	rows := make([]invoiceRow, len(invoices))
 	for n, i := range invoices {
 		d := &i.Draft
-		row := invoiceRow{ID: i.ID.String(), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate),
-			Total: d.TotalAmount, Currency: deref(d.Currency), UpdatedAt: i.UpdatedAt, Draft: i.Submission == nil, States: stateViews(i.States())}
+		row := invoiceRow{ID: i.ID.String(), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName),
+			IssueDate: deref(d.IssueDate), Total: d.TotalAmount, Currency: deref(d.Currency), UpdatedAt: i.UpdatedAt,
+			Draft: i.Submission == nil, States: stateViews(i.States())}
 		if i.Submission != nil {
 			summary := summaries[i.Submission.ID]
 			row.Undelivered = summary.Failed + summary.Blocked

@@ -17,12 +17,13 @@ import (
 // listed returns the texts of the elements of a page.
 func (b *browser) listed(selector string) (texts []string) {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(`[...document.querySelectorAll(`+"`"+selector+"`"+`)].map(e => e.innerText.trim().replace(/\s+/g, " "))`, &texts))
+	b.do(chromedp.Evaluate(`[...document.querySelectorAll(`+"`"+selector+"`"+
+		`)].map(e => e.innerText.trim().replace(/\s+/g, " "))`, &texts))
 	return texts
 }
 
-// TestInvoiceList walks through the list as a person does: tabs with counts, the filter panel, sorting, and drafts that are submitted
-// together.
+// TestInvoiceList walks through the list as a person does: tabs with counts, the filter panel, sorting, and drafts that
+// are submitted together.
 func TestInvoiceList(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -41,7 +42,9 @@ func TestInvoiceList(t *testing.T) {
 		b.login(s.email, s.password)
 		b.open("/invoices")
 		same := b.markPage()
-		b.until(`document.querySelector("#list-tabs").innerText.replace(/\s+/g, " ") === "All 4 Needs attention 1 In progress 0 Accepted 1 Drafts 2"`) // it counts by itself
+		// it counts by itself
+		b.until(
+			`document.querySelector("#list-tabs").innerText.replace(/\s+/g, " ") === "All 4 Needs attention 1 In progress 0 Accepted 1 Drafts 2"`)
 		same()
 		b.show(appearance{width: 1280})
 
@@ -54,13 +57,16 @@ func TestInvoiceList(t *testing.T) {
 			t.Errorf("status: %v", got)
 		}
 		b.click(`#list-tabs a[href*="accepted"]`)
-		b.until(`location.search === "?tab=accepted" && document.querySelector(".c-number").innerText === "INV-2" && document.querySelector(".pill.positive").innerText === "4 of 4 final"`)
+		b.until(
+			`location.search === "?tab=accepted" && document.querySelector(".c-number").innerText === "INV-2" && document.querySelector(".pill.positive").innerText === "4 of 4 final"`)
 
 		b.open("/invoices")
 		b.click(`.w-total_amount a`)
-		b.until(`location.search === "?sort=-total_amount" && document.querySelector(".w-total_amount").getAttribute("aria-sort") === "descending"`)
+		b.until(
+			`location.search === "?sort=-total_amount" && document.querySelector(".w-total_amount").getAttribute("aria-sort") === "descending"`)
 		b.click(`.w-total_amount a`)
-		b.until(`location.search === "?sort=total_amount" && document.readyState === "complete" && document.querySelectorAll(".c-sum").length === 4`)
+		b.until(
+			`location.search === "?sort=total_amount" && document.readyState === "complete" && document.querySelectorAll(".c-sum").length === 4`)
 		if got := b.listed(".c-sum"); len(got) != 4 || got[0] != "99.50 AED" || got[3] != "1,050.00 AED" {
 			t.Errorf("by amount: %v", got)
 		}
@@ -95,14 +101,15 @@ func TestInvoiceList(t *testing.T) {
 		b.until(`location.pathname === "/invoices/submitted" && document.querySelectorAll("#sent tbody tr").length === 2`)
 		same = b.markPage()
 		// The total of one is wrong, which the provider finds.
-		b.until(`document.querySelectorAll("#sent .pill.positive").length === 1 && document.querySelector("#sent .pill.negative").innerText === "Rejected: provider"`)
+		b.until(
+			`document.querySelectorAll("#sent .pill.positive").length === 1 && document.querySelector("#sent .pill.negative").innerText === "Rejected: provider"`)
 		same()
 		b.inspect("bulk-result")
 	})
 }
 
-// TestRejectionCard checks that an invoice that the tax authority rejected says so, offers the next steps, and shows nothing green but
-// the values that the provider publishes as positive.
+// TestRejectionCard checks that an invoice that the tax authority rejected says so, offers the next steps, and shows
+// nothing green but the values that the provider publishes as positive.
 func TestRejectionCard(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -112,7 +119,8 @@ func TestRejectionCard(t *testing.T) {
 		b.login(s.email, s.password)
 		b.open("/invoices/" + id)
 		b.until(allFinal)
-		b.until(`document.querySelector("#situation h2").innerText === "Rejected: tax authority" && document.querySelector("#correct[href$='/replace']") && document.querySelector("#issue-credit")`)
+		b.until(
+			`document.querySelector("#situation h2").innerText === "Rejected: tax authority" && document.querySelector("#correct[href$='/replace']") && document.querySelector("#issue-credit")`)
 		b.inspect("rejected-authority")
 		for _, dark := range []bool{false, true} {
 			b.show(appearance{width: 1280, dark: dark})
@@ -129,11 +137,14 @@ func TestRejectionCard(t *testing.T) {
 				t.Errorf("dark %v: green without a positive meaning: %q", dark, green)
 			}
 		}
-		if got := b.listed("#states .pill"); !slices.Equal(got, []string{"Accepted by provider", "Accepted", "Rejected", "Accepted"}) {
+		if got := b.listed("#states .pill"); !slices.Equal(got,
+			[]string{"Accepted by provider", "Accepted", "Rejected", "Accepted"}) {
 			t.Errorf("states: %v", got)
 		}
 		b.click("#tab-evidence")
-		b.until(`location.search === "?tab=evidence" && document.querySelector(".entries").innerText.includes("accepted_by_provider")`) // the provider's own words
+		// the provider's own words
+		b.until(
+			`location.search === "?tab=evidence" && document.querySelector(".entries").innerText.includes("accepted_by_provider")`)
 		b.inspect("invoice-evidence")
 		b.click("#tab-webhooks")
 		b.until(`document.querySelector("#h-webhooks")`)
@@ -148,11 +159,13 @@ func TestRejectionCard(t *testing.T) {
 		b.do(emulation.SetTouchEmulationEnabled(false))
 		b.show(appearance{width: 1280})
 		b.click("#correct")
-		b.until(`location.pathname.endsWith("/replace") && document.querySelector("#f-recipient_name").value === "Palm Trading LLC"`)
+		b.until(
+			`location.pathname.endsWith("/replace") && document.querySelector("#f-recipient_name").value === "Palm Trading LLC"`)
 	})
 }
 
-// TestUnknownFilters checks that the page names the filters in its address that it does not know, and applies those that the API has.
+// TestUnknownFilters checks that the page names the filters in its address that it does not know, and applies those
+// that the API has.
 func TestUnknownFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -188,7 +201,8 @@ func TestUnknownFilters(t *testing.T) {
 			numbers = append(numbers, number)
 		}
 		said := strings.Contains(page.body, `id="ignored"`)
-		if page.status != http.StatusOK || strings.Join(numbers, " ") != test.numbers || said != (test.ignored != "") || !strings.Contains(page.body, test.ignored) {
+		if page.status != http.StatusOK || strings.Join(numbers, " ") != test.numbers || said != (test.ignored != "") ||
+			!strings.Contains(page.body, test.ignored) {
 			t.Errorf("%s: %d, %v, says that something is ignored: %v", test.query, page.status, numbers, said)
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"quittance/internal/store"
 )
 
-// joinRoutes are the page of an invitation. The link has the secret in its fragment, which browsers do not send; the script puts it into
-// the form, so that no address on a server contains it.
+// joinRoutes are the page of an invitation. The link has the secret in its fragment, which browsers do not send; the
+// script puts it into the form, so that no address on a server contains it.
 func joinRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: account.JoinPath, needs: access.Public, serve: func(req *request) error { return req.respondJoin(http.StatusOK, joinPage{}) }},
+		{method: http.MethodGet, path: account.JoinPath, needs: access.Public,
+			serve: func(req *request) error { return req.respondJoin(http.StatusOK, joinPage{}) }},
 		{method: http.MethodPost, path: account.JoinPath, needs: access.Public, serve: (*request).openInvitation},
 		{method: http.MethodPost, path: account.JoinPath + "/password", needs: access.Public, serve: (*request).join},
 	}
@@ -104,7 +105,8 @@ func (req *request) join() error {
 		return req.redirect(withFlash("/login", "good.joined_sso"))
 	}
 	if err != nil { // the user can log in later
-		return req.redirect(withFlash("/login", "good.joined") + "&" + url.Values{"company": {user.Account.String()}}.Encode())
+		return req.redirect(withFlash("/login", "good.joined") + "&" +
+			url.Values{"company": {user.Account.String()}}.Encode())
 	}
 	return req.redirect(withFlash("/invoices", "good.joined"))
 }

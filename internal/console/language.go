@@ -18,8 +18,8 @@ type tongue struct {
 	direction string
 }
 
-// tongues are the languages of the console. The first is that of readers who prefer none of them. Numbers have Western digits in all
-// of them: those are usual in the business documents of the United Arab Emirates.
+// tongues are the languages of the console. The first is that of readers who prefer none of them. Numbers have Western
+// digits in all of them: those are usual in the business documents of the United Arab Emirates.
 var tongues = []tongue{{language.English, "ltr"}, {language.Arabic, "rtl"}} //nolint:gochecknoglobals // a constant table
 
 // The names of the cookie with the language that a reader has chosen; see [secureCookie].
@@ -73,8 +73,8 @@ func (l *languages) named(name string) *templates {
 	return nil
 }
 
-// pagesFor returns the pages in the language of a request: the one that the reader has chosen in this browser, or else the one that
-// the browser prefers.
+// pagesFor returns the pages in the language of a request: the one that the reader has chosen in this browser, or else
+// the one that the browser prefers.
 func (c *Console) pagesFor(r *http.Request) *templates {
 	if chosen, err := r.Cookie(c.languageCookieName()); err == nil {
 		if pages := c.languages.named(chosen.Value); pages != nil {
@@ -110,38 +110,42 @@ type languageChoice struct {
 func (req *request) otherLanguages() (others []languageChoice) {
 	for _, pages := range req.languages.pages {
 		if pages != req.pages {
-			others = append(others, languageChoice{Tag: pages.messages.tag.String(), Name: pages.messages.textOr("language.name", "")})
+			others = append(others, languageChoice{Tag: pages.messages.tag.String(),
+				Name: pages.messages.textOr("language.name", "")})
 		}
 	}
 	return others
 }
 
-// chooseLanguage remembers a language in the browser and shows the page in it from which it was chosen. The cookie holds no secret, and
-// the choice changes nothing that is stored.
+// chooseLanguage remembers a language in the browser and shows the page in it from which it was chosen. The cookie
+// holds no secret, and the choice changes nothing that is stored.
 func (req *request) chooseLanguage() error {
 	chosen := req.form.Get("language")
 	if req.languages.named(chosen) == nil {
 		return &problem{status: http.StatusBadRequest}
 	}
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	http.SetCookie(req.w, &http.Cookie{Name: req.languageCookieName(), Value: chosen, Path: "/", MaxAge: languageCookieAge, Secure: req.Secure, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode})
+	http.SetCookie(req.w, &http.Cookie{Name: req.languageCookieName(), Value: chosen, Path: "/", MaxAge: languageCookieAge,
+		Secure: req.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	to, found := req.pageAt(req.form.Get("page"))
 	if found == nil {
 		to = "/"
 	}
 	if req.form.Get("code") != "" && opensWithCode(to) {
-		http.Redirect(req.w, req.r, to, http.StatusTemporaryRedirect) // the browser sends the form there, and the code in no address
+		// the browser sends the form there, and the code in no address
+		http.Redirect(req.w, req.r, to, http.StatusTemporaryRedirect)
 		return nil
 	}
 	return req.redirect(to)
 }
 
-// opensWithCode reports whether the page at a path is opened by the form with the secret of a link. Such a form changes nothing.
+// opensWithCode reports whether the page at a path is opened by the form with the secret of a link. Such a form changes
+// nothing.
 func opensWithCode(path string) bool { return path == account.JoinPath || path == account.ResetPath }
 
-// pagePath returns the address of the page that a request shows, which chooseLanguage leads back to. A form that was sent leads to the
-// page that it belongs to: the nearest one above its address. The page of an error does not repeat the address that it is about.
+// pagePath returns the address of the page that a request shows, which chooseLanguage leads back to. A form that was
+// sent leads to the page that it belongs to: the nearest one above its address. The page of an error does not repeat
+// the address that it is about.
 func (req *request) pagePath(status int) string {
 	query, at := req.r.URL.Query(), req.r.URL.EscapedPath()
 	query.Del(noticeParameter)

@@ -44,8 +44,8 @@ func formsOf(of language.Tag) (forms []string) {
 	return forms
 }
 
-// TestLanguages checks that every language has a message for each English one, with all plural forms that the language has, and with the
-// same arguments; and no other messages.
+// TestLanguages checks that every language has a message for each English one, with all plural forms that the language
+// has, and with the same arguments; and no other messages.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	english, err := readCatalogue(tongues[0])
@@ -90,14 +90,16 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// translatable reports that a message has to exist in every language and nowhere else. The names of codes and other words for them are
-// those that a language has. The messages about rules replace those of the API, which are in English.
+// translatable reports that a message has to exist in every language and nowhere else. The names of codes and other
+// words for them are those that a language has. The messages about rules replace those of the API, which are in
+// English.
 func translatable(key string) bool {
-	return !slices.ContainsFunc([]string{"code.", "words.", "official.", "fault."}, func(family string) bool { return strings.HasPrefix(key, family) })
+	return !slices.ContainsFunc([]string{"code.", "words.", "official.", "fault."},
+		func(family string) bool { return strings.HasPrefix(key, family) })
 }
 
-// TestOfficialRules checks that there is an Arabic message for each official rule of PINT-AE, the format of the United Arab Emirates, whose
-// English message pages show.
+// TestOfficialRules checks that there is an Arabic message for each official rule of PINT-AE, the format of the United
+// Arab Emirates, whose English message pages show.
 func TestOfficialRules(t *testing.T) {
 	t.Parallel()
 	arabic, err := readCatalogue(tongues[1])
@@ -138,15 +140,18 @@ func extraArguments(text string, n int) bool {
 // TestPluralForms checks the message for numbers of things in Arabic, which has six forms.
 func TestPluralForms(t *testing.T) {
 	t.Parallel()
-	c := catalogue{tongue: tongues[1], texts: map[string]string{"n.zero": "zero%.0s", "n.one": "one%.0s", "n.two": "two%.0s", "n.few": "few %s", "n.many": "many %s", "n.other": "other %s"}}
-	for n, want := range map[int]string{0: "zero", 1: "one", 2: "two", 3: "few 3", 10: "few 10", 11: "many 11", 99: "many 99", 100: "other 100", 102: "other 102", 1103: "few 1,103"} {
+	c := catalogue{tongue: tongues[1], texts: map[string]string{"n.zero": "zero%.0s", "n.one": "one%.0s",
+		"n.two": "two%.0s", "n.few": "few %s", "n.many": "many %s", "n.other": "other %s"}}
+	for n, want := range map[int]string{0: "zero", 1: "one", 2: "two", 3: "few 3", 10: "few 10", 11: "many 11",
+		99: "many 99", 100: "other 100", 102: "other 102", 1103: "few 1,103"} {
 		if got, err := c.plural("n", n); got != want || err != nil {
 			t.Errorf("%d: %q, %v; want %q", n, got, err, want)
 		}
 	}
 }
 
-// TestLanguageOfRequest checks that the choice of the reader comes first, then the preference of the browser, then English.
+// TestLanguageOfRequest checks that the choice of the reader comes first, then the preference of the browser, then
+// English.
 func TestLanguageOfRequest(t *testing.T) {
 	t.Parallel()
 	c, err := New(Config{})
@@ -154,8 +159,10 @@ func TestLanguageOfRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ cookie, accept, want string }{
-		{"", "", "en"}, {"", "ar", "ar"}, {"", "ar-AE,ar;q=0.9,en;q=0.8", "ar"}, {"", "en-GB,ar;q=0.5", "en"}, {"", "fr", "en"}, {"", "fr,ar;q=0.3", "ar"},
-		{"ar", "en", "ar"}, {"en", "ar", "en"}, {"xx", "ar", "ar"}, {"<script>", "", "en"}, {"", ";;;", "en"}, {"", strings.Repeat("ar,", 2000), "ar"},
+		{"", "", "en"}, {"", "ar", "ar"}, {"", "ar-AE,ar;q=0.9,en;q=0.8", "ar"}, {"", "en-GB,ar;q=0.5", "en"},
+		{"", "fr", "en"}, {"", "fr,ar;q=0.3", "ar"}, {"ar", "en", "ar"}, {"en", "ar", "en"}, {"xx", "ar", "ar"},
+		{"<script>", "", "en"}, {"", ";;;", "en"},
+		{"", strings.Repeat("ar,", 2000), "ar"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/login", http.NoBody)
 		if test.cookie != "" {

@@ -61,7 +61,8 @@ func TestLanguageKeepsThePage(t *testing.T) {
 	} {
 		got := choose(page)
 		want(what, got, "/join")
-		if fields := controls(t, got.body); fields.Get("code") != code || what == "refused password" && fields.Get("name") != "نورة" {
+		if fields := controls(t, got.body); fields.Get("code") != code || what == "refused password" &&
+			fields.Get("name") != "نورة" {
 			t.Errorf("%s: the page has lost its input: %v", what, fields)
 		}
 		v.post("/language", "language", "en", "page", "/login")

@@ -8,9 +8,9 @@ import (
 	"quittance/internal/store"
 )
 
-// The form of a thousand lines is several megabytes of HTML, and rendering it takes several times as much memory, however
-// short the document is. Therefore a company renders few large pages at a time, and memory is reserved before the document
-// is read.
+// The form of a thousand lines is several megabytes of HTML, and rendering it takes several times as much memory,
+// however short the document is. Therefore a company renders few large pages at a time, and memory is reserved before
+// the document is read.
 const (
 	// largeDocument is the size in bytes, and largeLines the number of lines, from which an invoice or a form makes a page
 	// large.
@@ -41,9 +41,9 @@ func (req *request) acquireForInvoice(id store.ID) error {
 	return req.acquireLargePage(extent.Lines, extent.Bytes, documentFactor)
 }
 
-// acquireLargePage does nothing for a small page. For a page that has many lines or is made of many bytes, it waits for a
-// slot of the company, which the request holds until the page is rendered, and reserves factor times the bytes. It returns
-// [fairlimit.ErrFull] when there is no slot. Calling it again adds only what is missing.
+// acquireLargePage does nothing for a small page. For a page that has many lines or is made of many bytes, it waits for
+// a slot of the company, which the request holds until the page is rendered, and reserves factor times the bytes. It
+// returns [fairlimit.ErrFull] when there is no slot. Calling it again adds only what is missing.
 func (req *request) acquireLargePage(lines, bytes, factor int) error {
 	if lines < largeLines && bytes < largeDocument {
 		return nil

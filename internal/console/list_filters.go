@@ -12,8 +12,8 @@ import (
 type listFilters struct {
 	// path is the address of the list.
 	path string
-	// names are the parameters of the filters in display order. A parameter that is not among them, such as the invoice of credit
-	// notes, selects another list.
+	// names are the parameters of the filters in display order. A parameter that is not among them, such as the invoice of
+	// credit notes, selects another list.
 	names []string
 	// Values holds the valid parameters by name, without empty ones.
 	Values map[string]string
@@ -61,7 +61,8 @@ func (f listFilters) without(names ...string) string {
 	return f.path + "?" + query.Encode()
 }
 
-// setIssueDate sets the bound of the issue date that a parameter names, and reports whether it names one and the value is a date.
+// setIssueDate sets the bound of the issue date that a parameter names, and reports whether it names one and the value
+// is a date.
 func setIssueDate(dates *view.IssueDates, name, value string) bool {
 	switch name {
 	case issuedFromParameter:

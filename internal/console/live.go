@@ -47,14 +47,16 @@ func (req *request) livePart(page, name string, data any, every time.Duration, a
 
 // respondLive responds to a poll, with no content when the browser already has this version.
 func (req *request) respondLive(page string, part live) error {
-	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.r.URL.Query().Get("seen") && part.Every != "" {
+	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.r.URL.Query().Get("seen") &&
+		part.Every != "" {
 		req.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	return req.render(http.StatusOK, page, "live", part)
 }
 
-// respondLiveBeside is respondLive with another part of the page that the poll replaces out of band. The live part must change with it.
+// respondLiveBeside is respondLive with another part of the page that the poll replaces out of band. The live part must
+// change with it.
 func (req *request) respondLiveBeside(page string, part live, beside string, data any) error {
 	html := req.buffers.get()
 	defer req.buffers.put(html)

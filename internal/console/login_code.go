@@ -11,12 +11,14 @@ import (
 	"quittance/internal/store"
 )
 
-// loginCodePath is the page of the second step of a login. It has no password: the cookie of the pending login binds it to the browser.
+// loginCodePath is the page of the second step of a login. It has no password: the cookie of the pending login binds it
+// to the browser.
 const loginCodePath = "/login/code"
 
 func loginCodeRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: loginCodePath, needs: access.Public, serve: func(req *request) error { return req.respondLoginCode(http.StatusOK, "") }},
+		{method: http.MethodGet, path: loginCodePath, needs: access.Public,
+			serve: func(req *request) error { return req.respondLoginCode(http.StatusOK, "") }},
 		{method: http.MethodPost, path: loginCodePath, needs: access.Public, serve: (*request).completeLogin},
 	}
 }
@@ -65,7 +67,8 @@ func (req *request) respondLoginCode(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "login_code", pageData{Title: title, Body: loginCodePage{Next: req.requestedPath(), App: factor.HasApp(), Passkeys: possible && len(factor.Passkeys) > 0, Fault: fault}})
+	return req.page(status, "login_code", pageData{Title: title, Body: loginCodePage{Next: req.requestedPath(),
+		App: factor.HasApp(), Passkeys: possible && len(factor.Passkeys) > 0, Fault: fault}})
 }
 
 // endPendingLogin leads to the login page, because the pending login was completed before or has expired.
@@ -80,7 +83,8 @@ func (req *request) completeLogin() error {
 	if !found {
 		return req.redirect("/login")
 	}
-	started, err := req.Accounts.CompleteSession(req.r.Context(), req.source, pending, req.factor("code"), req.r.UserAgent())
+	started, err := req.Accounts.CompleteSession(req.r.Context(), req.source, pending, req.factor("code"),
+		req.r.UserAgent())
 	switch {
 	case errors.Is(err, account.ErrNoPendingLogin):
 		return req.endPendingLogin()

@@ -11,7 +11,8 @@ import (
 const loginPolicyPath = usersPath + "/login-policy"
 
 func loginPolicyRoutes() []route {
-	return []route{{method: http.MethodPost, path: loginPolicyPath, needs: access.ManageUsers, serve: (*request).setLoginPolicy}}
+	return []route{{method: http.MethodPost, path: loginPolicyPath, needs: access.ManageUsers,
+		serve: (*request).setLoginPolicy}}
 }
 
 // loginPolicyForm is the part of the page of people that says how they have to log in.
@@ -33,7 +34,8 @@ func (f loginPolicyForm) Now() string {
 
 // loginPolicy returns the form for a caller who has a second factor, or has none.
 func (req *request) loginPolicy(factor bool) loginPolicyForm {
-	return loginPolicyForm{Policy: string(req.session.Account.LoginPolicy), SignOn: req.SignOn != nil, BySignOn: req.session.Means == store.LoginBySingleSignOn, Factor: factor}
+	return loginPolicyForm{Policy: string(req.session.Account.LoginPolicy), SignOn: req.SignOn != nil,
+		BySignOn: req.session.Means == store.LoginBySingleSignOn, Factor: factor}
 }
 
 // setLoginPolicy requires a second factor or single sign-on, or allows passwords alone again.

@@ -15,7 +15,8 @@ import (
 // colleaguePassword is the password of those whom [system.colleague] adds.
 const colleaguePassword = "a colleague's long password"
 
-// wantHeld fails the test unless the session of a visitor is good for nothing but to set up a second factor, and to end.
+// wantHeld fails the test unless the session of a visitor is good for nothing but to set up a second factor, and to
+// end.
 func (v *visitor) wantHeld() {
 	v.t.Helper()
 	for _, route := range console.Routes() {
@@ -29,28 +30,33 @@ func (v *visitor) wantHeld() {
 				v.t.Errorf("%s %s: %d", route.Method, route.Path, got.status)
 			}
 		case "/second-factor", "/second-factor/begin", "/second-factor/confirm":
-			if got.status != http.StatusOK && got.status != http.StatusUnprocessableEntity && !strings.HasPrefix(got.header.Get("Location"), "/second-factor") {
+			if got.status != http.StatusOK && got.status != http.StatusUnprocessableEntity &&
+				!strings.HasPrefix(got.header.Get("Location"), "/second-factor") {
 				v.t.Errorf("%s %s: %d, to %s", route.Method, route.Path, got.status, got.header.Get("Location"))
 			}
 		default:
-			if got.status != http.StatusSeeOther || got.header.Get("Location") != "/second-factor" || got.body != "" && route.Method != http.MethodGet {
+			if got.status != http.StatusSeeOther || got.header.Get("Location") != "/second-factor" || got.body != "" &&
+				route.Method != http.MethodGet {
 				v.t.Errorf("%s %s: %d, to %s", route.Method, route.Path, got.status, got.header.Get("Location"))
 			}
 		}
 	}
-	if got := v.get("/invoices", "HX-Request", "true"); got.header.Get("HX-Redirect") != "/second-factor" || got.body != "" {
+	if got := v.get("/invoices", "HX-Request", "true"); got.header.Get("HX-Redirect") != "/second-factor" ||
+		got.body != "" {
 		v.t.Errorf("a part of a page: %d %s", got.status, got.body)
 	}
 }
 
-// TestSecondFactorRequired checks that an owner with a second factor can require one, and what that means for everybody of the company.
+// TestSecondFactorRequired checks that an owner with a second factor can require one, and what that means for everybody
+// of the company.
 func TestSecondFactorRequired(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
 	owner, viewer := s.loggedIn(t), s.colleague(t, access.Viewer)
 	email, token := "viewer@colleagues.example", s.token(t, "viewer@colleagues.example", colleaguePassword)
 	require := func(v *visitor, policy string) response { return v.post("/users/login-policy", "policy", policy) }
-	if page := owner.get("/users").body; strings.Contains(page, `value="second_factor"`) || !strings.Contains(page, "set up your own first") {
+	if page := owner.get("/users").body; strings.Contains(page, `value="second_factor"`) ||
+		!strings.Contains(page, "set up your own first") {
 		t.Error("an owner without a second factor is offered to require one")
 	}
 	if got := require(owner, "second_factor"); got.header.Get("Location") != "/users?notice=bad.no_factor" {
@@ -72,10 +78,14 @@ func TestSecondFactorRequired(t *testing.T) {
 	if got := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); got != http.StatusUnauthorized {
 		t.Errorf("the token of a password: %d", got)
 	}
-	if got := s.visitor(t).do(http.MethodPost, "/api/v1/client/auth/login", `{"email":"`+email+`","password":"`+colleaguePassword+`"}`, "Content-Type", "application/json"); got.status != http.StatusForbidden || !strings.Contains(got.body, `"second_factor_required"`) {
+	if got := s.visitor(t).do(http.MethodPost, "/api/v1/client/auth/login",
+		`{"email":"`+email+`","password":"`+colleaguePassword+`"}`, "Content-Type",
+		"application/json"); got.status != http.StatusForbidden || !strings.Contains(got.body, `"second_factor_required"`) {
 		t.Errorf("a password in the API: %d %s", got.status, got.body)
 	}
-	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "you cannot turn it off") {
+	if got := owner.post("/second-factor/disable", "current", s.password,
+		"otp", recovery[0]); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "you cannot turn it off") {
 		t.Errorf("turned off: %d", got.status)
 	}
 
@@ -93,22 +103,25 @@ func TestSecondFactorRequired(t *testing.T) {
 	if got := require(owner, "any"); got.header.Get("Location") != "/users?notice=good.factor_not_required" {
 		t.Errorf("allow: %d, to %s", got.status, got.header.Get("Location"))
 	}
-	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+	if got := owner.post("/second-factor/disable", "current", s.password,
+		"otp", recovery[0]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
 		t.Errorf("turned off when nothing is required: %d", got.status)
 	}
 }
 
-// TestInvitedWhereSecondFactorIsRequired checks that a person who was invited, and one with a password of an administrator, come to the page
-// of the second factor after that of the password.
+// TestInvitedWhereSecondFactorIsRequired checks that a person who was invited, and one with a password of an
+// administrator, come to the page of the second factor after that of the password.
 func TestInvitedWhereSecondFactorIsRequired(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
 	owner := s.loggedIn(t)
 	owner.enroll()
-	invitation := invitationLink.FindStringSubmatch(owner.post("/users/invitations", "email", "new@palm.example", "role", "owner").body)
+	invitation := invitationLink.FindStringSubmatch(owner.post("/users/invitations", "email", "new@palm.example", "role",
+		"owner").body)
 	owner.post("/users/login-policy", "policy", "second_factor").wantTo(t, "/users?notice=good.factor_required")
 	joining := s.visitor(t)
-	joining.post("/join/password", "code", invitation[3], "name", "New", "password", "a new long password").wantTo(t, "/invoices?notice=good.joined")
+	joining.post("/join/password", "code", invitation[3], "name", "New", "password", "a new long password").wantTo(t,
+		"/invoices?notice=good.joined")
 	joining.get("/invoices").wantTo(t, "/second-factor")
 	joining.wantHeld()
 	joining.password = "a new long password"
@@ -118,7 +131,8 @@ func TestInvitedWhereSecondFactorIsRequired(t *testing.T) {
 	}
 }
 
-// TestSecondFactorRequiredInBrowser checks with keys only that a person who has to set up a second factor does it, and goes on.
+// TestSecondFactorRequiredInBrowser checks with keys only that a person who has to set up a second factor does it, and
+// goes on.
 func TestSecondFactorRequiredInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Hour)

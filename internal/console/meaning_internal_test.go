@@ -15,14 +15,17 @@ func TestColourIsThePublishedMeaning(t *testing.T) {
 	for _, word := range []string{"accepted", "rejected", "zz_unheard_of"} {
 		for _, final := range []bool{false, true} {
 			for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
-				views := stateViews(invoice.RestoreStates(map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: word, Terminal: final, Meaning: meaning}}))
+				views := stateViews(invoice.RestoreStates(
+					map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: word, Terminal: final,
+						Meaning: meaning}}))
 				var out strings.Builder
 				if err := pages.execute(&out, "invoices", "state", views[3]); err != nil {
 					t.Fatal(err)
 				}
 				shown := out.String()
 				for _, one := range api.Meanings {
-					if got := strings.Contains(shown, "means-"+string(one)) && strings.Contains(shown, ", "+strings.ToUpper(string(one[:1]))+string(one[1:])+")"); got != (one == meaning) {
+					if got := strings.Contains(shown, "means-"+string(one)) &&
+						strings.Contains(shown, ", "+strings.ToUpper(string(one[:1]))+string(one[1:])+")"); got != (one == meaning) {
 						t.Errorf("%s, final %v, published as %q: %s", word, final, meaning, shown)
 					}
 				}

@@ -8,7 +8,8 @@ import (
 	"quittance/internal/store"
 )
 
-// mailForm is the view model of the form in which users choose the language of their e-mails, and owners the notices that they get.
+// mailForm is the view model of the form in which users choose the language of their e-mails, and owners the notices
+// that they get.
 type mailForm struct {
 	// Language is the tag of the chosen language, or "".
 	Language  string
@@ -35,7 +36,8 @@ func (req *request) mailForm() (*mailForm, error) {
 	}
 	form := &mailForm{Language: settings.Language}
 	for _, pages := range req.languages.pages {
-		form.Languages = append(form.Languages, languageChoice{Tag: pages.messages.tag.String(), Name: pages.messages.textOr("language.name", "")})
+		form.Languages = append(form.Languages, languageChoice{Tag: pages.messages.tag.String(),
+			Name: pages.messages.textOr("language.name", "")})
 	}
 	if req.session.Role == access.Owner {
 		for _, kind := range store.NoticeKinds() {
@@ -45,8 +47,8 @@ func (req *request) mailForm() (*mailForm, error) {
 	return form, nil
 }
 
-// changeNotices stores what the user has chosen about e-mails. The boxes of the notices that an owner gets are checked. Whoever is no owner
-// changes the language alone.
+// changeNotices stores what the user has chosen about e-mails. The boxes of the notices that an owner gets are checked.
+// Whoever is no owner changes the language alone.
 func (req *request) changeNotices() error {
 	ctx := req.r.Context()
 	wanted, err := req.session.Tenant.MailSettings(ctx, req.session.User)

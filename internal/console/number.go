@@ -4,7 +4,8 @@ import "strings"
 
 // numerals are the signs with which a language writes numbers.
 type numerals struct {
-	// decimal is the sign before the fraction, and group the one between groups of digits: a point and a comma, or the reverse.
+	// decimal is the sign before the fraction, and group the one between groups of digits: a point and a comma, or the
+	// reverse.
 	decimal, group byte
 }
 
@@ -40,13 +41,14 @@ const (
 // maxTypedNumber is the length in bytes of the longest text that is read as a number.
 const maxTypedNumber = 128
 
-// read returns a number as people write it in the form of the API, with all digits of its fraction: "1250.00" for "1,250.00" and
-// "1 250,00". An empty text stays empty. currency is the invoice's, which may be beside an amount of money.
+// read returns a number as people write it in the form of the API, with all digits of its fraction: "1250.00" for
+// "1,250.00" and "1 250,00". An empty text stays empty. currency is the invoice's, which may be beside an amount of
+// money.
 //
-// Digits may be Arabic-Indic. Spaces and apostrophes divide groups. Of a point and a comma, the last one is the decimal separator. One
-// alone is the decimal separator too, unless three digits follow and it is the group separator of the language: 1,250 is 1250 in
-// English, and 2,5 is 2.5. If the digits before it make no group, as in 0,125 or 1250,500, both are plausible, and the number is
-// ambiguous.
+// Digits may be Arabic-Indic. Spaces and apostrophes divide groups. Of a point and a comma, the last one is the decimal
+// separator. One alone is the decimal separator too, unless three digits follow and it is the group separator of the
+// language: 1,250 is 1250 in English, and 2,5 is 2.5. If the digits before it make no group, as in 0,125 or 1250,500,
+// both are plausible, and the number is ambiguous.
 func (n numerals) read(typed string, kind numberKind, currency string) (number string, fault numberFault) {
 	if len(typed) > maxTypedNumber {
 		return "", notNumber
@@ -86,7 +88,8 @@ const (
 	arabicComma = '٬'
 )
 
-// plainSign replaces digits, spaces, apostrophes, signs and percent signs with those of ASCII, and removes marks of direction.
+// plainSign replaces digits, spaces, apostrophes, signs and percent signs with those of ASCII, and removes marks of
+// direction.
 func plainSign(r rune) rune {
 	switch {
 	case '٠' <= r && r <= '٩':
@@ -155,7 +158,8 @@ func (n numerals) split(text string) (whole, fraction string, fault numberFault)
 	if divided {
 		return digits, fraction, ""
 	}
-	if decimal < 0 && strings.Count(text, ",")+strings.Count(text, ".") == 1 && len(text)-strings.LastIndexAny(text, ".,")-1 == groupLength {
+	if decimal < 0 && strings.Count(text, ",")+strings.Count(text, ".") == 1 &&
+		len(text)-strings.LastIndexAny(text, ".,")-1 == groupLength {
 		return "", "", ambiguous
 	}
 	return "", "", badGroups
@@ -184,8 +188,8 @@ func (n numerals) decimalAt(text string) int {
 	return last
 }
 
-// ungrouped removes the separators between groups of digits. All are equal. The last group has three digits, the first one to three,
-// and those between have three, or two each as in India. ok is false for anything else.
+// ungrouped removes the separators between groups of digits. All are equal. The last group has three digits, the first
+// one to three, and those between have three, or two each as in India. ok is false for anything else.
 func ungrouped(text string) (digits string, ok bool) {
 	at := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if at < 0 {

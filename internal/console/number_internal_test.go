@@ -78,7 +78,8 @@ func TestReadNumber(t *testing.T) {
 			t.Errorf("%q is read as %q (%q), want %q (%q)", test.typed, got, fault, test.want, test.fault)
 		}
 	}
-	for typed, want := range map[string]string{"1.250": "1250", "1,250": "1.250", "2.5": "2.5", "1.250,00": "1250.00", "1,250.00": "1250.00"} {
+	for typed, want := range map[string]string{"1.250": "1250", "1,250": "1.250", "2.5": "2.5", "1.250,00": "1250.00",
+		"1,250.00": "1250.00"} {
 		if got, fault := germanNumerals.read(typed, plainNumber, ""); got != want || fault != "" {
 			t.Errorf("%q is read in German as %q (%q), want %q", typed, got, fault, want)
 		}
@@ -88,7 +89,8 @@ func TestReadNumber(t *testing.T) {
 	}
 }
 
-// TestReadNumberWithSign checks that a percent sign may be beside a percentage, and the invoice's currency beside an amount.
+// TestReadNumberWithSign checks that a percent sign may be beside a percentage, and the invoice's currency beside an
+// amount.
 func TestReadNumberWithSign(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -119,8 +121,8 @@ func TestReadNumberWithSign(t *testing.T) {
 	}
 }
 
-// TestDisplayedNumbersCanBeTyped checks that every number that a page shows, as money, quantity or percentage, is read as the same
-// decimal, digit for digit.
+// TestDisplayedNumbersCanBeTyped checks that every number that a page shows, as money, quantity or percentage, is read
+// as the same decimal, digit for digit.
 func TestDisplayedNumbersCanBeTyped(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -142,7 +144,8 @@ func TestDisplayedNumbersCanBeTyped(t *testing.T) {
 		for _, form := range []struct {
 			typed string
 			kind  numberKind
-		}{{shown, plainNumber}, {shown, moneyNumber}, {shown + " AED", moneyNumber}, {"AED\u00a0" + shown, moneyNumber}, {shown + "\u00a0%", percentNumber}, {shown + "%", percentNumber}, {arabicIndic(shown), plainNumber}} {
+		}{{shown, plainNumber}, {shown, moneyNumber}, {shown + " AED", moneyNumber}, {"AED\u00a0" + shown, moneyNumber},
+			{shown + "\u00a0%", percentNumber}, {shown + "%", percentNumber}, {arabicIndic(shown), plainNumber}} {
 			got, fault := englishNumerals.read(form.typed, form.kind, "AED")
 			if fault != "" || got != decimal.String() {
 				t.Fatalf("%s is shown as %q, which is read as %q (%q)", decimal, form.typed, got, fault)
@@ -217,7 +220,8 @@ func FuzzReadNumber(f *testing.F) {
 				if strings.Count(got, ".") > 1 || strings.Trim(got, "-0123456789.") != "" {
 					t.Fatalf("%q is read as %q", typed, got)
 				}
-				if again, fault := englishNumerals.read(grouped(got), plainNumber, ""); len(got) < 60 && (again != got || fault != "") {
+				if again, fault := englishNumerals.read(grouped(got), plainNumber, ""); len(got) < 60 &&
+					(again != got || fault != "") {
 					t.Fatalf("%q is read as %q, and that as %q (%q)", typed, got, again, fault)
 				}
 			}

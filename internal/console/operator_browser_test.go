@@ -44,7 +44,8 @@ func (s *system) retained(t *testing.T, outcome api.Outcome) (found store.Accoun
 	return found
 }
 
-// TestCustomersHaveNoOperatorRoute checks that no page of operators is at the address of the customers, and that a session of an operator is none there.
+// TestCustomersHaveNoOperatorRoute checks that no page of operators is at the address of the customers, and that a
+// session of an operator is none there.
 func TestCustomersHaveNoOperatorRoute(t *testing.T) {
 	s := start(t, first(), true, 50*time.Millisecond, withOperators)
 	if s.Info.OperatorURL == "" || strings.HasPrefix(s.Info.OperatorURL, s.base) {
@@ -63,14 +64,16 @@ func TestCustomersHaveNoOperatorRoute(t *testing.T) {
 			t.Errorf("%s at the customers' address: %d", path, got.status)
 		}
 	}
-	operators := &visitor{t: t, base: s.Info.OperatorURL, client: v.client} // with the cookie of the user, which the host has
+	// with the cookie of the user, which the host has
+	operators := &visitor{t: t, base: s.Info.OperatorURL, client: v.client}
 	if got := operators.get("/accounts"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login" {
 		t.Errorf("a user at the operators' address: %d", got.status)
 	}
 }
 
-// TestOperatorInBrowser enrols an operator, who logs in with the password and a code, opens a submission of unknown outcome, reads the evidence, and decides with
-// a reason that the activity then shows. The responses for a submission that needs no decision are not shown. No page has a violation that axe finds.
+// TestOperatorInBrowser enrols an operator, who logs in with the password and a code, opens a submission of unknown
+// outcome, reads the evidence, and decides with a reason that the activity then shows. The responses for a submission
+// that needs no decision are not shown. No page has a violation that axe finds.
 func TestOperatorInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 50*time.Millisecond, withOperators)
@@ -100,8 +103,10 @@ func TestOperatorInBrowser(t *testing.T) {
 		kit.Must(t, err)
 		connections, err := s.DB().Connections(t.Context(), nil)
 		kit.Must(t, err)
-		for _, page := range [][2]string{{"accounts", "/accounts"}, {"accounts-none", "/accounts?q=nobody"}, {"account", "/accounts/" + ids[0].ID.String()}, {"connections", "/connections"},
-			{"connection", "/connections/" + connections[0].ID.String()}, {"deliveries", "/deliveries"}, {"keys", "/keys"}, {"audit", "/audit"}} {
+		for _, page := range [][2]string{{"accounts", "/accounts"}, {"accounts-none", "/accounts?q=nobody"},
+			{"account", "/accounts/" + ids[0].ID.String()}, {"connections", "/connections"},
+			{"connection", "/connections/" + connections[0].ID.String()}, {"deliveries", "/deliveries"}, {"keys", "/keys"},
+			{"audit", "/audit"}} {
 			b.open(page[1])
 			b.until(`document.querySelector("h1")`)
 			b.inspect("operator-" + page[0])
@@ -113,7 +118,8 @@ func TestOperatorInBrowser(t *testing.T) {
 
 		known := s.retained(t, api.OutcomeAcknowledged)
 		b.open(fmt.Sprintf("/unknown/%s/%s", known.Account, known.ID))
-		b.until(`document.querySelector("#h-decision") && !document.querySelector("#h-evidence, .answer")`) // it needs no decision
+		// it needs no decision
+		b.until(`document.querySelector("#h-decision") && !document.querySelector("#h-evidence, .answer")`)
 		unknown := s.retained(t, api.OutcomeUnknown)
 		b.open("/unknown")
 		b.until(`document.querySelector("a.row")`)
@@ -126,12 +132,14 @@ func TestOperatorInBrowser(t *testing.T) {
 		b.do(chromedp.SendKeys("#reason-reject", "The provider confirmed by telephone.", chromedp.ByQuery))
 		b.click("#dialog-reject form button.danger")
 		b.until(`document.querySelector(".notice.good") && document.querySelector("#h-decision")`)
-		if text := b.text("main"); !strings.Contains(text, "The provider confirmed by telephone.") || !strings.Contains(text, email) {
+		if text := b.text("main"); !strings.Contains(text, "The provider confirmed by telephone.") ||
+			!strings.Contains(text, email) {
 			t.Errorf("the page of the submission: %s", text)
 		}
 		b.open("/audit?act=submission.resolve")
 		b.until(`document.querySelector("table")`)
-		if text := b.text("table"); !strings.Contains(text, "The provider confirmed by telephone.") || !strings.Contains(text, email) {
+		if text := b.text("table"); !strings.Contains(text, "The provider confirmed by telephone.") ||
+			!strings.Contains(text, email) {
 			t.Errorf("the activity: %s", text)
 		}
 		b.click("form.leave button")

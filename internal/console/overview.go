@@ -83,7 +83,8 @@ func (req *request) showOverview() error {
 	if err != nil {
 		return err
 	}
-	p := overviewPart{Empty: found.Tabs[view.TabAll].Invoices == 0, MayWrite: req.session.Permissions.Has(access.Write), Tiles: tiles(found.Tabs), Chart: newOverviewChart(found.Days)}
+	p := overviewPart{Empty: found.Tabs[view.TabAll].Invoices == 0, MayWrite: req.session.Permissions.Has(access.Write),
+		Tiles: tiles(found.Tabs), Chart: newOverviewChart(found.Days)}
 	if err := req.fillQueue(ctx, &p, found.Tabs[view.TabAttention].Invoices); err != nil {
 		return err
 	}
@@ -106,7 +107,8 @@ func (req *request) showOverview() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview", Body: overviewPage{part, p.MayWrite, unproved}})
+	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview",
+		Body: overviewPage{part, p.MayWrite, unproved}})
 }
 
 // unproved reports that the user would get notices by e-mail if somebody had proved the address.
@@ -121,7 +123,8 @@ func (req *request) unproved(ctx context.Context) (bool, error) {
 // tiles returns the tiles, in their order.
 func tiles(counts map[view.Tab]view.TabCount) []tile {
 	out := []tile{
-		{Tab: view.TabAttention, Meaning: "negative", Shape: "bad"}, {Tab: view.TabInProgress, Meaning: "waiting", Shape: "wait"},
+		{Tab: view.TabAttention, Meaning: "negative", Shape: "bad"},
+		{Tab: view.TabInProgress, Meaning: "waiting", Shape: "wait"},
 		{Tab: view.TabAccepted, Meaning: "positive", Shape: "good"}, {Tab: view.TabDrafts, Shape: "draft"},
 	}
 	for n := range out {
@@ -137,7 +140,8 @@ func tiles(counts map[view.Tab]view.TabCount) []tile {
 	return out
 }
 
-// fillQueue fills the queue with the newest invoices, and adds subscriptions and credit notes. attention is how many invoices need attention.
+// fillQueue fills the queue with the newest invoices, and adds subscriptions and credit notes. attention is how many
+// invoices need attention.
 func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention int) error {
 	of := view.Of(req.session.Tenant)
 	invoices, err := of.Invoices(ctx, view.InvoiceFilter{Tab: view.TabAttention}, 1, queuedInvoices)
@@ -159,8 +163,8 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 		if i.Submission == nil {
 			continue // it was corrected since it was counted
 		}
-		item := queued{Kind: "invoice", Title: deref(i.Draft.InvoiceNumber), Path: "/invoices/" + i.ID.String(), Who: deref(i.Draft.RecipientName),
-			Amount: money(i.Draft.TotalAmount, i.Draft.Currency)}
+		item := queued{Kind: "invoice", Title: deref(i.Draft.InvoiceNumber), Path: "/invoices/" + i.ID.String(),
+			Who: deref(i.Draft.RecipientName), Amount: money(i.Draft.TotalAmount, i.Draft.Currency)}
 		item.StepPath = item.Path
 		if i.Submission.Correctable() && p.MayWrite {
 			item.Step, item.StepPath = "correct", item.Path+"/edit"
@@ -175,7 +179,8 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 		if c.Submission == nil {
 			continue
 		}
-		item := queued{Kind: "credit", Title: c.Number, Path: "/credit-notes/" + c.ID.String(), Amount: money(c.Credit.Total, c.Currency)}
+		item := queued{Kind: "credit", Title: c.Number, Path: "/credit-notes/" + c.ID.String(),
+			Amount: money(c.Credit.Total, c.Currency)}
 		item.StepPath = item.Path
 		if err := req.describe(&item, c.Submission, quotes); err != nil {
 			return err
@@ -194,7 +199,8 @@ func (req *request) describe(item *queued, s *store.Submission, quotes map[store
 		if s.Outcome.Rejected() {
 			meaning, shape = "negative", "bad"
 		}
-		item.Pills = append(item.Pills, pill{Meaning: meaning, Shape: shape, Text: messages.textOr("outcome."+string(s.Outcome), string(s.Outcome))})
+		item.Pills = append(item.Pills, pill{Meaning: meaning, Shape: shape,
+			Text: messages.textOr("outcome."+string(s.Outcome), string(s.Outcome))})
 	}
 	for _, state := range stateViews(s.States) {
 		if state.Meaning != api.MeaningNegative {
@@ -220,7 +226,8 @@ func (req *request) describe(item *queued, s *store.Submission, quotes map[store
 const maxQuotes = 2
 
 // latestRemarks returns the provider's messages to people in its latest response about each submission.
-func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceRow, credits []store.CreditNoteRow) (map[store.ID][]string, error) {
+func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceRow,
+	credits []store.CreditNoteRow) (map[store.ID][]string, error) {
 	var submissions []store.ID
 	for _, i := range invoices {
 		if i.Submission != nil {
@@ -282,7 +289,8 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 	}
 	for _, s := range troubled {
 		path := "/webhooks/" + s.ID.String()
-		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Step: "deliveries", StepPath: path}
+		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Step: "deliveries",
+			StepPath: path}
 		since := s.FailingSince
 		text, err := req.pages.messages.text("overview.subscription.failing")
 		if !s.Active {

@@ -6,8 +6,8 @@ import (
 	"quittance/internal/view"
 )
 
-// overviewChart shows how many invoices were submitted on each day, by the tab that they are in now. It is drawn in units of its own:
-// columnWidth for a day and columnHeight for the highest column.
+// overviewChart shows how many invoices were submitted on each day, by the tab that they are in now. It is drawn in
+// units of its own: columnWidth for a day and columnHeight for the highest column.
 type overviewChart struct {
 	Days []chartDay
 	// Most is the number of invoices of the highest column, and Width the width of all columns.
@@ -44,8 +44,8 @@ const (
 func newOverviewChart(days []view.OverviewDay) overviewChart {
 	chart := overviewChart{Width: len(days) * columnWidth}
 	for n, day := range days {
-		column := chartDay{Day: day.Day, X: n * columnWidth, Attention: max(day.Invoices[view.TabAttention], 0), InProgress: max(day.Invoices[view.TabInProgress], 0),
-			Accepted: max(day.Invoices[view.TabAccepted], 0)}
+		column := chartDay{Day: day.Day, X: n * columnWidth, Attention: max(day.Invoices[view.TabAttention], 0),
+			InProgress: max(day.Invoices[view.TabInProgress], 0), Accepted: max(day.Invoices[view.TabAccepted], 0)}
 		chart.Days = append(chart.Days, column)
 		chart.Most, chart.Total = max(chart.Most, column.Total()), chart.Total+column.Total()
 	}

@@ -13,8 +13,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestOverview checks that the first page counts invoices where they are, quotes the provider, and offers one next step for each thing
-// that needs a person.
+// TestOverview checks that the first page counts invoices where they are, quotes the provider, and offers one next step
+// for each thing that needs a person.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -27,17 +27,20 @@ func TestOverview(t *testing.T) {
 	}
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("DRAFT-1", "1"), &made)
-	accepted, rejected, refused := s.submitted(t, token, "OK-1", "1234567890"), s.submitted(t, token, "NO-1", "sandbox-rejected-validation"), s.submitted(t, token, "TAX-1", "sandbox-rejected-authority")
+	accepted, rejected, refused := s.submitted(t, token, "OK-1", "1234567890"), s.submitted(t, token, "NO-1",
+		"sandbox-rejected-validation"), s.submitted(t, token, "TAX-1", "sandbox-rejected-authority")
 	kit.Until(t, "the states arrive", func() bool {
 		page = v.get("/").body
-		return strings.Contains(page, "Tax authority: rejected") && tileFigure(page, "accepted") == "1" && tileFigure(page, "attention") == "2"
+		return strings.Contains(page, "Tax authority: rejected") && tileFigure(page, "accepted") == "1" &&
+			tileFigure(page, "attention") == "2"
 	})
 	for tab, want := range map[string]string{"attention": "2", "in_progress": "0", "accepted": "1", "drafts": "1"} {
 		if got := tileFigure(page, tab); got != want {
 			t.Errorf("tile %s shows %q, want %q", tab, got, want)
 		}
 	}
-	for _, want := range []string{"2,100.00", "The provider says:", `href="/invoices/` + rejected + `/edit">Correct and resend`, `href="/invoices/` + refused + `">Review`, `aria-current="page"`} {
+	for _, want := range []string{"2,100.00", "The provider says:", `href="/invoices/` + rejected +
+		`/edit">Correct and resend`, `href="/invoices/` + refused + `">Review`, `aria-current="page"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -45,7 +48,8 @@ func TestOverview(t *testing.T) {
 	if strings.Contains(page, accepted) {
 		t.Error("an accepted invoice is in the queue")
 	}
-	if got := v.get("/", "HX-Request", "true"); got.status != http.StatusOK || strings.Contains(got.body, "<html") || !strings.Contains(got.body, "Needs attention") {
+	if got := v.get("/", "HX-Request", "true"); got.status != http.StatusOK || strings.Contains(got.body, "<html") ||
+		!strings.Contains(got.body, "Needs attention") {
 		t.Errorf("the live part: %d %s", got.status, got.body)
 	}
 }
@@ -59,8 +63,9 @@ func tileFigure(page, tab string) string {
 	return found[1]
 }
 
-// TestOverviewOfTrouble checks where an invoice is while its call is under way and its outcome unknown, and that one failed
-// call of the provider is no alarm: only several, or those of some time, are a notice, which says what it means for invoices and is not counted.
+// TestOverviewOfTrouble checks where an invoice is while its call is under way and its outcome unknown, and that one
+// failed call of the provider is no alarm: only several, or those of some time, are a notice, which says what it means
+// for invoices and is not counted.
 func TestOverviewOfTrouble(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -69,14 +74,17 @@ func TestOverviewOfTrouble(t *testing.T) {
 		t.Helper()
 		created, err := tenant.CreateInvoice(t.Context(), draft(number, "1"))
 		kit.Must(t, err)
-		call, _, err := tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+		call, _, err := tenant.BeginSubmission(t.Context(), created.ID,
+			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+				Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		kit.Must(t, err)
-		if page := v.get("/").body; tileFigure(page, "drafts") != "0" || !strings.Contains(page, "No invoice needs your attention.") {
+		if page := v.get("/").body; tileFigure(page, "drafts") != "0" ||
+			!strings.Contains(page, "No invoice needs your attention.") {
 			t.Errorf("while the call is under way: %s", page)
 		}
 		_, err = call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider", KeepLease: true}, nil
+			return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider",
+				KeepLease: true}, nil
 		})
 		kit.Must(t, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"quittance/internal/view"
 )
 
-// The tabs of a document's page. Each is a view of the page with its own address, so that it works without scripts and can be shared.
+// The tabs of a document's page. Each is a view of the page with its own address, so that it works without scripts and
+// can be shared.
 const (
 	tabTimeline  = "timeline"
 	tabEvidence  = "evidence"
@@ -109,7 +110,8 @@ func (p eventHistory) FailedDeliveries() []failedDelivery {
 	return out
 }
 
-// activityRow is an act in the audit log about a document, as everybody who reads the document may see it: without addresses.
+// activityRow is an act in the audit log about a document, as everybody who reads the document may see it: without
+// addresses.
 type activityRow struct {
 	At time.Time
 	// Act is its name, such as draft.create.
@@ -154,7 +156,8 @@ func (req *request) activityRows(ctx context.Context, entries []store.AuditEntry
 	for _, e := range entries {
 		shown := view.AuditEntry(e)
 		actor := deref(shown.Actor.Name)
-		rows = append(rows, activityRow{At: shown.At, Act: shown.Act, Actor: cmp.Or(names[actor], actor), Kind: shown.Actor.Kind})
+		rows = append(rows, activityRow{At: shown.At, Act: shown.Act, Actor: cmp.Or(names[actor], actor),
+			Kind: shown.Actor.Kind})
 	}
 	return rows, nil
 }

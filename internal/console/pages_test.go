@@ -31,15 +31,18 @@ var pages = []visited{
 	{name: "page-invoice", from: "/invoices", links: []string{"a.row"}, route: "/invoices/{invoice}"},
 	{name: "page-new", from: "/invoices/new", route: "/invoices/new"},
 	{name: "page-edit", from: "/invoices?q=SYN-025", links: []string{"a.row", "#edit"}, route: "/invoices/{invoice}/edit"},
-	{name: "page-duplicate", from: "/invoices", links: []string{"a.row", "#duplicate"}, route: "/invoices/{invoice}/duplicate"},
-	{name: "page-credit", from: "/invoices?q=2026-1003", links: []string{"a.row", "#credit"}, route: "/invoices/{invoice}/credit"},
+	{name: "page-duplicate", from: "/invoices", links: []string{"a.row", "#duplicate"},
+		route: "/invoices/{invoice}/duplicate"},
+	{name: "page-credit", from: "/invoices?q=2026-1003", links: []string{"a.row", "#credit"},
+		route: "/invoices/{invoice}/credit"},
 	{name: "page-print", from: "/invoices", links: []string{"a.row", "#print"}, route: "/invoices/{invoice}/print"},
 	{name: "page-codes", from: "/codes/units", route: "/codes/{list}"},
 	{name: "page-bulk", from: "/invoices/submit?invoice={draft}", route: "/invoices/submit"},
 	{name: "page-submitted", from: "/invoices/submitted?result={draft}", route: "/invoices/submitted"},
 	{name: "page-credit-notes", from: "/credit-notes", route: "/credit-notes"},
 	{name: "page-credit-note", from: "/credit-notes", links: []string{"a.row"}, route: "/credit-notes/{credit}"},
-	{name: "page-credit-print", from: "/credit-notes", links: []string{"a.row", "#print"}, route: "/credit-notes/{credit}/print"},
+	{name: "page-credit-print", from: "/credit-notes", links: []string{"a.row", "#print"},
+		route: "/credit-notes/{credit}/print"},
 	{name: "page-incoming", from: "/incoming", route: "/incoming"},
 	{name: "page-incoming-invoice", from: "/incoming", links: []string{"a.row"}, route: "/incoming/{incoming}"},
 	{name: "page-customers", from: "/customers", route: "/customers"},
@@ -53,7 +56,8 @@ var pages = []visited{
 	{name: "page-webhooks", from: "/webhooks", route: "/webhooks"},
 	{name: "page-subscribe", from: "/webhooks/new", route: "/webhooks/new"},
 	{name: "page-subscription", from: "/webhooks", links: []string{"a.row"}, route: "/webhooks/{subscription}"},
-	{name: "page-delivery", from: "/webhooks", links: []string{"a.row", ".sends a.row"}, route: "/webhooks/deliveries/{delivery}"},
+	{name: "page-delivery", from: "/webhooks", links: []string{"a.row", ".sends a.row"},
+		route: "/webhooks/deliveries/{delivery}"},
 	{name: "page-undelivered", from: "/webhooks/lost", route: "/webhooks/lost"},
 	{name: "page-keys", from: "/api-keys", route: "/api-keys"},
 	{name: "page-new-key", from: "/api-keys/new", route: "/api-keys/new"},
@@ -101,14 +105,15 @@ var otherRoutes = map[string]string{
 	"/webhooks/deliveries/{delivery}/body":                               "a download",
 }
 
-// TestEveryPage checks every page of the console in three appearances, in which each width, colour scheme and direction occurs, and then in
-// Arabic: axe finds nothing, which includes the contrast; nothing overflows; no text is below 12 pixels; and the page has no errors. With
-// QUITTANCE_SCREENSHOTS it takes a picture of every page in every appearance.
+// TestEveryPage checks every page of the console in three appearances, in which each width, colour scheme and direction
+// occurs, and then in Arabic: axe finds nothing, which includes the contrast; nothing overflows; no text is below 12
+// pixels; and the page has no errors. With QUITTANCE_SCREENSHOTS it takes a picture of every page in every appearance.
 func TestEveryPage(t *testing.T) {
 	for _, route := range console.Routes() {
 		_, other := otherRoutes[route.Path]
 		other = other || strings.HasSuffix(route.Path, "/export") // a download, see TestEveryListIsExported
-		if !other && route.Method == http.MethodGet && !slices.ContainsFunc(pages, func(p visited) bool { return p.route == route.Path }) {
+		if !other && route.Method == http.MethodGet && !slices.ContainsFunc(pages,
+			func(p visited) bool { return p.route == route.Path }) {
 			t.Errorf("no row for the page %s", route.Path)
 		}
 	}

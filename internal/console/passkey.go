@@ -16,11 +16,16 @@ const passkeysPath = secondFactorPath + "/passkeys"
 func passkeyRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: passkeysPath, needs: access.OwnLogin, enrols: true, serve: (*request).addPasskey},
-		{method: http.MethodPost, path: passkeysPath + "/options", needs: access.OwnLogin, enrols: true, serve: (*request).registrationOptions},
-		{method: http.MethodPost, path: passkeysPath + "/challenge", needs: access.OwnLogin, serve: (*request).confirmationOptions},
-		{method: http.MethodGet, path: passkeysPath + "/{passkey}", needs: access.OwnLogin, serve: func(req *request) error { return req.respondPasskey(http.StatusOK, "") }},
-		{method: http.MethodPost, path: passkeysPath + "/{passkey}/name", needs: access.OwnLogin, serve: (*request).renamePasskey},
-		{method: http.MethodPost, path: passkeysPath + "/{passkey}/remove", needs: access.OwnLogin, serve: (*request).removePasskey},
+		{method: http.MethodPost, path: passkeysPath + "/options", needs: access.OwnLogin, enrols: true,
+			serve: (*request).registrationOptions},
+		{method: http.MethodPost, path: passkeysPath + "/challenge", needs: access.OwnLogin,
+			serve: (*request).confirmationOptions},
+		{method: http.MethodGet, path: passkeysPath + "/{passkey}", needs: access.OwnLogin,
+			serve: func(req *request) error { return req.respondPasskey(http.StatusOK, "") }},
+		{method: http.MethodPost, path: passkeysPath + "/{passkey}/name", needs: access.OwnLogin,
+			serve: (*request).renamePasskey},
+		{method: http.MethodPost, path: passkeysPath + "/{passkey}/remove", needs: access.OwnLogin,
+			serve: (*request).removePasskey},
 		{method: http.MethodPost, path: loginCodePath + "/passkey", needs: access.Public, serve: (*request).loginOptions},
 	}
 }
@@ -30,8 +35,8 @@ func (req *request) relyingParty() (account.RelyingParty, bool) {
 	return req.PublicURL.RelyingParty(req.Environment, req.Secure, req.r.Host)
 }
 
-// factor returns what the form has of a second factor: the assertion of a passkey in the field assertion, or a code in the field of the given
-// name; or the password, which the first second factor needs.
+// factor returns what the form has of a second factor: the assertion of a passkey in the field assertion, or a code in
+// the field of the given name; or the password, which the first second factor needs.
 func (req *request) factor(code string) account.Factor {
 	if assertion := req.form.Get("assertion"); assertion != "" {
 		if site, possible := req.relyingParty(); possible {
@@ -110,7 +115,8 @@ func passkeyFault(err error) string {
 		err error
 		key string
 	}{
-		{account.ErrPasskey, "passkey"}, {account.ErrPasskeyName, "passkey_name"}, {store.ErrExists, "passkey_exists"}, {store.ErrPasskeyLimit, "passkey_limit"},
+		{account.ErrPasskey, "passkey"}, {account.ErrPasskeyName, "passkey_name"}, {store.ErrExists, "passkey_exists"},
+		{store.ErrPasskeyLimit, "passkey_limit"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.key
@@ -125,8 +131,9 @@ func (req *request) addPasskey() error {
 	if !possible {
 		return &problem{status: http.StatusNotFound}
 	}
-	codes, err := req.Accounts.AddPasskey(req.r.Context(), req.session, req.source, account.NewPasskey{Name: req.form.Get("name"),
-		Response: []byte(req.form.Get("registration")), Site: site, Present: req.factor("otp")})
+	codes, err := req.Accounts.AddPasskey(req.r.Context(), req.session, req.source,
+		account.NewPasskey{Name: req.form.Get("name"),
+			Response: []byte(req.form.Get("registration")), Site: site, Present: req.factor("otp")})
 	fault := passkeyFault(err)
 	if fault == "" {
 		fault = req.factorFault(err)
@@ -166,7 +173,8 @@ func (req *request) respondPasskey(status int, fault string) error {
 	}
 	for _, p := range state.Passkeys {
 		if p.ID == id {
-			return req.page(status, "passkey", pageData{Title: title, Section: "account", Body: passkeyPage{Passkey: p, Present: req.present("remove", &state), Fault: fault}})
+			return req.page(status, "passkey", pageData{Title: title, Section: "account",
+				Body: passkeyPage{Passkey: p, Present: req.present("remove", &state), Fault: fault}})
 		}
 	}
 	return store.ErrNotFound
@@ -192,7 +200,8 @@ func (req *request) removePasskey() error {
 	if err != nil {
 		return err
 	}
-	err = req.Accounts.RemovePasskey(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"), id)
+	err = req.Accounts.RemovePasskey(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"),
+		id)
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondPasskey(http.StatusUnprocessableEntity, fault)
 	}

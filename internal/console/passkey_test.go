@@ -41,7 +41,8 @@ func (v *visitor) register(more ...string) (*passkeytest.Authenticator, response
 	kit.Must(v.t, err)
 	made, err := key.Register(v.options("/second-factor/passkeys/options"))
 	kit.Must(v.t, err)
-	return key, v.post("/second-factor/passkeys", append([]string{"name", "Office laptop", "registration", made, "current", v.password}, more...)...)
+	return key, v.post("/second-factor/passkeys", append([]string{"name", "Office laptop", "registration", made,
+		"current", v.password}, more...)...)
 }
 
 // confirm returns the assertion of a passkey that confirms a change.
@@ -60,8 +61,8 @@ func (v *visitor) assertion(key *passkeytest.Authenticator) string {
 	return made
 }
 
-// TestPasskeys checks that the first passkey shows recovery codes, that a login takes it once, and that it can be renamed and removed with the
-// password and a second factor.
+// TestPasskeys checks that the first passkey shows recovery codes, that a login takes it once, and that it can be
+// renamed and removed with the password and a second factor.
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour).atLocalhost()
@@ -74,7 +75,8 @@ func TestPasskeys(t *testing.T) {
 	if _, got := owner.register(); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a passkey without a proof of the present one: %d", got.status)
 	}
-	if _, got := owner.register("assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_added" {
+	if _, got := owner.register("assertion",
+		owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_added" {
 		t.Errorf("a second passkey: %d %s", got.status, got.header.Get("Location"))
 	}
 	guest := s.visitor(t)
@@ -85,7 +87,8 @@ func TestPasskeys(t *testing.T) {
 		t.Error("the second step does not offer the passkey")
 	}
 	signed := guest.assertion(key)
-	if got := guest.post("/login/code", "assertion", signed, "next", "/credit-notes"); got.header.Get("Location") != "/credit-notes" {
+	if got := guest.post("/login/code", "assertion", signed, "next",
+		"/credit-notes"); got.header.Get("Location") != "/credit-notes" {
 		t.Fatalf("the passkey: %d %s", got.status, got.header.Get("Location"))
 	}
 	if got := guest.get("/invoices"); got.status != http.StatusOK {
@@ -97,7 +100,8 @@ func TestPasskeys(t *testing.T) {
 		t.Errorf("an assertion works twice: %d", got.status)
 	}
 	page := "/second-factor/passkeys/" + s.passkeys(t)[0].ID.String()
-	if got := owner.post(page+"/name", "name", "Phone"); got.status != http.StatusSeeOther || !strings.Contains(owner.get(page).body, "Phone") {
+	if got := owner.post(page+"/name", "name", "Phone"); got.status != http.StatusSeeOther ||
+		!strings.Contains(owner.get(page).body, "Phone") {
 		t.Errorf("renamed: %d", got.status)
 	}
 	for _, name := range []string{"", " ", strings.Repeat("x", 65), "a\nb"} {
@@ -105,19 +109,23 @@ func TestPasskeys(t *testing.T) {
 			t.Errorf("the name %.10q: %d", name, got.status)
 		}
 	}
-	if got := owner.post(page+"/remove", "current", "wrong", "assertion", owner.confirm(key)); got.status != http.StatusUnprocessableEntity {
+	if got := owner.post(page+"/remove", "current", "wrong",
+		"assertion", owner.confirm(key)); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("removed with a wrong password: %d", got.status)
 	}
-	if got := owner.post(page+"/remove", "current", s.password, "otp", "000000"); got.status != http.StatusUnprocessableEntity {
+	if got := owner.post(page+"/remove", "current", s.password, "otp",
+		"000000"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("removed with a wrong code: %d", got.status)
 	}
-	if got := owner.post(page+"/remove", "current", s.password, "assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_removed" {
+	if got := owner.post(page+"/remove", "current", s.password,
+		"assertion", owner.confirm(key)); got.header.Get("Location") != "/second-factor?notice=good.passkey_removed" {
 		t.Errorf("removed: %d %s", got.status, got.header.Get("Location"))
 	}
 	if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
 		t.Errorf("another session after the removal: %d", got.status)
 	}
-	if got := owner.post("/second-factor/disable", "current", s.password, "otp", recovery[0][1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+	if got := owner.post("/second-factor/disable", "current", s.password,
+		"otp", recovery[0][1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
 		t.Errorf("turned off: %d", got.status)
 	}
 	s.visitor(t).login(s.email, s.password)
@@ -133,8 +141,8 @@ func (s *system) passkeys(t testing.TB) []store.Passkey {
 	return state.Passkeys
 }
 
-// TestHostilePasskeys checks that no assertion completes a login but one of the user's passkey, for the challenge of this login, made at this
-// site; and that no registration counts but one for the challenge of this session.
+// TestHostilePasskeys checks that no assertion completes a login but one of the user's passkey, for the challenge of
+// this login, made at this site; and that no registration counts but one for the challenge of this session.
 func TestHostilePasskeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour).atLocalhost()
@@ -176,7 +184,12 @@ func TestHostilePasskeys(t *testing.T) {
 		"the challenge of a change":    func(*visitor) string { return owner.confirm(key) },
 		"an invented challenge":        func(*visitor) string { return signed(key, strings.Repeat("A", 43)) },
 		"a short challenge":            func(*visitor) string { return signed(key, "") },
-		"the passkey of somebody else": func(v *visitor) string { stolen := *theirs; stolen.ID = key.ID; return v.assertion(&stolen) },
+		"the passkey of somebody else": func(v *visitor) string {
+			stolen := *theirs
+			stolen.ID = key.ID
+			return v.assertion(
+				&stolen)
+		},
 		"the identifier of another one": func(v *visitor) string {
 			renamed := *key
 			renamed.ID = theirs.ID
@@ -193,7 +206,8 @@ func TestHostilePasskeys(t *testing.T) {
 		"a large value": func(*visitor) string { return `{"id":"` + strings.Repeat("A", 40_000) + `"}` },
 	} {
 		v := pending()
-		if got := v.post("/login/code", "assertion", forge(v)); got.status != http.StatusUnauthorized || v.get("/invoices").status != http.StatusSeeOther {
+		if got := v.post("/login/code", "assertion", forge(v)); got.status != http.StatusUnauthorized ||
+			v.get("/invoices").status != http.StatusSeeOther {
 			t.Errorf("%s: %d", name, got.status)
 		}
 	}
@@ -207,14 +221,17 @@ func TestHostilePasskeys(t *testing.T) {
 	kit.Must(t, err)
 	foreign, err := fresh.Register(other.options("/second-factor/passkeys/options"))
 	kit.Must(t, err)
-	for name, registration := range map[string]string{"of another session": foreign, "none": "", "no JSON": "[", "large": strings.Repeat("x", 40_000)} {
-		if got := v.post("/second-factor/passkeys", "name", "x", "registration", registration); got.status != http.StatusUnprocessableEntity {
+	for name, registration := range map[string]string{"of another session": foreign, "none": "", "no JSON": "[",
+		"large": strings.Repeat("x", 40_000)} {
+		if got := v.post("/second-factor/passkeys", "name", "x",
+			"registration", registration); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a registration, %s: %d", name, got.status)
 		}
 	}
 	page := "/second-factor/passkeys/" + s.passkeys(t)[0].ID.String()
 	for _, path := range []string{page + "/name", page + "/remove"} {
-		if got := other.post(path, "name", "x", "current", colleaguePassword, "assertion", other.confirm(theirs)); got.status != http.StatusNotFound {
+		if got := other.post(path, "name", "x", "current", colleaguePassword,
+			"assertion", other.confirm(theirs)); got.status != http.StatusNotFound {
 			t.Errorf("a colleague at %s: %d", path, got.status)
 		}
 	}
@@ -246,13 +263,14 @@ func (s *system) audited(t testing.TB, act string) (n int) {
 	return n
 }
 
-// TestNoPasskeysAtAnAddress checks that the page says why there can be no passkeys, and that the API takes only recovery codes from a user who
-// has passkeys alone.
+// TestNoPasskeysAtAnAddress checks that the page says why there can be no passkeys, and that the API takes only
+// recovery codes from a user who has passkeys alone.
 func TestNoPasskeysAtAnAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
 	numbered := s.loggedIn(t)
-	if page := numbered.get("/second-factor").body; !strings.Contains(page, `id="no-passkeys"`) || strings.Contains(page, "data-register") {
+	if page := numbered.get("/second-factor").body; !strings.Contains(page, `id="no-passkeys"`) ||
+		strings.Contains(page, "data-register") {
 		t.Error("the page does not say why there are no passkeys")
 	}
 	if got := numbered.post("/second-factor/passkeys/options"); got.status != http.StatusNotFound {
@@ -261,7 +279,8 @@ func TestNoPasskeysAtAnAddress(t *testing.T) {
 	_, made := s.atLocalhost().loggedIn(t).register()
 	recovery := shownRecovery.FindAllStringSubmatch(made.body, -1)
 	login := func(otp string) int {
-		return s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": s.email, "password": s.password, "otp": otp}, nil)
+		return s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", map[string]string{"email": s.email,
+			"password": s.password, "otp": otp}, nil)
 	}
 	for _, otp := range []string{"", "000000", "287082"} {
 		if status := login(otp); status != http.StatusUnauthorized {
@@ -273,16 +292,19 @@ func TestNoPasskeysAtAnAddress(t *testing.T) {
 	}
 }
 
-// TestPasskeyInBrowser checks with a virtual authenticator that a user adds a passkey, logs out, logs in with it, and removes it. Each page is
-// accessible.
+// TestPasskeyInBrowser checks with a virtual authenticator that a user adds a passkey, logs out, logs in with it, and
+// removes it. Each page is accessible.
 func TestPasskeyInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, time.Hour).atLocalhost()
 		b := newBrowser(t, s.base)
 		b.open("/login")
 		b.do(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
-			_, err := webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-				HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}).Do(ctx)
+			_,
+				err := webauthn.AddVirtualAuthenticator(
+				&webauthn.VirtualAuthenticatorOptions{Protocol: webauthn.AuthenticatorProtocolCtap2,
+					Transport:      webauthn.AuthenticatorTransportInternal,
+					HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}).Do(ctx)
 			return err
 		}))
 		b.login(s.email, s.password)

@@ -17,8 +17,10 @@ const passwordPath = "/password"
 
 func passwordRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: passwordPath, needs: access.OwnLogin, changesPassword: true, serve: (*request).showFirstPassword},
-		{method: http.MethodPost, path: passwordPath, needs: access.OwnLogin, changesPassword: true, serve: (*request).changeFirstPassword},
+		{method: http.MethodGet, path: passwordPath, needs: access.OwnLogin, changesPassword: true,
+			serve: (*request).showFirstPassword},
+		{method: http.MethodPost, path: passwordPath, needs: access.OwnLogin, changesPassword: true,
+			serve: (*request).changeFirstPassword},
 	}
 }
 
@@ -103,7 +105,8 @@ func (req *request) respondFirstPassword(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "password", pageData{Title: title, Body: passwordPage{Email: user.Email, Next: req.next(), Fault: fault}})
+	return req.page(status, "password", pageData{Title: title,
+		Body: passwordPage{Email: user.Email, Next: req.next(), Fault: fault}})
 }
 
 func (req *request) changeFirstPassword() error {
@@ -115,11 +118,12 @@ func (req *request) changeFirstPassword() error {
 	return req.replacePassword(req.respondFirstPassword, to)
 }
 
-// replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and redirects.
-// refused responds with an error message about the input.
+// replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and
+// redirects. refused responds with an error message about the input.
 func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
 	current, chosen := req.form.Get("current"), req.form.Get("new")
-	if length := utf8.RuneCountInString(chosen); length < account.MinPassword || length > account.MaxPassword || !utf8.ValidString(chosen) {
+	if length := utf8.RuneCountInString(chosen); length < account.MinPassword || length > account.MaxPassword ||
+		!utf8.ValidString(chosen) {
 		return refused(http.StatusUnprocessableEntity, "length")
 	}
 	ctx := req.r.Context()

@@ -23,7 +23,8 @@ func TestSessionEndsDuringChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: hash}); err != nil {
+	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com",
+		PasswordHash: hash}); err != nil {
 		t.Fatal(err)
 	}
 	post := func(path string, form url.Values, cookies ...*http.Cookie) *http.Response {

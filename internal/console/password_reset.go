@@ -14,8 +14,9 @@ const (
 	forgotSentPath = forgotPath + "/sent"
 )
 
-// passwordResetRoutes are the pages on which somebody asks for a link, and those that the link opens. A link has its secret in the fragment, as
-// that of an invitation does; see [joinRoutes]. The address is sent in forms only, so that it is in no log.
+// passwordResetRoutes are the pages on which somebody asks for a link, and those that the link opens. A link has its
+// secret in the fragment, as that of an invitation does; see [joinRoutes]. The address is sent in forms only, so that
+// it is in no log.
 func passwordResetRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: forgotPath, needs: access.Public, serve: (*request).showForgot},
@@ -28,7 +29,8 @@ func passwordResetRoutes() []route {
 			return req.respondReset(http.StatusOK, resetPage{})
 		}},
 		{method: http.MethodPost, path: account.ResetPath, needs: access.Public, serve: (*request).openReset},
-		{method: http.MethodPost, path: account.ResetPath + "/password", needs: access.Public, serve: (*request).completeReset},
+		{method: http.MethodPost, path: account.ResetPath + "/password", needs: access.Public,
+			serve: (*request).completeReset},
 	}
 }
 
@@ -142,7 +144,8 @@ func (req *request) completeReset() error {
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrPasswordLength, "length"}, {account.ErrCommonPassword, "common"}, {account.ErrSamePassword, "unchanged"}} {
+	}{{account.ErrPasswordLength, "length"}, {account.ErrCommonPassword, "common"},
+		{account.ErrSamePassword, "unchanged"}} {
 		if errors.Is(err, fault.err) {
 			return req.respondOpenReset(http.StatusUnprocessableEntity, fault.key)
 		}

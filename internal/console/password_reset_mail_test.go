@@ -58,8 +58,9 @@ func textsOf(t testing.TB, raw string) string {
 	}
 }
 
-// TestForgottenPasswordByMail checks the way of a user over a real relay: the link in the message is that of the public address, whatever host
-// the request names, and sets the password; a second message tells the user of it. The secret is in that message alone.
+// TestForgottenPasswordByMail checks the way of a user over a real relay: the link in the message is that of the public
+// address, whatever host the request names, and sets the password; a second message tells the user of it. The secret is
+// in that message alone.
 func TestForgottenPasswordByMail(t *testing.T) {
 	t.Parallel()
 	relay := mailtest.Start(t, false)
@@ -77,7 +78,8 @@ func TestForgottenPasswordByMail(t *testing.T) {
 		return textsOf(t, got.Raw)
 	}
 	v := s.visitor(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/forgot/link", strings.NewReader(url.Values{"email": {s.email}}.Encode()))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/forgot/link",
+		strings.NewReader(url.Values{"email": {s.email}}.Encode()))
 	kit.Must(t, err)
 	request.Host = "evil.example"
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -96,11 +98,13 @@ func TestForgottenPasswordByMail(t *testing.T) {
 	}
 	code := links[0][1]
 	v.post("/reset/password", "code", code, "password", strong).wantTo(t, "/login?notice=good.password_reset")
-	if text := message(1); strings.Contains(text, "qr_") || strings.Contains(text, strong) || !strings.Contains(text, "https://invoices.example/") {
+	if text := message(1); strings.Contains(text, "qr_") || strings.Contains(text, strong) ||
+		!strings.Contains(text, "https://invoices.example/") {
 		t.Errorf("the second message: %s", text)
 	}
 	v.login(s.email, strong)
-	v.post("/account/password", "current", strong, "new", strong+" again").wantTo(t, "/account?notice=good.password_changed")
+	v.post("/account/password", "current", strong, "new", strong+" again").wantTo(t,
+		"/account?notice=good.password_changed")
 	if text := message(2); strings.Contains(text, strong) || !strings.Contains(text, "changed") {
 		t.Errorf("the message after another change: %s", text)
 	}

@@ -74,8 +74,9 @@ func sendsMail(t testing.TB, engine string, edits ...func(*service.Config)) *sys
 	return s
 }
 
-// TestForgottenPassword checks that a user who has forgotten the password gets a link by e-mail, chooses a password with it by the usual rules,
-// once, and has to log in with it. All sessions end. Neither the address nor a secret is in a log.
+// TestForgottenPassword checks that a user who has forgotten the password gets a link by e-mail, chooses a password
+// with it by the usual rules, once, and has to log in with it. All sessions end. Neither the address nor a secret is in
+// a log.
 func TestForgottenPassword(t *testing.T) {
 	t.Parallel()
 	var log lines
@@ -85,33 +86,42 @@ func TestForgottenPassword(t *testing.T) {
 	before := s.loggedIn(t)
 	token := s.token(t, s.email, s.password)
 	v := s.visitor(t)
-	if page := v.post("/login", "email", s.email, "password", "not it at all, no"); !strings.Contains(page.body, `action="/forgot"`) || !strings.Contains(page.body, fmt.Sprintf(`name="email" value=%q`, s.email)) {
+	if page := v.post("/login", "email", s.email, "password", "not it at all, no"); !strings.Contains(page.body,
+		`action="/forgot"`) || !strings.Contains(page.body, fmt.Sprintf(`name="email" value=%q`, s.email)) {
 		t.Errorf("the login page: %d %s", page.status, page.body)
 	}
-	if page := v.post("/forgot", "email", s.email); page.status != http.StatusOK || !strings.Contains(page.body, fmt.Sprintf(`value=%q`, s.email)) {
+	if page := v.post("/forgot", "email", s.email); page.status != http.StatusOK ||
+		!strings.Contains(page.body, fmt.Sprintf(`value=%q`, s.email)) {
 		t.Errorf("the form: %d %s", page.status, page.body)
 	}
 	v.post("/forgot/link", "email", strings.ToUpper(s.email)).wantTo(t, "/forgot/sent")
-	if page := v.get("/forgot/sent"); page.status != http.StatusOK || !strings.Contains(page.body, "If a user with this address can log in with a password, we have sent a link.") {
+	if page := v.get("/forgot/sent"); page.status != http.StatusOK ||
+		!strings.Contains(page.body, "If a user with this address can log in with a password, we have sent a link.") {
 		t.Errorf("the page after it: %d %s", page.status, page.body)
 	}
 	code := s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal()
-	if page := v.get("/reset"); page.status != http.StatusOK || !strings.Contains(page.body, `data-fragment="code"`) || page.header.Get("Referrer-Policy") != "no-referrer" {
+	if page := v.get("/reset"); page.status != http.StatusOK || !strings.Contains(page.body, `data-fragment="code"`) ||
+		page.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page of the link: %d", page.status)
 	}
 	for _, wrong := range []string{"", "qr_" + strings.Repeat("A", 43), strings.Repeat("x", 9_000)} {
-		if page := v.post("/reset", "code", wrong); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, "@") {
+		if page := v.post("/reset", "code", wrong); page.status != http.StatusUnprocessableEntity ||
+			strings.Contains(page.body, "@") {
 			t.Errorf("a wrong code: %d", page.status)
 		}
 	}
-	if form := languageForm(t, v.post("/reset", "code", code).body); form.Get("page") != "/reset" || form.Get("code") != code {
+	if form := languageForm(t, v.post("/reset", "code", code).body); form.Get("page") != "/reset" ||
+		form.Get("code") != code {
 		t.Errorf("the other language leads to %v", form)
 	}
-	if page := v.post("/reset", "code", code); page.status != http.StatusOK || !strings.Contains(page.body, s.email) || page.header.Get("Cache-Control") != "no-store" {
+	if page := v.post("/reset", "code", code); page.status != http.StatusOK || !strings.Contains(page.body, s.email) ||
+		page.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the form for the password: %d %s", page.status, page.body)
 	}
 	for password, fault := range map[string]string{"short": "15", "aaaaaaaaaaaaaaaaaa": "common", s.password: "differs"} {
-		if page := v.post("/reset/password", "code", code, "password", password); page.status != http.StatusUnprocessableEntity || !strings.Contains(page.body, fault) || strings.Contains(page.body, `value="`+password) {
+		if page := v.post("/reset/password", "code", code,
+			"password", password); page.status != http.StatusUnprocessableEntity || !strings.Contains(page.body, fault) ||
+			strings.Contains(page.body, `value="`+password) {
 			t.Errorf("password %q: %d %s", password, page.status, page.body)
 		}
 	}
@@ -124,7 +134,8 @@ func TestForgottenPassword(t *testing.T) {
 		t.Errorf("a token after the use of the link: %d", status)
 	}
 	for _, path := range []string{"/reset", "/reset/password"} {
-		if page := v.post(path, "code", code, "password", strong+"!"); page.status != http.StatusUnprocessableEntity || strings.Contains(page.body, s.email) {
+		if page := v.post(path, "code", code, "password", strong+"!"); page.status != http.StatusUnprocessableEntity ||
+			strings.Contains(page.body, s.email) {
 			t.Errorf("%s: a used link: %d", path, page.status)
 		}
 	}
@@ -136,7 +147,8 @@ func TestForgottenPassword(t *testing.T) {
 	if s.audited(t, "user.request-password-reset") != 1 || s.audited(t, "user.complete-password-reset") != 1 {
 		t.Error("the acts are not in the audit log")
 	}
-	if page := v.get("/audit"); !strings.Contains(page.body, "Chose a new password with a link from an e-mail") || !strings.Contains(page.body, "Sent the user a link for a new password") {
+	if page := v.get("/audit"); !strings.Contains(page.body, "Chose a new password with a link from an e-mail") ||
+		!strings.Contains(page.body, "Sent the user a link for a new password") {
 		t.Error("the acts are not on the page of the audit log")
 	}
 	if log.contains(code) || log.contains(code[3:20]) || log.contains(strong) || log.contains(s.email) {
@@ -147,12 +159,14 @@ func TestForgottenPassword(t *testing.T) {
 	}
 }
 
-// TestForgottenPasswordTellsNothing checks that the response to a request is the same for every address: of a user, of nobody, of a disabled
-// user, of a company that requires single sign-on, and of one that gets no more links. Only the first gets an e-mail.
+// TestForgottenPasswordTellsNothing checks that the response to a request is the same for every address: of a user, of
+// nobody, of a disabled user, of a company that requires single sign-on, and of one that gets no more links. Only the
+// first gets an e-mail.
 func TestForgottenPasswordTellsNothing(t *testing.T) {
 	t.Parallel()
 	s := sendsMail(t, first())
-	const suspended, signOn, disabled, nobody = "suspended@example.com", "sign-on@example.com", string(access.Viewer) + "@colleagues.example", "nobody@example.com"
+	const suspended, signOn, disabled, nobody = "suspended@example.com",
+		"sign-on@example.com", string(access.Viewer) + "@colleagues.example", "nobody@example.com"
 	kit.Must(t, s.DB().SuspendAccount(t.Context(), s.company(t, suspended, strong).ID))
 	kit.Must(t, s.DB().SetLoginPolicy(t.Context(), s.company(t, signOn, strong).ID, store.LoginSingleSignOn))
 	s.colleague(t, access.Viewer)
@@ -180,35 +194,43 @@ func TestForgottenPasswordTellsNothing(t *testing.T) {
 	s.wantNoRequest(t, nobody, disabled, suspended, signOn)
 }
 
-// TestForgottenPasswordRefused checks that a form of another site, a malformed address and too many requests are refused; that no header of a
-// request changes what is sent; and that an installation without e-mails has none of it.
+// TestForgottenPasswordRefused checks that a form of another site, a malformed address and too many requests are
+// refused; that no header of a request changes what is sent; and that an installation without e-mails has none of it.
 func TestForgottenPasswordRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour, func(c *service.Config) { c.LoginRate = 10 })
 	v := s.visitor(t)
-	if page := v.get("/login"); strings.Contains(page.body, "/forgot") || !strings.Contains(page.body, "Ask your administrator") {
+	if page := v.get("/login"); strings.Contains(page.body, "/forgot") ||
+		!strings.Contains(page.body, "Ask your administrator") {
 		t.Error("the login page offers a link that cannot be sent")
 	}
-	for _, got := range []response{v.get("/forgot"), v.get("/forgot/sent"), v.post("/forgot"), v.post("/forgot/link", "email", s.email)} {
+	for _, got := range []response{v.get("/forgot"), v.get("/forgot/sent"), v.post("/forgot"),
+		v.post("/forgot/link", "email", s.email)} {
 		if got.status != http.StatusNotFound {
 			t.Errorf("without e-mails: %d", got.status)
 		}
 	}
 	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
 	for _, path := range []string{"/forgot", "/forgot/link", "/reset", "/reset/password"} {
-		if got := v.do(http.MethodPost, path, "email=a%40b.example&code=qr_x&password=x", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"); got.status != http.StatusForbidden {
+		if got := v.do(http.MethodPost, path, "email=a%40b.example&code=qr_x&password=x", "Origin", "https://evil.example",
+			"Sec-Fetch-Site", "cross-site"); got.status != http.StatusForbidden {
 			t.Errorf("%s from another site: %d", path, got.status)
 		}
 	}
-	for _, address := range []string{"", "plain", "a@b\r\nBcc: c@d.example", "a@b\x00", strings.Repeat("a", 2000) + "@b.example", "\xff@b.example"} {
-		if got := v.post("/forgot/link", "email", address); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="email-fault"`) || strings.Contains(got.body, "Bcc") {
+	for _, address := range []string{"", "plain", "a@b\r\nBcc: c@d.example",
+		"a@b\x00", strings.Repeat("a", 2000) + "@b.example", "\xff@b.example"} {
+		if got := v.post("/forgot/link", "email", address); got.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(got.body, `id="email-fault"`) || strings.Contains(got.body, "Bcc") {
 			t.Errorf("%q: %d", address, got.status)
 		}
 	}
-	if got := v.do(http.MethodPost, "/forgot/link", "email="+strings.Replace(s.email, "@", "%40", 1), "X-Forwarded-Host", "evil.example", "Forwarded", "host=evil.example"); got.status != http.StatusSeeOther || strings.Contains(got.header.Get("Location"), "evil") {
+	if got := v.do(http.MethodPost, "/forgot/link", "email="+strings.Replace(s.email, "@", "%40", 1), "X-Forwarded-Host",
+		"evil.example", "Forwarded", "host=evil.example"); got.status != http.StatusSeeOther ||
+		strings.Contains(got.header.Get("Location"), "evil") {
 		t.Errorf("with headers of a proxy: %d to %s", got.status, got.header.Get("Location"))
 	}
-	if mail := s.mail(t, s.email, store.MailPasswordReset); strings.Contains(fmt.Sprintf("%+v %s", mail, mail.Secret.Reveal()), "evil") {
+	if mail := s.mail(t, s.email, store.MailPasswordReset); strings.Contains(fmt.Sprintf("%+v %s", mail,
+		mail.Secret.Reveal()), "evil") {
 		t.Errorf("a header of the request is in the mail: %+v", mail)
 	}
 	limited := 0
@@ -225,30 +247,32 @@ func TestForgottenPasswordRefused(t *testing.T) {
 	}
 }
 
-// TestForgottenPasswordKeepsSecondFactor checks that after a reset the login still needs the second factor, and that a user with a first
-// password need not change the password again.
+// TestForgottenPasswordKeepsSecondFactor checks that after a reset the login still needs the second factor, and that a
+// user with a first password need not change the password again.
 func TestForgottenPasswordKeepsSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := sendsMail(t, first())
 	s.loggedIn(t).enroll()
 	v := s.visitor(t)
 	v.post("/forgot/link", "email", s.email)
-	v.post("/reset/password", "code", s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal(), "password", strong).wantTo(t, "/login?notice=good.password_reset")
+	v.post("/reset/password", "code", s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal(),
+		"password", strong).wantTo(t, "/login?notice=good.password_reset")
 	v.post("/login", "email", s.email, "password", strong).wantTo(t, "/login/code")
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")
 
 	s.newcomer(t, "new@example.com")
 	n := s.visitor(t)
 	n.post("/forgot/link", "email", "new@example.com")
-	n.post("/reset/password", "code", s.mail(t, "new@example.com", store.MailPasswordReset).Secret.Reveal(), "password", strong).wantTo(t, "/login?notice=good.password_reset")
+	n.post("/reset/password", "code", s.mail(t, "new@example.com", store.MailPasswordReset).Secret.Reveal(),
+		"password", strong).wantTo(t, "/login?notice=good.password_reset")
 	n.login("new@example.com", strong)
 	if got := n.get("/account"); got.status != http.StatusOK {
 		t.Errorf("after the reset of a first password: %d to %s", got.status, got.header.Get("Location"))
 	}
 }
 
-// TestForgottenPasswordInBrowser checks the pages in Chromium, in English and Arabic: the address goes along from the login page, the secret of
-// the link leaves the address at once, and the form needs the keyboard alone.
+// TestForgottenPasswordInBrowser checks the pages in Chromium, in English and Arabic: the address goes along from the
+// login page, the secret of the link leaves the address at once, and the form needs the keyboard alone.
 func TestForgottenPasswordInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := sendsMail(t, first())
@@ -257,7 +281,10 @@ func TestForgottenPasswordInBrowser(t *testing.T) {
 		b.fill("#email", s.email)
 		b.inspect("login-forgot")
 		b.click("#forgot")
-		b.until(fmt.Sprintf(`location.pathname === "/forgot" && location.search === "" && document.querySelector("#email").value === %q`, s.email))
+		b.until(
+			fmt.Sprintf(
+				`location.pathname === "/forgot" && location.search === "" && document.querySelector("#email").value === %q`,
+				s.email))
 		b.inspect("forgot")
 		b.fill("#email", "a@b c")
 		b.do(chromedp.Evaluate(`document.querySelector("#forgot").noValidate = true`, nil))

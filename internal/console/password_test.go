@@ -23,7 +23,8 @@ func (s *system) newcomer(t *testing.T, email string) store.User {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(given)
 	kit.Must(t, err)
-	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash, PasswordChangeRequired: true})
+	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash,
+		PasswordChangeRequired: true})
 	kit.Must(t, err)
 	user, err := s.DB().UserByEmail(t.Context(), email)
 	kit.Must(t, err)
@@ -41,7 +42,8 @@ func (a response) wantTo(t *testing.T, want string) {
 // loginResponse is the API's response to a login.
 func (s *system) loginResponse(t *testing.T, email, password string) (login api.Login) {
 	t.Helper()
-	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
+	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email,
+		Password: &password}, &login); status != http.StatusOK {
 		t.Fatalf("login: %d", status)
 	}
 	return login
@@ -65,33 +67,42 @@ func TestFirstPassword(t *testing.T) {
 	v := s.visitor(t)
 	v.post("/login", "email", email, "password", given, "next", "/invoices?stage=draft").wantTo(t, "/invoices?stage=draft")
 	for path, want := range map[string]string{
-		"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/",
-		"/invoices/new": "/password?next=%2Finvoices%2Fnew", "/webhooks": "/password?next=%2Fwebhooks", "/incoming": "/password?next=%2Fincoming",
+		"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft",
+		"/account": "/password?next=%2Faccount", "/login": "/", "/invoices/new": "/password?next=%2Finvoices%2Fnew",
+		"/webhooks": "/password?next=%2Fwebhooks",
+		"/incoming": "/password?next=%2Fincoming",
 	} {
 		v.get(path).wantTo(t, want)
 	}
 	for _, path := range []string{"/invoices/new", "/webhooks/new", "/account/password"} {
 		v.post(path, "current", given, "new", strong).wantTo(t, "/password")
 	}
-	if got := v.get("/invoices", "HX-Request", "true"); got.status != http.StatusOK || got.header.Get("HX-Redirect") != "/password" || got.body != "" {
+	if got := v.get("/invoices", "HX-Request", "true"); got.status != http.StatusOK ||
+		got.header.Get("HX-Redirect") != "/password" || got.body != "" {
 		t.Errorf("a live part: %d %v", got.status, got.header)
 	}
 	page := v.get("/password?next=%2Finvoices%3Fstage%3Ddraft")
-	if page.status != http.StatusOK || strings.Contains(page.body, "<nav") || !strings.Contains(page.body, `value="/invoices?stage=draft"`) || !strings.Contains(page.body, `action="/logout"`) {
+	if page.status != http.StatusOK || strings.Contains(page.body, "<nav") || !strings.Contains(page.body,
+		`value="/invoices?stage=draft"`) || !strings.Contains(page.body, `action="/logout"`) {
 		t.Errorf("the page: %d %s", page.status, page.body)
 	}
 	elements(parse(t, page.body), func(node *html.Node) { wantNothingInline(t, "/password", node, map[string]bool{}) })
 	for _, fault := range []struct{ current, chosen, shown string }{
-		{"not it at all, no", strong, "current-fault"}, {given, given, "new-fault"}, {given, "short", "new-fault"}, {given, "aaaaaaaaaaaaaaaa", "new-fault"},
+		{"not it at all, no", strong, "current-fault"}, {given, given, "new-fault"}, {given, "short", "new-fault"},
+		{given, "aaaaaaaaaaaaaaaa", "new-fault"},
 	} {
-		if got := v.post("/password", "current", fault.current, "new", fault.chosen); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault.shown+`"`) {
+		if got := v.post("/password", "current", fault.current,
+			"new", fault.chosen); got.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(got.body, `id="`+fault.shown+`"`) {
 			t.Errorf("%q to %q: %d", fault.current, fault.chosen, got.status)
 		}
 	}
 	v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
 
-	v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?notice=good.password_changed&stage=draft")
-	if got := v.get("/invoices?notice=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
+	v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t,
+		"/invoices?notice=good.password_changed&stage=draft")
+	if got := v.get("/invoices?notice=good.password_changed&stage=draft"); got.status != http.StatusOK ||
+		!strings.Contains(got.body, "Your password was changed.") {
 		t.Errorf("after the change: %d", got.status)
 	}
 	v.get("/password").wantTo(t, "/account")
@@ -116,7 +127,8 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	v := s.visitor(t)
 	v.login(email, given)
 	token := s.loginResponse(t, email, given).Token
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/auth/password", api.PasswordRequest{CurrentPassword: new(given), NewPassword: new(strong)}, nil); status != http.StatusOK {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/auth/password",
+		api.PasswordRequest{CurrentPassword: new(given), NewPassword: new(strong)}, nil); status != http.StatusOK {
 		t.Fatalf("the change: %d", status)
 	}
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")
@@ -126,8 +138,8 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordPage checks that the page for the first password is accessible, with and without an error; that it says the rules of the
-// server before it refuses, counts the characters, and shows and hides what is typed.
+// TestFirstPasswordPage checks that the page for the first password is accessible, with and without an error; that it
+// says the rules of the server before it refuses, counts the characters, and shows and hides what is typed.
 func TestFirstPasswordPage(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
@@ -161,7 +173,10 @@ func TestFirstPasswordPage(t *testing.T) {
 		b.click("#reveal-new")
 		b.fill("#current", given)
 		b.fill("#new", given)
-		b.do(chromedp.Evaluate(`document.addEventListener("submit", () => localStorage.setItem("sent as", document.querySelector("#new").type))`, nil))
+		b.do(
+			chromedp.Evaluate(
+				`document.addEventListener("submit", () => localStorage.setItem("sent as", document.querySelector("#new").type))`,
+				nil))
 		b.click("form button.primary")
 		b.until(`document.querySelector("#new-fault")`)
 		b.until(`localStorage.getItem("sent as") === "password"`)
@@ -174,24 +189,28 @@ func TestFirstPasswordPage(t *testing.T) {
 	})
 }
 
-// TestPasswordManagers checks that each form for a password names its fields as password managers expect: the user, the current password
-// and the new one.
+// TestPasswordManagers checks that each form for a password names its fields as password managers expect: the user, the
+// current password and the new one.
 func TestPasswordManagers(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	s.newcomer(t, "new@example.com")
 	newcomer := s.visitor(t)
 	newcomer.login("new@example.com", given)
-	link := invitationLink.FindStringSubmatch(s.loggedIn(t).post("/users/invitations", "email", "books@example.com", "role", "viewer").body)
-	for name, page := range map[string]string{"login": s.visitor(t).get("/login").body, "first": newcomer.get("/password").body, "account": s.loggedIn(t).get("/account").body,
+	link := invitationLink.FindStringSubmatch(s.loggedIn(t).post("/users/invitations", "email", "books@example.com",
+		"role", "viewer").body)
+	for name, page := range map[string]string{"login": s.visitor(t).get("/login").body,
+		"first": newcomer.get("/password").body, "account": s.loggedIn(t).get("/account").body,
 		"join": s.visitor(t).post("/join", "code", link[3]).body} {
 		var got []string
 		elements(parse(t, page), func(node *html.Node) {
-			if of := attribute(node, "autocomplete"); node.Data == "input" && (of == "username" || strings.HasSuffix(of, "password")) {
+			if of := attribute(node, "autocomplete"); node.Data == "input" &&
+				(of == "username" || strings.HasSuffix(of, "password")) {
 				got = append(got, of)
 			}
 		})
-		want := map[string]string{"login": "username current-password", "first": "username current-password new-password", "account": "username current-password new-password", "join": "username new-password"}[name]
+		want := map[string]string{"login": "username current-password", "first": "username current-password new-password",
+			"account": "username current-password new-password", "join": "username new-password"}[name]
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}

@@ -32,7 +32,8 @@ func (req *request) sendPDF(file view.Attachment, err error) error {
 	return req.sendFile(&file)
 }
 
-// outgoingInvoice returns the invoice of the path in a document format, "" for none. named reports that the user chose it.
+// outgoingInvoice returns the invoice of the path in a document format, "" for none. named reports that the user chose
+// it.
 func (req *request) outgoingInvoice(profile document.Profile, named bool) (view.Outgoing, error) {
 	id, err := req.id("invoice")
 	if err != nil {
@@ -73,7 +74,8 @@ func (req *request) xmlLinks(path string) xmlLinks {
 	return xmlLinks{Path: path + "/document.xml", Format: req.session.Account.Format, Formats: document.Profiles[:]}
 }
 
-// requestedProfile returns the document format that the query names, or else that of the company's connection, which may be "".
+// requestedProfile returns the document format that the query names, or else that of the company's connection, which
+// may be "".
 func (req *request) requestedProfile() (profile document.Profile, named bool, err error) {
 	if named = req.r.URL.Query().Has(profileParameter); !named {
 		return document.Profile(req.session.Account.Format), false, nil
@@ -85,8 +87,9 @@ func (req *request) requestedProfile() (profile document.Profile, named bool, er
 	return profile, true, nil
 }
 
-// downloadInvoiceXML responds with an invoice in the document format that the query names, or in that of the company's connection: after
-// submission, what was sent. For an invoice that is not complete it responds with a page that says what the format needs.
+// downloadInvoiceXML responds with an invoice in the document format that the query names, or in that of the company's
+// connection: after submission, what was sent. For an invoice that is not complete it responds with a page that says
+// what the format needs.
 func (req *request) downloadInvoiceXML() error {
 	profile, named, err := req.requestedProfile()
 	if err != nil {
@@ -165,7 +168,8 @@ func (req *request) downloadCreditPDF() error {
 	return req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
 }
 
-// downloadCreditXML is downloadInvoiceXML for a credit note, whose lines cannot be changed: if it is not complete, the error says so.
+// downloadCreditXML is downloadInvoiceXML for a credit note, whose lines cannot be changed: if it is not complete, the
+// error says so.
 func (req *request) downloadCreditXML() error {
 	profile, named, err := req.requestedProfile()
 	if err != nil {

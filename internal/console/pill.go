@@ -25,7 +25,8 @@ func newPill(meaning, shape, text, tip string) (pill, error) {
 	return pill{}, fmt.Errorf("console: a pill has no meaning %q", meaning)
 }
 
-// dotsText returns the tooltip of the four dimensions: a line with the name, the provider's word and its finality of each.
+// dotsText returns the tooltip of the four dimensions: a line with the name, the provider's word and its finality of
+// each.
 func (c catalogue) dotsText(states []stateView) (string, error) {
 	lines := make([]string, 0, len(states))
 	for _, state := range states {

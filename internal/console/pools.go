@@ -12,8 +12,8 @@ import (
 // bufferPool holds the buffers that pages are written into. The zero value is ready to use.
 type bufferPool struct{ pool sync.Pool }
 
-// maxPooledBuffer is the capacity in bytes of the largest buffer that is kept, so that a page of a thousand lines does not
-// occupy memory afterwards.
+// maxPooledBuffer is the capacity in bytes of the largest buffer that is kept, so that a page of a thousand lines does
+// not occupy memory afterwards.
 const maxPooledBuffer = 1 << 20
 
 // get returns an empty buffer. The caller returns it with put when it is no longer used.

@@ -8,8 +8,8 @@ import (
 	"quittance/internal/view"
 )
 
-// printPage is the view model of an invoice on paper: the stored data and the state that the provider has reported, with
-// the current time.
+// printPage is the view model of an invoice on paper: the stored data and the state that the provider has reported,
+// with the current time.
 type printPage struct {
 	ID       string
 	Invoice  api.Invoice
@@ -27,9 +27,11 @@ func (req *request) printInvoice() error {
 	if err != nil {
 		return err
 	}
-	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.seller()), Seller: *req.profile(), Document: req.pages.newShownDocument(&found.Draft), Outcome: outcomeOf(found),
-		States: stateViews(found.States()), At: req.Now()}
-	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
+	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.seller()), Seller: *req.profile(),
+		Document: req.pages.newShownDocument(&found.Draft), Outcome: outcomeOf(found), States: stateViews(found.States()),
+		At: req.Now()}
+	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+		Body: p})
 }
 
 // printCreditPage is the view model of a credit note on paper.
@@ -43,5 +45,6 @@ func (req *request) printCredit() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits", Body: printCreditPage{creditPage: page, At: req.Now()}})
+	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits",
+		Body: printCreditPage{creditPage: page, At: req.Now()}})
 }

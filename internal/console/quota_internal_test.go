@@ -11,7 +11,8 @@ import (
 // wantQuotaPages checks that each quota error has a page with advice.
 func wantQuotaPages(t *testing.T, messages catalogue) {
 	t.Helper()
-	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
+		store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
 		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
 		if p.status != http.StatusConflict {
 			t.Errorf("%s has the status %d", quota, p.status)

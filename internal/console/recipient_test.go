@@ -22,13 +22,16 @@ func TestCheckRecipient(t *testing.T) {
 	v := s.loggedIn(t)
 	check := func(scheme, id, want string) {
 		t.Helper()
-		got := v.do(http.MethodPost, "/invoices/recipient", "buyer_endpoint_scheme="+scheme+"&recipient_network_id="+id, "HX-Request", "true")
-		if got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, "<html") || strings.Contains(got.body, "%!") {
+		got := v.do(http.MethodPost, "/invoices/recipient", "buyer_endpoint_scheme="+scheme+"&recipient_network_id="+id,
+			"HX-Request", "true")
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, "<html") ||
+			strings.Contains(got.body, "%!") {
 			t.Errorf("%s %s: %d %s, want %s", scheme, id, got.status, got.body, want)
 		}
 	}
 	check("0235", "1234567890", "has found this buyer, who accepts PINT AE, Peppol BIS Billing 3.0.")
-	check(url.QueryEscape("UAE Tax Identification Number (TIN)"), "1234567890", "has found this buyer") // as the list of the field has it
+	// as the list of the field has it
+	check(url.QueryEscape("UAE Tax Identification Number (TIN)"), "1234567890", "has found this buyer")
 	check("tin", "1234567890", "has found this buyer")
 	check("t", "1234567890", "the value of the buyer’s ID first")
 	check("0235", "sandbox-receiver-not-found", "has not found this buyer")
@@ -36,7 +39,8 @@ func TestCheckRecipient(t *testing.T) {
 	check("", "1234567890", "the value of the buyer’s ID first")
 	check("9999", "1234567890", "the value of the buyer’s ID first")
 	check("0235", "%FF", "the value of the buyer’s ID first")
-	kit.Must(t, s.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.DropBefore, Times: 1}))
+	kit.Must(t, s.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.DropBefore,
+		Times: 1}))
 	check("0235", "1234567890", "cannot say")
 
 	id, err := store.ParseID(s.Info.AccountID)
@@ -84,8 +88,8 @@ func TestCheckRecipientInABrowser(t *testing.T) {
 	b.wantQuiet("the form")
 }
 
-// TestPressedButton checks that a form does not move a button between the press and the release of the mouse when its check comes in, so
-// that the click counts, and that the form is checked again after the release.
+// TestPressedButton checks that a form does not move a button between the press and the release of the mouse when its
+// check comes in, so that the click counts, and that the form is checked again after the release.
 func TestPressedButton(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
@@ -97,7 +101,8 @@ func TestPressedButton(t *testing.T) {
 		b.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/invoices/check"))`)
 		release := b.hold("#look-up")
 		b.do(chromedp.Evaluate(`window.pressed = performance.now()`, nil), chromedp.SetValue(`[name="total_amount"]`, "much"))
-		b.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/invoices/check") && e.startTime > window.pressed)`)
+		b.until(
+			`performance.getEntriesByType("resource").some(e => e.name.endsWith("/invoices/check") && e.startTime > window.pressed)`)
 		if b.text(".fault") != "" {
 			t.Error("the form has changed under the pressed button")
 		}

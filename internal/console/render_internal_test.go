@@ -34,12 +34,15 @@ func testTemplates(t testing.TB) *templates {
 // BenchmarkInvoiceList renders the rows of a full page of invoices.
 func BenchmarkInvoiceList(b *testing.B) {
 	pages := testTemplates(b)
-	states := map[invoice.Dimension]invoice.StoredState{invoice.DimensionSubmission: {Value: "accepted_by_provider", Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
+	states := map[invoice.Dimension]invoice.StoredState{invoice.DimensionSubmission: {Value: "accepted_by_provider",
+		Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
 	data := invoiceRows{Paging: paging{Page: 1, PerPage: maxPerPage, Total: maxPerPage, path: "/invoices"}}
 	for n := range maxPerPage {
-		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000", Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC",
-			IssueDate: "2026-03-01", Total: new(api.MustDecimal("1050.00")), Currency: "AED", UpdatedAt: time.Now(),
-			Overall: pill{Meaning: "neutral", Shape: "open", Text: "1 of 4 final"}, States: stateViews(invoice.RestoreStates(states))})
+		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000",
+			Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC", IssueDate: "2026-03-01",
+			Total: new(api.MustDecimal("1050.00")), Currency: "AED", UpdatedAt: time.Now(),
+			Overall: pill{Meaning: "neutral", Shape: "open", Text: "1 of 4 final"},
+			States:  stateViews(invoice.RestoreStates(states))})
 	}
 	benchmarkTemplate(b, pages, "invoices", "rows", data)
 }
@@ -47,9 +50,11 @@ func BenchmarkInvoiceList(b *testing.B) {
 // BenchmarkDraftForm renders the form of a draft with the maximum number of lines.
 func BenchmarkDraftForm(b *testing.B) {
 	pages := testTemplates(b)
-	form := draftForm{Fields: map[string]string{"invoice_number": "2026-1", "currency": "AED", "issue_date": time.Now().Format(time.DateOnly)}}
+	form := draftForm{Fields: map[string]string{"invoice_number": "2026-1", "currency": "AED",
+		"issue_date": time.Now().Format(time.DateOnly)}}
 	for n := range maxItems {
-		form.Items = append(form.Items, map[string]string{"name": fmt.Sprintf("Item <%d> & more", n), "quantity": "1", "unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
+		form.Items = append(form.Items, map[string]string{"name": fmt.Sprintf("Item <%d> & more", n), "quantity": "1",
+			"unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
 	}
 	req := &request{Console: &Console{}, pages: pages, r: httptest.NewRequest("POST", "/invoices/new", nil)}
 	checked, err := req.check(form)

@@ -46,8 +46,8 @@ type request struct {
 	broken bool
 }
 
-// id returns a parameter of the path as an identifier. An invalid identifier is treated like that of another company: as
-// not found.
+// id returns a parameter of the path as an identifier. An invalid identifier is treated like that of another company:
+// as not found.
 func (req *request) id(name string) (store.ID, error) {
 	id, err := store.ParseID(req.values[name])
 	if err != nil || id.IsZero() { // the store does not accept a zero identifier
@@ -96,8 +96,8 @@ type pageData struct {
 	// MayManageWebhooks reports that the user may create subscriptions.
 	MayManageWebhooks bool
 	Sections          []sectionGroup
-	// Languages are the other languages that the page can have, and Path is where it is. A page that a form opens has the input of that form
-	// in Reopen, which the choice of a language sends again.
+	// Languages are the other languages that the page can have, and Path is where it is. A page that a form opens has the
+	// input of that form in Reopen, which the choice of a language sends again.
 	Languages []languageChoice
 	Path      string
 	Reopen    []preservedField
@@ -108,7 +108,8 @@ func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 
 // page responds with a page: the template file of the given name, in the layout.
 func (req *request) page(status int, name string, p pageData) error {
-	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired && !req.session.FactorRequired, req.Environment
+	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil &&
+		!req.session.PasswordChangeRequired && !req.session.FactorRequired, req.Environment
 	p.Role = req.session.Role
 	p.Languages, p.Path = req.otherLanguages(), req.pagePath(status)
 	p.Sections = sectionsFor(req.session.Permissions)
@@ -167,8 +168,8 @@ func (req *request) redirect(path string) error {
 // noticeParameter is the query parameter that names the notice of a page. The script removes it from the address.
 const noticeParameter = "notice"
 
-// withFlash returns a path with a notice for its page. key is a key below "flash." in the messages; it begins with "good."
-// or "bad.".
+// withFlash returns a path with a notice for its page. key is a key below "flash." in the messages; it begins with
+// "good." or "bad.".
 func withFlash(path, key string) string {
 	return path + "?" + url.Values{noticeParameter: {key}}.Encode()
 }
@@ -199,7 +200,8 @@ func (req *request) paging() paging {
 		}
 		return n
 	}
-	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: req.r.URL.Path, query: query}
+	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: req.r.URL.Path,
+		query: query}
 }
 
 // Last returns the number of the last page; pages are numbered from 1.
@@ -240,8 +242,8 @@ func (p paging) Next() int {
 	return p.Page + 1
 }
 
-// attachment responds with bytes that others wrote. The browser stores them and never shows them in this origin. The caller
-// reserved memory for them before reading them.
+// attachment responds with bytes that others wrote. The browser stores them and never shows them in this origin. The
+// caller reserved memory for them before reading them.
 func (req *request) attachment(name string, body []byte) error {
 	header := req.w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")

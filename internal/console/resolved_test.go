@@ -23,8 +23,9 @@ func TestContradictedInvoice(t *testing.T) {
 	kit.Must(t, err)
 	begin := func() store.SubmissionLease {
 		t.Helper()
-		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
+		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
+			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+				Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 		kit.Must(t, err)
 		return call
 	}
@@ -39,11 +40,13 @@ func TestContradictedInvoice(t *testing.T) {
 	}
 	call := begin()
 	record(call, func(d *store.Decision) { d.Outcome = api.OutcomeUnknown })
-	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
+	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
+		Means: store.MeansCommandLine})
 	_, err = s.DB().ResolveSubmission(ctx, call.Submission.ID, store.DecisionReject, "said <so> by telephone")
 	kit.Must(t, err)
 	page := v.get("/invoices/" + made.ID).body
-	for _, want := range []string{"Resolved as rejected", "count as rejected", "by ada@desk", "said &lt;so&gt; by telephone", "/edit"} {
+	for _, want := range []string{"Resolved as rejected", "count as rejected", "by ada@desk",
+		"said &lt;so&gt; by telephone", "/edit"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("a resolved invoice without %q", want)
 		}
@@ -61,15 +64,21 @@ func TestContradictedInvoice(t *testing.T) {
 	}
 
 	// The invoice is corrected and submitted again. Then the provider reports the first submission.
-	status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+made.ID, map[string]any{"invoice_number": "INV-2"}, &made)
+	status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+made.ID,
+		map[string]any{"invoice_number": "INV-2"}, &made)
 	if status != http.StatusOK {
 		t.Fatalf("corrected: %d", status)
 	}
-	response := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), StateValues: map[string]string{}}
-	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Responded = api.OutcomeAcknowledged, response, true })
+	response := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
+		Body: []byte("{}"), StateValues: map[string]string{}}
+	record(begin(), func(d *store.Decision) {
+		d.Outcome, d.Evidence, d.Responded = api.OutcomeAcknowledged, response,
+			true
+	})
 	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Responded = true, response, true })
 	page = v.get("/invoices/" + made.ID).body
-	for _, want := range []string{`id="contradicted"`, `role="alert"`, "The provider reported submission " + call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
+	for _, want := range []string{`id="contradicted"`, `role="alert"`, "The provider reported submission " +
+		call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("two documents without %q", want)
 		}

@@ -13,8 +13,8 @@ type route struct {
 	serve        func(req *request) error
 	// needs is the permission that a caller needs. [access.Public] routes require no login.
 	needs access.Permission
-	// changesPassword routes are open also to a session whose user has to change the password first, and enrols routes to one whose user
-	// has to set up a second factor first.
+	// changesPassword routes are open also to a session whose user has to change the password first, and enrols routes to
+	// one whose user has to set up a second factor first.
 	changesPassword, enrols bool
 	// takesFile routes take a form with a file.
 	takesFile bool
@@ -22,7 +22,8 @@ type route struct {
 	large bool
 }
 
-// routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in sections.
+// routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in
+// sections.
 func routes() []route {
 	return slices.Concat(
 		overviewRoutes(),
@@ -75,7 +76,8 @@ type sectionGroup struct {
 	Sections []section
 }
 
-// sections is the navigation, top to bottom: what accountants use, what developers use, and, at the bottom, the company.
+// sections is the navigation, top to bottom: what accountants use, what developers use, and, at the bottom, the
+// company.
 var sections = []sectionGroup{ //nolint:gochecknoglobals // a constant table
 	{"", []section{
 		{Name: "overview", Path: "/"},
@@ -101,7 +103,8 @@ var sections = []sectionGroup{ //nolint:gochecknoglobals // a constant table
 func sectionsFor(permissions access.Permissions) []sectionGroup {
 	var groups []sectionGroup
 	for _, group := range sections {
-		group.Sections = slices.DeleteFunc(slices.Clone(group.Sections), func(s section) bool { return s.Needs != 0 && !permissions.Has(s.Needs) })
+		group.Sections = slices.DeleteFunc(slices.Clone(group.Sections),
+			func(s section) bool { return s.Needs != 0 && !permissions.Has(s.Needs) })
 		if len(group.Sections) > 0 {
 			groups = append(groups, group)
 		}

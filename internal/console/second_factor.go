@@ -26,12 +26,18 @@ const secondFactorPath = "/second-factor"
 
 func secondFactorRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: secondFactorPath, needs: access.OwnLogin, enrols: true, serve: func(req *request) error { return req.respondSecondFactor(http.StatusOK, "") }},
-		{method: http.MethodPost, path: secondFactorPath + "/begin", needs: access.OwnLogin, enrols: true, serve: (*request).beginSecondFactor},
-		{method: http.MethodGet, path: secondFactorPath + "/confirm", needs: access.OwnLogin, enrols: true, serve: func(req *request) error { return req.respondEnrollment(http.StatusOK, "") }},
-		{method: http.MethodPost, path: secondFactorPath + "/confirm", needs: access.OwnLogin, enrols: true, serve: (*request).confirmSecondFactor},
-		{method: http.MethodPost, path: secondFactorPath + "/recovery-codes", needs: access.OwnLogin, serve: (*request).replaceRecoveryCodes},
-		{method: http.MethodPost, path: secondFactorPath + "/disable", needs: access.OwnLogin, serve: (*request).disableSecondFactor},
+		{method: http.MethodGet, path: secondFactorPath, needs: access.OwnLogin, enrols: true,
+			serve: func(req *request) error { return req.respondSecondFactor(http.StatusOK, "") }},
+		{method: http.MethodPost, path: secondFactorPath + "/begin", needs: access.OwnLogin, enrols: true,
+			serve: (*request).beginSecondFactor},
+		{method: http.MethodGet, path: secondFactorPath + "/confirm", needs: access.OwnLogin, enrols: true,
+			serve: func(req *request) error { return req.respondEnrollment(http.StatusOK, "") }},
+		{method: http.MethodPost, path: secondFactorPath + "/confirm", needs: access.OwnLogin, enrols: true,
+			serve: (*request).confirmSecondFactor},
+		{method: http.MethodPost, path: secondFactorPath + "/recovery-codes", needs: access.OwnLogin,
+			serve: (*request).replaceRecoveryCodes},
+		{method: http.MethodPost, path: secondFactorPath + "/disable", needs: access.OwnLogin,
+			serve: (*request).disableSecondFactor},
 	}
 }
 
@@ -76,9 +82,11 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 		return err
 	}
 	_, possible := req.relyingParty()
-	p := secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email, App: state.AppSince != nil, Passkeys: state.Passkeys, Possible: possible,
-		Full: len(state.Passkeys) >= store.MaxPasskeys, Codes: req.present("codes", &state), Disable: req.present("disable", &state), Add: req.present("add", &state),
-		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn, Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
+	p := secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email, App: state.AppSince != nil,
+		Passkeys: state.Passkeys, Possible: possible, Full: len(state.Passkeys) >= store.MaxPasskeys,
+		Codes: req.present("codes", &state), Disable: req.present("disable", &state), Add: req.present("add", &state),
+		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn,
+		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
 		return req.page(status, "second_factor_required", pageData{Title: title, Body: p})
 	}
@@ -92,12 +100,13 @@ func (req *request) beginSecondFactor() error {
 	return req.redirect(secondFactorPath + "/confirm")
 }
 
-// enrollmentPage is the view model of the page with the QR code. It shows the secret to the session of its user alone, until the app is
-// confirmed or an hour has passed.
+// enrollmentPage is the view model of the page with the QR code. It shows the secret to the session of its user alone,
+// until the app is confirmed or an hour has passed.
 type enrollmentPage struct {
 	Secret  string
 	Picture template.URL
-	// Present is the field of the present second factor, if there is one, and Password reports that the first one needs the password.
+	// Present is the field of the present second factor, if there is one, and Password reports that the first one needs
+	// the password.
 	Present  *factorField
 	Password bool
 	// Held reports that the session is good for nothing but to set up a second factor.
@@ -127,7 +136,8 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	p := enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Held: req.session.FactorRequired, Fault: fault}
+	p := enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Held: req.session.FactorRequired,
+		Fault: fault}
 	if state.EnrolledAt() != nil {
 		p.Present = new(req.present("present", &state))
 	} else {
@@ -145,7 +155,8 @@ func grouped4(text string) string {
 	return strings.Join(append(groups, text), " ")
 }
 
-// qrCode returns a QR code (ISO/IEC 18004) as a data URL, dark on light with the quiet zone of four modules that scanners need.
+// qrCode returns a QR code (ISO/IEC 18004) as a data URL, dark on light with the quiet zone of four modules that
+// scanners need.
 func qrCode(text secret.Text) (template.URL, error) {
 	const scale, quiet = 5, 4
 	modules, err := qr.Encode(text.Reveal(), qr.M, qr.Auto)
@@ -185,7 +196,8 @@ func (req *request) respondRecoveryCodes(codes []secret.Text) error {
 }
 
 func (req *request) confirmSecondFactor() error {
-	codes, err := req.Accounts.ConfirmEnrollment(req.r.Context(), req.session, req.source, req.code("code"), req.factor("otp"))
+	codes, err := req.Accounts.ConfirmEnrollment(req.r.Context(), req.session, req.source, req.code("code"),
+		req.factor("otp"))
 	if errors.Is(err, account.ErrWrongCode) {
 		return req.respondEnrollment(http.StatusUnprocessableEntity, "code")
 	}
@@ -217,7 +229,8 @@ func (req *request) factorFault(err error) string {
 }
 
 func (req *request) replaceRecoveryCodes() error {
-	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"))
+	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.r.Context(), req.session, req.source, req.form.Get("current"),
+		req.factor("otp"))
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
 	}
@@ -228,7 +241,8 @@ func (req *request) replaceRecoveryCodes() error {
 }
 
 func (req *request) disableSecondFactor() error {
-	_, err := req.Accounts.DisableSecondFactor(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"))
+	_, err := req.Accounts.DisableSecondFactor(req.r.Context(), req.session, req.source, req.form.Get("current"),
+		req.factor("otp"))
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
 	}

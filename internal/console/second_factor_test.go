@@ -24,8 +24,8 @@ func newAuthenticator(shared string) authenticator {
 	return authenticator{secret: strings.ReplaceAll(shared, " ", ""), step: time.Now().Unix() / 30}
 }
 
-// code returns the code of the step that is n steps after the one at which the app got its secret. The codes of that step and of the next
-// one are accepted for at least a step, so that tests neither wait nor depend on when a step ends.
+// code returns the code of the step that is n steps after the one at which the app got its secret. The codes of that
+// step and of the next one are accepted for at least a step, so that tests neither wait nor depend on when a step ends.
 func (a authenticator) code(t testing.TB, n int64) string {
 	t.Helper()
 	code, err := hotp.GenerateCode(a.secret, uint64(a.step+n))
@@ -61,24 +61,27 @@ func (v *visitor) enroll() (app authenticator, recovery []string) {
 	return app, recovery
 }
 
-// TestSecondStepOfLogin checks that a right password leads to a second step that has no password, is bound to the browser, works once, and
-// ends with a change of the password.
+// TestSecondStepOfLogin checks that a right password leads to a second step that has no password, is bound to the
+// browser, works once, and ends with a change of the password.
 func TestSecondStepOfLogin(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
 	owner := s.loggedIn(t)
 	app, recovery := owner.enroll()
-	if got := owner.get("/second-factor/confirm"); got.header.Get("Location") != "/second-factor" || strings.Contains(owner.get("/second-factor").body, app.secret[:4]) {
+	if got := owner.get("/second-factor/confirm"); got.header.Get("Location") != "/second-factor" ||
+		strings.Contains(owner.get("/second-factor").body, app.secret[:4]) {
 		t.Error("the secret is shown after the confirmation")
 	}
 	password := func(v *visitor) response {
 		return v.post("/login", "email", s.email, "password", s.password, "next", "/credit-notes")
 	}
 	guest, other, stranger := s.visitor(t), s.visitor(t), s.visitor(t)
-	if got := password(guest); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login/code?next=%2Fcredit-notes" {
+	if got := password(guest); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/login/code?next=%2Fcredit-notes" {
 		t.Fatalf("the password: %d %s", got.status, got.header.Get("Location"))
 	}
-	if page := guest.get("/login/code?next=%2Fcredit-notes"); page.status != http.StatusOK || strings.Contains(page.body, s.password) || strings.Contains(page.body, `type="password"`) {
+	if page := guest.get("/login/code?next=%2Fcredit-notes"); page.status != http.StatusOK ||
+		strings.Contains(page.body, s.password) || strings.Contains(page.body, `type="password"`) {
 		t.Errorf("the second step: %d", page.status)
 	}
 	if got := guest.get("/invoices"); got.status != http.StatusSeeOther {
@@ -94,7 +97,8 @@ func TestSecondStepOfLogin(t *testing.T) {
 	}
 	password(other)
 	code := app.unused(t)
-	if got := guest.post("/login/code", "code", code, "next", "/credit-notes"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/credit-notes" {
+	if got := guest.post("/login/code", "code", code, "next", "/credit-notes"); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/credit-notes" {
 		t.Fatalf("the right code: %d %s", got.status, got.header.Get("Location"))
 	}
 	if got := guest.get("/invoices"); got.status != http.StatusOK {
@@ -103,26 +107,30 @@ func TestSecondStepOfLogin(t *testing.T) {
 	if got := other.post("/login/code", "code", code); got.status != http.StatusUnauthorized {
 		t.Errorf("a code works twice: %d", got.status)
 	}
-	if got := owner.post("/account/password", "current", s.password, "new", "three mild walruses sing"); got.status != http.StatusSeeOther {
+	if got := owner.post("/account/password", "current", s.password, "new",
+		"three mild walruses sing"); got.status != http.StatusSeeOther {
 		t.Fatalf("change of the password: %d", got.status)
 	}
 	if got := owner.get("/invoices"); got.status != http.StatusOK {
 		t.Errorf("the session that changed the password: %d", got.status)
 	}
-	if got := other.post("/login/code", "code", recovery[0]); got.header.Get("Location") != "/login?notice=bad.login_expired" {
+	if got := other.post("/login/code",
+		"code", recovery[0]); got.header.Get("Location") != "/login?notice=bad.login_expired" {
 		t.Errorf("a login that began with the old password: %d %s", got.status, got.header.Get("Location"))
 	}
-	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", "no"); got.status != http.StatusUnprocessableEntity {
+	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp",
+		"no"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("disabled with a wrong code: %d", got.status)
 	}
-	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing", "otp", recovery[1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
+	if got := owner.post("/second-factor/disable", "current", "three mild walruses sing",
+		"otp", recovery[1]); got.header.Get("Location") != "/second-factor?notice=good.factor_disabled" {
 		t.Errorf("disabled: %d", got.status)
 	}
 	s.visitor(t).login(s.email, "three mild walruses sing")
 }
 
-// TestSecondFactorInBrowser checks with keys only that a user turns two-step login on with the shown key, logs out, and logs in with a
-// recovery code. Each page is accessible.
+// TestSecondFactorInBrowser checks with keys only that a user turns two-step login on with the shown key, logs out, and
+// logs in with a recovery code. Each page is accessible.
 func TestSecondFactorInBrowser(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, time.Hour)
@@ -159,8 +167,9 @@ func TestSecondFactorInBrowser(t *testing.T) {
 	})
 }
 
-// TestStolenSessionEnrolsNothing checks that a session alone sets up no first second factor, neither an app nor a passkey, that it does not see the
-// app that another session of the user has begun, and that the user is told of the first one.
+// TestStolenSessionEnrolsNothing checks that a session alone sets up no first second factor, neither an app nor a
+// passkey, that it does not see the app that another session of the user has begun, and that the user is told of the
+// first one.
 func TestStolenSessionEnrolsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -178,11 +187,14 @@ func TestStolenSessionEnrolsNothing(t *testing.T) {
 	}
 	app := newAuthenticator(shownSecret.FindStringSubmatch(thief.get("/second-factor/confirm").body)[1])
 	for _, password := range []string{"", "a password that is wrong"} {
-		if got := thief.post("/second-factor/confirm", "code", app.code(t, 0), "current", password); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not your current password") {
+		if got := thief.post("/second-factor/confirm", "code", app.code(t, 0),
+			"current", password); got.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(got.body, "not your current password") {
 			t.Errorf("an app with the password %q: %d", password, got.status)
 		}
 	}
-	if _, got := thief.register(); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not your current password") {
+	if _, got := thief.register(); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "not your current password") {
 		t.Errorf("a passkey without the password: %d", got.status)
 	}
 	if told := s.mails(t, s.email); len(told) != 0 {

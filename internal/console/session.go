@@ -24,7 +24,8 @@ func sessionRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/login", needs: access.Public, serve: (*request).showLogin},
 		{method: http.MethodPost, path: "/login", needs: access.Public, serve: (*request).login},
-		{method: http.MethodPost, path: "/logout", needs: access.OwnLogin, changesPassword: true, enrols: true, serve: (*request).logout},
+		{method: http.MethodPost, path: "/logout", needs: access.OwnLogin, changesPassword: true, enrols: true,
+			serve: (*request).logout},
 	}
 }
 
@@ -38,7 +39,8 @@ func (c *Console) cookieName() string {
 // cookie returns the session cookie, which expires with the session.
 func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	cookie := &http.Cookie{Name: c.cookieName(), Value: value, Path: "/", Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: expires}
+	cookie := &http.Cookie{Name: c.cookieName(), Value: value, Path: "/", Secure: c.Secure, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Expires: expires}
 	if value == "" {
 		cookie.MaxAge = -1
 	}
@@ -85,20 +87,21 @@ func (req *request) redirectToLogin() error {
 // loginPage is the view model of the login page.
 type loginPage struct {
 	Email, Next string
-	// Company is the account to log in to, or "": of several users with an unproved address, the one of this account is meant.
+	// Company is the account to log in to, or "": of several users with an unproved address, the one of this account is
+	// meant.
 	Company string
 	// Fault is the key of an error message below "login.", or "".
 	Fault string
-	// SignOn is the address at which a login by single sign-on begins, or "" if there is none. SignOnDown says that the provider does not
-	// respond.
+	// SignOn is the address at which a login by single sign-on begins, or "" if there is none. SignOnDown says that the
+	// provider does not respond.
 	SignOn     string
 	SignOnDown bool
 	// SendsMail says that somebody who has forgotten the password gets a link by e-mail.
 	SendsMail bool
 }
 
-// requestedPath returns the page that was requested before the login: from the login form, or from the address of the login
-// page.
+// requestedPath returns the page that was requested before the login: from the login form, or from the address of the
+// login page.
 func (req *request) requestedPath() string {
 	if req.r.Method == http.MethodPost {
 		return req.form.Get("next")
@@ -118,11 +121,12 @@ func (req *request) ownPage(path string) string {
 	return path
 }
 
-// pageAt returns the path and query of an address, which comes from a request, and the route of its page, or nil if it is no page of the
-// console.
+// pageAt returns the path and query of an address, which comes from a request, and the route of its page, or nil if it
+// is no page of the console.
 func (c *Console) pageAt(address string) (string, *route) {
 	requested, err := url.Parse(address)
-	if err != nil || requested.IsAbs() || requested.Host != "" || !strings.HasPrefix(requested.Path, "/") || strings.HasPrefix(requested.Path, "//") {
+	if err != nil || requested.IsAbs() || requested.Host != "" || !strings.HasPrefix(requested.Path, "/") ||
+		strings.HasPrefix(requested.Path, "//") {
 		return "", nil
 	}
 	found, _, _ := c.router.Find(http.MethodGet, requested.EscapedPath())
@@ -217,10 +221,11 @@ func (req *request) holdPending(pending account.Login, site http.SameSite) {
 	http.SetCookie(req.w, cookie)
 }
 
-// start checks a password and starts a new session. It ends the session that the browser had before. With [account.ErrOTPRequired] the
-// browser gets the cookie of a pending login instead.
+// start checks a password and starts a new session. It ends the session that the browser had before. With
+// [account.ErrOTPRequired] the browser gets the cookie of a pending login instead.
 func (req *request) start(given account.Credentials) error {
-	if len(given.Email) > maxEmail || len(given.Password) > maxPassword || strings.ContainsRune(given.Email+given.Password, 0) {
+	if len(given.Email) > maxEmail || len(given.Password) > maxPassword || strings.ContainsRune(given.Email+given.Password,
+		0) {
 		return account.ErrInvalidCredentials
 	}
 	given.UserAgent = req.r.UserAgent()

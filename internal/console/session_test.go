@@ -28,7 +28,8 @@ func TestSession(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.visitor(t)
-	if got := v.get("/invoices?stage=draft"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?next=%2Finvoices%3Fstage%3Ddraft" {
+	if got := v.get("/invoices?stage=draft"); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/login?next=%2Finvoices%3Fstage%3Ddraft" {
 		t.Errorf("a caller who is not logged in gets %d to %q", got.status, got.header.Get("Location"))
 	}
 	got := v.post("/login", "email", strings.ToUpper(s.email), "password", s.password, "next", "/invoices?stage=draft")
@@ -69,7 +70,8 @@ func TestSession(t *testing.T) {
 		t.Errorf("the session before the second login: %d", got.status)
 	}
 	last := v.cookie()
-	if got := v.post("/logout"); got.status != http.StatusSeeOther || !strings.Contains(got.header.Get("Set-Cookie"), "Max-Age=0") {
+	if got := v.post("/logout"); got.status != http.StatusSeeOther ||
+		!strings.Contains(got.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("logout: %d %q", got.status, got.header.Get("Set-Cookie"))
 	}
 	if got := s.visitor(t).get("/invoices", "Cookie", "quittance="+last); got.status != http.StatusSeeOther {
@@ -90,7 +92,8 @@ func TestSessionsEnd(t *testing.T) {
 				"current-fault": {"current", "not it at all, no", "new", strong},
 				"new-fault":     {"current", s.password, "new", "short"},
 			} {
-				if got := v.post("/account/password", fields...); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault+`"`) {
+				if got := v.post("/account/password", fields...); got.status != http.StatusUnprocessableEntity ||
+					!strings.Contains(got.body, `id="`+fault+`"`) {
 					t.Errorf("%s: %d", fault, got.status)
 				}
 			}
@@ -118,7 +121,8 @@ func TestSessionsEnd(t *testing.T) {
 			if got := v.get("/invoices", "HX-Request", "true"); got.header.Get("HX-Redirect") != "/login" || got.body != "" {
 				t.Errorf("a live part of a suspended account: %d %q", got.status, got.body)
 			}
-			if got := v.post("/login", "email", s.email, "password", strong); got.status != http.StatusForbidden || !strings.Contains(got.body, "suspended") {
+			if got := v.post("/login", "email", s.email, "password", strong); got.status != http.StatusForbidden ||
+				!strings.Contains(got.body, "suspended") {
 				t.Errorf("login while suspended: %d", got.status)
 			}
 		})
@@ -133,19 +137,22 @@ func TestLoginIsRejected(t *testing.T) {
 	v := s.visitor(t)
 	wrong := v.post("/login", "email", s.email, "password", "no")
 	unknown := v.post("/login", "email", "x"+s.email, "password", "no")
-	if wrong.status != http.StatusUnauthorized || unknown.status != http.StatusUnauthorized || wrong.header.Get("Set-Cookie") != "" {
+	if wrong.status != http.StatusUnauthorized || unknown.status != http.StatusUnauthorized ||
+		wrong.header.Get("Set-Cookie") != "" {
 		t.Errorf("%d and %d", wrong.status, unknown.status)
 	}
 	requestID := func(a response) string { return a.header.Get(api.HeaderRequestID) }
 	same := strings.NewReplacer("x"+s.email, s.email, requestID(unknown), "")
-	if strings.ReplaceAll(wrong.body, requestID(wrong), "") != same.Replace(unknown.body) || !strings.Contains(wrong.body, `value="`+s.email+`"`) || strings.Contains(wrong.body, `value="no"`) {
+	if strings.ReplaceAll(wrong.body, requestID(wrong), "") != same.Replace(unknown.body) ||
+		!strings.Contains(wrong.body, `value="`+s.email+`"`) || strings.Contains(wrong.body, `value="no"`) {
 		t.Error("the two pages differ, lack the e-mail address, or show the password")
 	}
 	for range 2 {
 		v.post("/login", "email", s.email, "password", "no")
 	}
 	limited := v.post("/login", "email", s.email, "password", s.password)
-	if seconds, err := strconv.Atoi(limited.header.Get("Retry-After")); limited.status != http.StatusTooManyRequests || err != nil || seconds < 1 {
+	if seconds, err := strconv.Atoi(limited.header.Get("Retry-After")); limited.status != http.StatusTooManyRequests ||
+		err != nil || seconds < 1 {
 		t.Errorf("the fourth login: %d, Retry-After %q", limited.status, limited.header.Get("Retry-After"))
 	}
 	for _, odd := range []string{strings.Repeat("e", 5000), "nul\x00", "\xff"} {
@@ -160,8 +167,9 @@ func TestLoginLeadsToPagesOfTheConsole(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	for next, want := range map[string]string{
-		"/account": "/account", "/invoices?page=2": "/invoices?page=2", "": "/", "https://example.com/": "/", "//example.com/account": "/",
-		`/\example.com`: "/", "///example.com": "/", "javascript:alert(1)": "/", "/login": "/", "/logout": "/",
+		"/account": "/account", "/invoices?page=2": "/invoices?page=2", "": "/", "https://example.com/": "/",
+		"//example.com/account": "/",
+		`/\example.com`:         "/", "///example.com": "/", "javascript:alert(1)": "/", "/login": "/", "/logout": "/",
 		"/api/v1/client/account": "/", "/nowhere": "/", "account": "/", "%": "/", "/account\r\nX: y": "/",
 	} {
 		got := s.visitor(t).post("/login", "email", s.email, "password", s.password, "next", next)
@@ -180,8 +188,9 @@ func TestOtherSites(t *testing.T) {
 	kit.Must(t, err)
 	submit := "/invoices/" + created.ID.String() + "/submit"
 	for _, headers := range [][]string{
-		{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", strings.Replace(v.base, "http:", "https:", 1) + "1"},
-		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://example.com"}, {"Origin", "null"},
+		{"Origin", strings.Replace(v.base, "http:", "https:", 1) + "1"}, {"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
 	} {
 		for _, path := range []string{submit, "/logout", "/account/password", "/login"} {
 			if got := v.do(http.MethodPost, path, "", headers...); got.status != http.StatusForbidden {
@@ -217,7 +226,8 @@ func TestUnknownAddresses(t *testing.T) {
 	}
 	withoutID := func(a response) string { return strings.ReplaceAll(a.body, a.header.Get(api.HeaderRequestID), "") }
 	unknown := stranger.get("/invoices/01890000-0000-7000-8000-000000000000")
-	for _, path := range []string{path, "/invoices/nonsense", "/invoices/00000000-0000-0000-0000-000000000000", "/evidence/" + created.ID.String()} {
+	for _, path := range []string{path, "/invoices/nonsense", "/invoices/00000000-0000-0000-0000-000000000000",
+		"/evidence/" + created.ID.String()} {
 		if got := stranger.get(path); got.status != http.StatusNotFound || withoutID(got) != withoutID(unknown) {
 			t.Errorf("another company at %s: %d", path, got.status)
 		}
@@ -235,7 +245,8 @@ func TestUnknownAddresses(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch} {
-		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD" {
+		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed ||
+			got.header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d", method, got.status)
 		}
 	}
@@ -265,14 +276,15 @@ func TestHeaders(t *testing.T) {
 		got := from.get(path)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-			"X-Frame-Options":         "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
-			"Cross-Origin-Opener-Policy": "same-origin", "Content-Type": "text/html; charset=utf-8",
+			"X-Frame-Options":         "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cache-Control": "no-store", "Cross-Origin-Opener-Policy": "same-origin", "Content-Type": "text/html; charset=utf-8",
 		} {
 			if got.header.Get(name) != want {
 				t.Errorf("%s: %s: %q", path, name, got.header.Get(name))
 			}
 		}
-		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body, "All data here is synthetic and proves nothing about production.") {
+		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body,
+			"All data here is synthetic and proves nothing about production.") {
 			t.Errorf("%s has no request ID, or no sandbox banner", path)
 		}
 		elements(parse(t, got.body), func(node *html.Node) { wantNothingInline(t, path, node, assets) })
@@ -282,7 +294,8 @@ func TestHeaders(t *testing.T) {
 	}
 	for asset := range assets {
 		got := s.visitor(t).get(asset)
-		if got.status != http.StatusOK || got.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || got.header.Get("Set-Cookie") != "" {
+		if got.status != http.StatusOK || got.header.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+			got.header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: %d %v", asset, got.status, got.header)
 		}
 	}
@@ -294,11 +307,13 @@ func TestHeaders(t *testing.T) {
 // wantNothingInline fails the test for inline content that the policy forbids, and collects the assets.
 func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[string]bool) {
 	t.Helper()
-	if node.Data == "style" || node.Data == "script" && attribute(node, "src") == "" || node.Data == "iframe" || node.Data == "base" {
+	if node.Data == "style" || node.Data == "script" && attribute(node, "src") == "" || node.Data == "iframe" ||
+		node.Data == "base" {
 		t.Errorf("%s: an inline <%s>", path, node.Data)
 	}
 	for _, a := range node.Attr {
-		if a.Key == "style" || strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") || strings.HasPrefix(strings.ToLower(a.Val), "javascript:") {
+		if a.Key == "style" || strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") ||
+			strings.HasPrefix(strings.ToLower(a.Val), "javascript:") {
 			t.Errorf("%s: <%s %s=%q>", path, node.Data, a.Key, a.Val)
 		}
 		if strings.HasPrefix(a.Val, "/assets/") {
@@ -328,7 +343,8 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 		}
 		got := v.get("/evidence/" + evidence.Entries[0].ID.String())
 		if network == "sandbox-echo-body" {
-			if got.status != http.StatusForbidden || strings.Contains(got.body, s.Info.ProviderCredential) || !evidence.Entries[0].Withheld {
+			if got.status != http.StatusForbidden || strings.Contains(got.body, s.Info.ProviderCredential) ||
+				!evidence.Entries[0].Withheld {
 				t.Errorf("a body that echoes a credential: %d", got.status)
 			}
 			continue
@@ -337,8 +353,10 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 		if got.status != http.StatusOK || sum != evidence.Entries[0].SHA256 {
 			t.Errorf("%d, digest %s", got.status, hex.EncodeToString(sum[:]))
 		}
-		for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence.Entries[0].ID.String() + `.json"`} {
+		for name, want := range map[string]string{"Content-Type": "application/octet-stream",
+			"X-Content-Type-Options":  "nosniff",
+			"Content-Security-Policy": "default-src 'none'; sandbox",
+			"Content-Disposition":     `attachment; filename="evidence-1-` + evidence.Entries[0].ID.String() + `.json"`} {
 			if got.header.Get(name) != want {
 				t.Errorf("%s: %q", name, got.header.Get(name))
 			}
@@ -351,7 +369,8 @@ func TestInvalidFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
-	if got := v.post("/account/password", "current", strings.Repeat("x", 2<<20)); got.status != http.StatusRequestEntityTooLarge {
+	if got := v.post("/account/password",
+		"current", strings.Repeat("x", 2<<20)); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("2 MiB: %d", got.status)
 	}
 	if got := v.do(http.MethodPost, "/account/password", "current=%zz"); got.status != http.StatusBadRequest {
@@ -399,8 +418,10 @@ func TestInvoiceListIsSmall(t *testing.T) {
 		t.Errorf("%d rows", rows)
 	}
 	for path, want := range map[string]string{
-		"/invoices?per=10&page=2": "11 to 20 of 100", "/invoices?per=10&page=99": "No entries", "/invoices?per=100000": "1 to 100 of 100", "/invoices?page=-1&per=x": "1 to 50 of 100",
-		"/invoices?stage=submitted": "No invoices match", "/invoices?q=INV-77": "1 to 1 of 1", "/invoices?receiver_state=is:%00": "1 to 50 of 100",
+		"/invoices?per=10&page=2": "11 to 20 of 100", "/invoices?per=10&page=99": "No entries",
+		"/invoices?per=100000": "1 to 100 of 100", "/invoices?page=-1&per=x": "1 to 50 of 100",
+		"/invoices?stage=submitted": "No invoices match", "/invoices?q=INV-77": "1 to 1 of 1",
+		"/invoices?receiver_state=is:%00": "1 to 50 of 100",
 	} {
 		got := v.get(path)
 		if got.status != http.StatusOK || !strings.Contains(got.body, want) {

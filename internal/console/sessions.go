@@ -16,9 +16,12 @@ const sessionsPath = "/sessions"
 func sessionRecordRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: sessionsPath, needs: access.OwnLogin, serve: (*request).listOwnSessions},
-		{method: http.MethodPost, path: sessionsPath + "/others/end", needs: access.OwnLogin, serve: (*request).endOtherSessions},
-		{method: http.MethodPost, path: sessionsPath + "/{session}/end", needs: access.OwnLogin, serve: (*request).endSession},
-		{method: http.MethodGet, path: usersPath + "/{user}/sessions", needs: access.ManageUsers, serve: (*request).listSessionsOfUser},
+		{method: http.MethodPost, path: sessionsPath + "/others/end", needs: access.OwnLogin,
+			serve: (*request).endOtherSessions},
+		{method: http.MethodPost, path: sessionsPath + "/{session}/end", needs: access.OwnLogin,
+			serve: (*request).endSession},
+		{method: http.MethodGet, path: usersPath + "/{user}/sessions", needs: access.ManageUsers,
+			serve: (*request).listSessionsOfUser},
 	}
 }
 
@@ -74,7 +77,8 @@ func (req *request) respondSessions(user store.User, title, section string) erro
 	return req.page(http.StatusOK, "sessions", pageData{Title: title, Section: section, Body: p})
 }
 
-// endSession ends a session and leads back to the list that has it. Somebody who ends the own present session is logged out.
+// endSession ends a session and leads back to the list that has it. Somebody who ends the own present session is logged
+// out.
 func (req *request) endSession() error {
 	id, err := req.id("session")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"quittance/internal/store"
 )
 
-// signOnRoutes are the begin and the end of a login by single sign-on. Its end is a request of the provider's page: what it carries
-// counts only with the cookie of the browser that began the attempt.
+// signOnRoutes are the begin and the end of a login by single sign-on. Its end is a request of the provider's page:
+// what it carries counts only with the cookie of the browser that began the attempt.
 func signOnRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/login/sso", needs: access.Public, serve: (*request).beginSignOn},
@@ -21,12 +21,12 @@ func signOnRoutes() []route {
 	}
 }
 
-// signOnCookie returns the cookie of an attempt, with the prefix that binds it to this host; see [secureCookie]. Browsers send it with the
-// navigation back from the provider, which SameSite=Strict would prevent.
+// signOnCookie returns the cookie of an attempt, with the prefix that binds it to this host; see [secureCookie].
+// Browsers send it with the navigation back from the provider, which SameSite=Strict would prevent.
 func (c *Console) signOnCookie(value string) *http.Cookie {
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	cookie := &http.Cookie{Name: c.cookieName() + "-sso", Value: value, Path: "/", Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		MaxAge: int(sso.AttemptTTL / time.Second)}
+	cookie := &http.Cookie{Name: c.cookieName() + "-sso", Value: value, Path: "/", Secure: c.Secure, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(sso.AttemptTTL / time.Second)}
 	if value == "" {
 		cookie.MaxAge = -1
 	}
@@ -50,7 +50,8 @@ func (req *request) beginSignOn() error {
 	return req.redirect(to)
 }
 
-// endSignOn starts a session for the person whom the provider has logged in, and redirects to the page that was requested before.
+// endSignOn starts a session for the person whom the provider has logged in, and redirects to the page that was
+// requested before.
 func (req *request) endSignOn() error {
 	if req.SignOn == nil {
 		return &problem{status: http.StatusNotFound}
@@ -61,9 +62,10 @@ func (req *request) endSignOn() error {
 	}
 	http.SetCookie(req.w, req.signOnCookie(""))
 	ctx := req.r.Context()
-	started, err := req.Accounts.SignOn(ctx, req.source, req.r.UserAgent(), answer.Digest(), func(ctx context.Context) (sso.Identity, error) {
-		return req.SignOn.Identify(ctx, answer)
-	})
+	started, err := req.Accounts.SignOn(ctx, req.source, req.r.UserAgent(), answer.Digest(),
+		func(ctx context.Context) (sso.Identity, error) {
+			return req.SignOn.Identify(ctx, answer)
+		})
 	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
 		req.holdPending(started, http.SameSiteLaxMode) // the next page is still part of the navigation from the provider
 		return req.redirectToCode(req.ownPage(answer.Next()))
@@ -94,15 +96,17 @@ func (req *request) signOnAnswer() (sso.Answer, error) {
 	return attempt.Answer(req.r.URL.Query(), req.Now())
 }
 
-// refuseSignOn redirects to the login page, which says why nobody was logged in. The redirect removes what the provider sent from the
-// address.
+// refuseSignOn redirects to the login page, which says why nobody was logged in. The redirect removes what the provider
+// sent from the address.
 func (req *request) refuseSignOn(err error) error {
 	for _, known := range [...]struct {
 		err error
 		key string
 	}{
-		{sso.ErrUnavailable, "bad.sso_unavailable"}, {sso.ErrDenied, "bad.sso_denied"}, {sso.ErrInvalid, "bad.sso_invalid"}, {sso.ErrUnverified, "bad.sso_unverified"},
-		{sso.ErrState, "bad.sso_state"}, {account.ErrNoUser, "bad.sso_no_user"}, {store.ErrOtherSubject, "bad.sso_other"}, {store.ErrSuspended, "bad.sso_suspended"},
+		{sso.ErrUnavailable, "bad.sso_unavailable"}, {sso.ErrDenied, "bad.sso_denied"}, {sso.ErrInvalid, "bad.sso_invalid"},
+		{sso.ErrUnverified, "bad.sso_unverified"}, {sso.ErrState, "bad.sso_state"}, {account.ErrNoUser, "bad.sso_no_user"},
+		{store.ErrOtherSubject, "bad.sso_other"},
+		{store.ErrSuspended, "bad.sso_suspended"},
 		{store.ErrSecondFactor, "bad.sso_factor"},
 	} {
 		if errors.Is(err, known.err) {

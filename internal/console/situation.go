@@ -8,11 +8,11 @@ import (
 	"quittance/internal/view"
 )
 
-// situation is the card of an invoice or a credit note that needs a person or patience: what happened, in the provider's words, and what to
-// do next.
+// situation is the card of an invoice or a credit note that needs a person or patience: what happened, in the
+// provider's words, and what to do next.
 type situation struct {
-	// Kind is the key of its texts: rejected, resolved, negative, unknown or unknown_long. Of is "" for an invoice and "credit." for a credit
-	// note; it precedes Kind in the key below "situation." in the messages.
+	// Kind is the key of its texts: rejected, resolved, negative, unknown or unknown_long. Of is "" for an invoice and
+	// "credit." for a credit note; it precedes Kind in the key below "situation." in the messages.
 	Kind, Of string
 	// Meaning is negative for what the provider publishes as negative, else neutral or waiting.
 	Meaning string
@@ -25,7 +25,8 @@ type situation struct {
 // Quotes reports that the provider's message belongs to the card.
 func (s situation) Quotes() bool { return s.Kind == "rejected" || s.Kind == "negative" }
 
-// situationOf returns the situation of a document with its current submission, which is nil for a draft; nil if it needs nobody.
+// situationOf returns the situation of a document with its current submission, which is nil for a draft; nil if it
+// needs nobody.
 func situationOf(of string, s *store.Submission, states []stateView, now time.Time) *situation {
 	switch {
 	case s == nil:
@@ -47,8 +48,8 @@ func situationOf(of string, s *store.Submission, states []stateView, now time.Ti
 	return nil
 }
 
-// offer adds what the user can do about an invoice. A rejected document may be corrected under its number. One that the provider has taken
-// keeps it: a correction is a new invoice.
+// offer adds what the user can do about an invoice. A rejected document may be corrected under its number. One that the
+// provider has taken keeps it: a correction is a new invoice.
 func (s *situation) offer(p *invoicePage) {
 	path := "/invoices/" + p.ID
 	switch {

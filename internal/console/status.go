@@ -45,13 +45,14 @@ func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
 		stored := states.Stored(dimension)
-		out = append(out, stateView{Dimension: string(dimension), Value: stored.Value, Final: stored.Terminal, Meaning: stored.Meaning})
+		out = append(out, stateView{Dimension: string(dimension), Value: stored.Value, Final: stored.Terminal,
+			Meaning: stored.Meaning})
 	}
 	return out
 }
 
-// Label returns the provider's value as people write words: accepted_by_provider is "Accepted by provider". Nothing is translated or
-// interpreted. A value with capital letters is a name or a code and is unchanged.
+// Label returns the provider's value as people write words: accepted_by_provider is "Accepted by provider". Nothing is
+// translated or interpreted. A value with capital letters is a name or a code and is unchanged.
 func (s stateView) Label() string {
 	if strings.ToLower(s.Value) != s.Value {
 		return s.Value
@@ -72,8 +73,8 @@ func (s stateView) Class() string {
 	return " means-" + string(s.Meaning)
 }
 
-// pillOf returns the pill of a dimension: its colour is the published meaning of the value, and its shape says whether the value is
-// final. Its tooltip has the provider's own word.
+// pillOf returns the pill of a dimension: its colour is the published meaning of the value, and its shape says whether
+// the value is final. Its tooltip has the provider's own word.
 func (c catalogue) pillOf(s stateView) (pill, error) {
 	finality, err := c.text("state." + s.Shape())
 	if err != nil || !s.Reported() {
@@ -84,9 +85,9 @@ func (c catalogue) pillOf(s stateView) (pill, error) {
 	return pill{Meaning: cmp.Or(string(s.Meaning), "unknown"), Shape: s.Shape(), Text: s.Label(), Tip: tip}, err
 }
 
-// overall returns the one pill of an invoice. It quotes the first value that the provider publishes as negative, or what is known of the
-// submission, or counts the final values: it infers nothing. Its colour comes from published meanings alone. outcome is that of the
-// current submission, or "draft".
+// overall returns the one pill of an invoice. It quotes the first value that the provider publishes as negative, or
+// what is known of the submission, or counts the final values: it infers nothing. Its colour comes from published
+// meanings alone. outcome is that of the current submission, or "draft".
 func (c catalogue) overall(outcome string, states []stateView) (pill, error) {
 	negative := slices.DeleteFunc(slices.Clone(states), func(s stateView) bool { return s.Meaning != api.MeaningNegative })
 	switch {
@@ -198,5 +199,6 @@ func (c catalogue) delivery(state api.DeliveryState) badge {
 		shape = "blocked"
 	case api.DeliveryPending:
 	}
-	return badge{Class: "delivery " + string(state), Shape: shape, Text: c.textOr("delivery."+string(state), string(state))}
+	return badge{Class: "delivery " + string(state), Shape: shape,
+		Text: c.textOr("delivery."+string(state), string(state))}
 }

@@ -45,7 +45,8 @@ func TestOverall(t *testing.T) {
 		{string(api.OutcomeAcknowledged), statesOf(good, good, good, good), "4 of 4 final", "positive"},
 		{string(api.OutcomeAcknowledged), statesOf(good, good, plain, good), "4 of 4 final", "neutral"},
 		{string(api.OutcomeAcknowledged), statesOf(good, good, bad, good), "Rejected: tax authority", "negative"},
-		{string(api.OutcomeAcknowledged), statesOf(good, waiting, bad, undeliverable), "Rejected: tax authority +1", "negative"},
+		{string(api.OutcomeAcknowledged), statesOf(good, waiting, bad, undeliverable), "Rejected: tax authority +1",
+			"negative"},
 		{string(api.OutcomeAcknowledged), statesOf(good, good, good, undeliverable), "Undeliverable: buyer", "negative"},
 	} {
 		got, err := messages.overall(test.outcome, test.states)
@@ -55,13 +56,14 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// TestOverallColour checks for all combinations of published meanings that the pill of an acknowledged invoice is green only if all
-// four values are final and positive, red only if one is negative, and amber only if one is waiting.
+// TestOverallColour checks for all combinations of published meanings that the pill of an acknowledged invoice is green
+// only if all four values are final and positive, red only if one is negative, and amber only if one is waiting.
 func TestOverallColour(t *testing.T) {
 	messages := testTemplates(t).messages
 	kinds := []invoice.StoredState{{}, {Value: "accepted"}, {Value: "rejected", Terminal: true}}
 	for _, meaning := range api.Meanings {
-		kinds = append(kinds, invoice.StoredState{Value: "a", Meaning: meaning}, invoice.StoredState{Value: "a", Meaning: meaning, Terminal: true})
+		kinds = append(kinds, invoice.StoredState{Value: "a", Meaning: meaning},
+			invoice.StoredState{Value: "a", Meaning: meaning, Terminal: true})
 	}
 	count := func(states []stateView, meaning api.Meaning) (n int) {
 		for _, s := range states {
@@ -90,7 +92,8 @@ func TestOverallColour(t *testing.T) {
 			want = "negative"
 		case count(states, api.MeaningWaiting) > 0:
 			want = "waiting"
-		case count(states, api.MeaningPositive) == len(states) && !slices.ContainsFunc(states, func(s stateView) bool { return !s.Final }):
+		case count(states, api.MeaningPositive) == len(states) &&
+			!slices.ContainsFunc(states, func(s stateView) bool { return !s.Final }):
 			want = "positive"
 		}
 		if got.Meaning != want {
@@ -100,8 +103,8 @@ func TestOverallColour(t *testing.T) {
 	walk(nil)
 }
 
-// TestPillOfState checks that a value without a published meaning has no colour, whatever it says, and that the pill keeps the
-// provider's own word.
+// TestPillOfState checks that a value without a published meaning has no colour, whatever it says, and that the pill
+// keeps the provider's own word.
 func TestPillOfState(t *testing.T) {
 	messages := testTemplates(t).messages
 	for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
@@ -111,11 +114,13 @@ func TestPillOfState(t *testing.T) {
 		if meaning == "" {
 			want = "unknown" // drawn in grey
 		}
-		if err != nil || got.Meaning != want || got.Text != "Rejected by provider" || got.Shape != "final" || !strings.Contains(got.Tip, "rejected_by_provider") {
+		if err != nil || got.Meaning != want || got.Text != "Rejected by provider" || got.Shape != "final" ||
+			!strings.Contains(got.Tip, "rejected_by_provider") {
 			t.Errorf("published as %q: %+v, %v", meaning, got, err)
 		}
 	}
-	for word, want := range map[string]string{"accepted_by_provider": "Accepted by provider", "received_AP": "received_AP", "__": "__", "état final": "État final", "übergeben": "Übergeben"} {
+	for word, want := range map[string]string{"accepted_by_provider": "Accepted by provider", "received_AP": "received_AP",
+		"__": "__", "état final": "État final", "übergeben": "Übergeben"} {
 		if got := (stateView{Value: word}).Label(); got != want {
 			t.Errorf("%s is labelled %q, want %q", word, got, want)
 		}

@@ -10,8 +10,8 @@ func styleguideRoutes() []route {
 	return []route{{method: http.MethodGet, path: "/styleguide", needs: access.OwnLogin, serve: (*request).showStyleguide}}
 }
 
-// styleguidePage is the view model of the style guide, which is for the people who build pages. Its texts are therefore in its
-// template and not in the messages.
+// styleguidePage is the view model of the style guide, which is for the people who build pages. Its texts are therefore
+// in its template and not in the messages.
 type styleguidePage struct {
 	RightToLeft bool
 	Stages      []stage
@@ -34,20 +34,24 @@ func (s stage) Say(english, arabic string) string {
 	return english
 }
 
-// showStyleguide shows every component in every state, in both themes, from left to right or from right to left. It does not
-// exist in production.
+// showStyleguide shows every component in every state, in both themes, from left to right or from right to left. It
+// does not exist in production.
 func (req *request) showStyleguide() error {
 	if req.Environment == "production" {
 		return &problem{status: http.StatusNotFound}
 	}
 	page := styleguidePage{RightToLeft: req.r.URL.Query().Get("dir") == "rtl",
-		Icons: []string{"none", "open", "final", "draft", "good", "bad", "wait", "unknown", "blocked", "warn", "info", "offline", "empty", "save", "copy", "search", "filter", "more", "up", "down", "remove", "plus"}}
+		Icons: []string{"none", "open", "final", "draft", "good", "bad", "wait", "unknown", "blocked", "warn", "info",
+			"offline", "empty", "save", "copy", "search", "filter", "more", "up", "down", "remove", "plus"}}
 	for _, name := range []string{"light", "dark"} {
 		page.Stages = append(page.Stages, stage{Name: name, RightToLeft: page.RightToLeft,
-			Arrived: []stateView{{Dimension: "provider_validation_state", Value: "accepted_by_provider", Final: true, Meaning: "positive"}, {Dimension: "provider_invoice_state", Value: "processing", Meaning: "waiting"},
+			Arrived: []stateView{{Dimension: "provider_validation_state", Value: "accepted_by_provider", Final: true,
+				Meaning: "positive"}, {Dimension: "provider_invoice_state", Value: "processing", Meaning: "waiting"},
 				{Dimension: "tax_authority_state", Value: "registered"}, {Dimension: "receiver_state"}},
-			Failed: []stateView{{Dimension: "provider_validation_state", Value: "accepted_by_provider", Final: true, Meaning: "positive"}, {Dimension: "provider_invoice_state", Value: "accepted", Final: true, Meaning: "positive"},
-				{Dimension: "tax_authority_state", Value: "rejected", Final: true, Meaning: "negative"}, {Dimension: "receiver_state", Value: "archived_by_receiver", Final: true}}})
+			Failed: []stateView{{Dimension: "provider_validation_state", Value: "accepted_by_provider", Final: true,
+				Meaning: "positive"}, {Dimension: "provider_invoice_state", Value: "accepted", Final: true, Meaning: "positive"},
+				{Dimension: "tax_authority_state", Value: "rejected", Final: true, Meaning: "negative"},
+				{Dimension: "receiver_state", Value: "archived_by_receiver", Final: true}}})
 	}
 	return req.page(http.StatusOK, "styleguide", pageData{Title: "Style guide", Body: page})
 }

@@ -15,7 +15,8 @@ func TestStyleguide(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
-	for address, want := range map[string]string{"/styleguide": `dir="ltr" lang="en"`, "/styleguide?dir=rtl": `dir="rtl" lang="ar"`} {
+	for address, want := range map[string]string{"/styleguide": `dir="ltr" lang="en"`,
+		"/styleguide?dir=rtl": `dir="rtl" lang="ar"`} {
 		got := v.get(address)
 		for _, theme := range []string{"light", "dark"} {
 			if got.status != http.StatusOK || !strings.Contains(got.body, `data-theme="`+theme+`" `+want) {
@@ -28,8 +29,8 @@ func TestStyleguide(t *testing.T) {
 	}
 }
 
-// TestComponents checks the components that need scripts: the tooltip by hover, focus and tap, the combobox by keyboard and by
-// pointer, the menu, the bar of a selection, and the note of a lost connection.
+// TestComponents checks the components that need scripts: the tooltip by hover, focus and tap, the combobox by keyboard
+// and by pointer, the menu, the bar of a selection, and the note of a lost connection.
 func TestComponents(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Second)
@@ -46,20 +47,23 @@ func TestComponents(t *testing.T) {
 		b.click("#field")
 		b.until(`!` + tip)
 		b.fill("#light-unit", "riyal")
-		b.until(options + `.innerText.includes("Saudi riyal") && document.querySelector("#light-unit").getAttribute("aria-expanded") === "true"`)
+		b.until(options +
+			`.innerText.includes("Saudi riyal") && document.querySelector("#light-unit").getAttribute("aria-expanded") === "true"`)
 		b.press(kb.ArrowDown + kb.Enter)
 		b.until(`document.querySelector("#light-unit").value === "Saudi riyal" && !` + options)
 		b.fill("#light-unit", "eu")
 		b.until(options)
 		b.click(".choices-popup li")
-		b.until(`document.querySelector("#light-unit").value === "Euro" && document.activeElement.id === "light-unit" && !` + options)
+		b.until(`document.querySelector("#light-unit").value === "Euro" && document.activeElement.id === "light-unit" && !` +
+			options)
 		b.click("details.menu summary")
 		b.until(`document.querySelector("details.menu[open] .sheet")`)
 		b.press(kb.Escape)
 		b.until(`!document.querySelector("details.menu[open]")`)
 		b.click(`[data-theme="light"] tbody tr:nth-child(2) input`)
 		b.until(`document.querySelector("[data-picked]").textContent === "2"`)
-		b.do(chromedp.Evaluate(`document.querySelector('[data-theme="light"] [data-pick]').click()`, nil), chromedp.Evaluate(`document.querySelector('[data-theme="light"] [data-pick]').click()`, nil))
+		b.do(chromedp.Evaluate(`document.querySelector('[data-theme="light"] [data-pick]').click()`, nil),
+			chromedp.Evaluate(`document.querySelector('[data-theme="light"] [data-pick]').click()`, nil))
 		b.until(`getComputedStyle(document.querySelector(".selection")).display === "none"`)
 		b.wantQuiet("the components")
 		b.offline(true)

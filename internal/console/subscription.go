@@ -17,7 +17,8 @@ type subscriptionPage struct {
 	// MayManage reports that the user may deactivate the subscription.
 	MayManage bool
 	Traffic   traffic
-	// Filters are the filters by state, starting with all states. Ignored lists the parameters, as name=value, that are unknown or invalid.
+	// Filters are the filters by state, starting with all states. Ignored lists the parameters, as name=value, that are
+	// unknown or invalid.
 	Filters []deliveryFilter
 	Ignored []string
 	// Chosen is the selected state, or "" for all.
@@ -63,7 +64,8 @@ func (req *request) showSubscription() error {
 	if err != nil {
 		return err
 	}
-	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging(), MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
+	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging(),
+		MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
 	_, p.Ignored = req.readFilters(func(name, value string) bool {
 		state := api.DeliveryState(value)
 		return name == "state" && assign(&p.Chosen, state, slices.Contains(deliveryStates, state))
@@ -99,7 +101,8 @@ func (req *request) showSubscription() error {
 	if req.isFragment() {
 		return req.respondLive("subscription", part)
 	}
-	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part, Export: newExportMenu("/webhooks/"+found.ID.String(), map[string]string{creditStateParameter: string(p.Chosen)})})
+	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part,
+		Export: newExportMenu("/webhooks/"+found.ID.String(), map[string]string{creditStateParameter: string(p.Chosen)})})
 }
 
 // listDeliveries adds a page of deliveries and the filters.
@@ -114,7 +117,8 @@ func (req *request) listDeliveries(p *subscriptionPage, newest view.NewestDelive
 	p.Filters = []deliveryFilter{{Count: all, Path: path, Chosen: p.Chosen == ""}}
 	p.Paging.Total = all
 	for _, state := range deliveryStates {
-		p.Filters = append(p.Filters, deliveryFilter{State: state, Count: newest.Counts[state], Path: path + "?state=" + string(state), Chosen: p.Chosen == state})
+		p.Filters = append(p.Filters, deliveryFilter{State: state, Count: newest.Counts[state],
+			Path: path + "?state=" + string(state), Chosen: p.Chosen == state})
 		if p.Chosen == state {
 			p.Paging.Total = newest.Counts[state]
 		}

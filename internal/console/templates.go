@@ -46,7 +46,8 @@ func (c catalogue) lookup(key string) (text string, known bool) {
 	return text, known
 }
 
-// text returns a message with its placeholders filled. It fails when there is no such message; a test finds unknown keys.
+// text returns a message with its placeholders filled. It fails when there is no such message; a test finds unknown
+// keys.
 func (c catalogue) text(key string, values ...any) (string, error) {
 	text, known := c.texts[key]
 	if !known {
@@ -58,8 +59,9 @@ func (c catalogue) text(key string, values ...any) (string, error) {
 	return fmt.Sprintf(text, values...), nil
 }
 
-// plural returns the message for a number of things, which is not negative and is the first argument of the message. The language has a
-// message for each of its plural forms (CLDR): English key.one and key.other, Arabic also key.zero, key.two, key.few and key.many.
+// plural returns the message for a number of things, which is not negative and is the first argument of the message.
+// The language has a message for each of its plural forms (CLDR): English key.one and key.other, Arabic also key.zero,
+// key.two, key.few and key.many.
 func (c catalogue) plural(key string, n int, values ...any) (string, error) {
 	form := pluralForms[plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0)]
 	return c.text(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
@@ -67,10 +69,12 @@ func (c catalogue) plural(key string, n int, values ...any) (string, error) {
 
 // pluralForms are the endings of the keys of plural forms.
 var pluralForms = map[plural.Form]string{ //nolint:gochecknoglobals // a constant table
-	plural.Zero: ".zero", plural.One: ".one", plural.Two: ".two", plural.Few: ".few", plural.Many: ".many", plural.Other: ".other",
+	plural.Zero: ".zero", plural.One: ".one", plural.Two: ".two", plural.Few: ".few",
+	plural.Many: ".many", plural.Other: ".other",
 }
 
-// textOr returns the message of a key, or otherwise if there is none: for values of others, only some of which are known.
+// textOr returns the message of a key, or otherwise if there is none: for values of others, only some of which are
+// known.
 func (c catalogue) textOr(key, otherwise string) string {
 	if text, known := c.texts[key]; known {
 		return text
@@ -78,8 +82,8 @@ func (c catalogue) textOr(key, otherwise string) string {
 	return otherwise
 }
 
-// templates holds the pages, each with the shared files. A page is parsed when it is first needed: its copy of the shared files takes
-// some 200 KB, and most processes show few of the pages in few languages.
+// templates holds the pages, each with the shared files. A page is parsed when it is first needed: its copy of the
+// shared files takes some 200 KB, and most processes show few of the pages in few languages.
 type templates struct {
 	messages catalogue
 	// codes are the names of code lists in the language of the messages.
@@ -98,11 +102,15 @@ const errorPage = "templates/error.html"
 
 // newTemplates prepares the pages of files with the shared files of the console, and its page of errors.
 func newTemplates(messages catalogue, assets *assetFiles, files fs.FS) (*templates, error) {
-	t := &templates{messages: messages, codes: messages.codeNames(), byPage: map[string]func() (*template.Template, error){}}
+	t := &templates{messages: messages, codes: messages.codeNames(),
+		byPage: map[string]func() (*template.Template, error){}}
 	suggested := suggestedCodes(t.codes)
 	base, err := template.New("layout.html").Funcs(viewFuncs(messages, assets)).Funcs(template.FuncMap{
 		"suggestedCodes": func() []suggestions { return suggested }, "place": t.place, "unit": t.unitName,
-		"categoryName": func(code *string) string { return t.codeName("tax-categories", deref(code)) }}).Option("missingkey=error").ParseFS(texts, shared...)
+		"categoryName": func(code *string) string {
+			return t.codeName("tax-categories",
+				deref(code))
+		}}).Option("missingkey=error").ParseFS(texts, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
@@ -152,7 +160,8 @@ func (t *templates) execute(w io.Writer, page, name string, data any) error {
 	return nil
 }
 
-// notice returns the notice of a key below "flash.", and nil for an unknown key, because the key comes from the address.
+// notice returns the notice of a key below "flash.", and nil for an unknown key, because the key comes from the
+// address.
 func (t *templates) notice(key string) *notice {
 	text, known := t.messages.lookup("flash." + key)
 	if !known {

@@ -72,9 +72,9 @@ type change struct {
 	values map[invoice.Dimension]string
 }
 
-// newTimeline returns the time line of a submission, or an empty one for nil, which stands for a draft. The changes come
-// from the events, in their order, and the current values from the submission. Where old events were removed, a value starts
-// when its row last changed.
+// newTimeline returns the time line of a submission, or an empty one for nil, which stands for a draft. The changes
+// come from the events, in their order, and the current values from the submission. Where old events were removed, a
+// value starts when its row last changed.
 func newTimeline(s *store.Submission, events []view.EventWithDeliveries, evidence []store.Evidence) (timeline, error) {
 	if s == nil {
 		return timeline{Rows: emptyTimelineRows()}, nil
@@ -94,7 +94,8 @@ func newTimeline(s *store.Submission, events []view.EventWithDeliveries, evidenc
 	}
 	views := stateViews(s.States)
 	for n, dimension := range invoice.Dimensions {
-		chart.Rows = append(chart.Rows, newTimelineRow(views[n], dimension, before[dimension], s.AttemptedAt, changes, findEvidence(s.ID, evidence)))
+		chart.Rows = append(chart.Rows, newTimelineRow(views[n], dimension, before[dimension], s.AttemptedAt, changes,
+			findEvidence(s.ID, evidence)))
 	}
 	return chart, nil
 }
@@ -123,8 +124,10 @@ func changesOf(submission store.ID, events []view.EventWithDeliveries) ([]change
 		}
 		c := change{at: e.OccurredAt, values: map[invoice.Dimension]string{}}
 		for dimension, value := range map[invoice.Dimension]*string{
-			invoice.DimensionSubmission: envelope.Payload.SubmissionState, invoice.DimensionProviderInvoice: envelope.Payload.ProviderInvoiceState,
-			invoice.DimensionTaxAuthority: envelope.Payload.TaxAuthorityState, invoice.DimensionReceiver: envelope.Payload.ReceiverState,
+			invoice.DimensionSubmission:      envelope.Payload.SubmissionState,
+			invoice.DimensionProviderInvoice: envelope.Payload.ProviderInvoiceState,
+			invoice.DimensionTaxAuthority:    envelope.Payload.TaxAuthorityState,
+			invoice.DimensionReceiver:        envelope.Payload.ReceiverState,
 		} {
 			if value != nil {
 				c.values[dimension] = *value
@@ -160,7 +163,8 @@ func withStates(changes []change, s *store.Submission) []change {
 }
 
 // newTimelineRow returns the segments of one dimension. before is the value before the first of the changes.
-func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, value string, at time.Time) int64) timelineRow {
+func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change,
+	evidence func(dimension, value string, at time.Time) int64) timelineRow {
 	row := timelineRow{State: view}
 	value := ""
 	begin := func(next string, column int, at time.Time) {
@@ -171,8 +175,8 @@ func newTimelineRow(view stateView, dimension invoice.Dimension, before string, 
 			row.Segments[n-1].End = column
 		}
 		value = next
-		row.Segments = append(row.Segments, segment{stateView: stateView{Dimension: view.Dimension, Value: next}, At: at, Start: column,
-			Evidence: evidence(view.Dimension, next, at)})
+		row.Segments = append(row.Segments, segment{stateView: stateView{Dimension: view.Dimension, Value: next}, At: at,
+			Start: column, Evidence: evidence(view.Dimension, next, at)})
 	}
 	begin(before, 1, began)
 	for n, c := range changes {

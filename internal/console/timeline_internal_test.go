@@ -27,19 +27,23 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []view.Eve
 			}
 			return &word
 		}
-		payload := api.SubmissionPayload{States: api.States{SubmissionState: optional(words[0]), ProviderInvoiceState: optional(words[1]),
-			TaxAuthorityState: optional(words[2]), ReceiverState: optional(words[3])}}
-		body, err := json.Marshal(api.Event[api.SubmissionPayload]{Event: api.EventStatusChanged, ResourceID: submission.String(), Payload: payload})
+		payload := api.SubmissionPayload{States: api.States{SubmissionState: optional(words[0]),
+			ProviderInvoiceState: optional(words[1]),
+			TaxAuthorityState:    optional(words[2]), ReceiverState: optional(words[3])}}
+		body, err := json.Marshal(api.Event[api.SubmissionPayload]{Event: api.EventStatusChanged,
+			ResourceID: submission.String(), Payload: payload})
 		if err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, view.EventWithDeliveries{
-			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute), Body: body}})
+			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute),
+				Body: body}})
 	}
 	return events
 }
 
-// submissionWith returns a submission with the given values, all final, that were reported the given minutes after it began.
+// submissionWith returns a submission with the given values, all final, that were reported the given minutes after it
+// began.
 func submissionWith(words [4]string, minutes ...int) *store.Submission {
 	rows, origins := map[invoice.Dimension]invoice.StoredState{}, map[invoice.Dimension]store.Origin{}
 	for n, dimension := range invoice.Dimensions {
@@ -69,9 +73,12 @@ func TestTimeline(t *testing.T) {
 	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
 	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
 	evidence := []store.Evidence{
-		{Submission: s.ID, Ordinal: 1, ReceivedAt: began, NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "a"}}},
-		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
-		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
+		{Submission: s.ID, Ordinal: 1, ReceivedAt: began,
+			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "a"}}},
+		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute),
+			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
+		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour),
+			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 	}
 	chart, err := newTimeline(s, events, evidence)
 	if err != nil {

@@ -20,7 +20,8 @@ func TestTimeZones(t *testing.T) {
 			t.Errorf("%q is no country", country)
 		}
 	}
-	for country, want := range map[string]string{"AE": "Asia/Dubai", "BE": "Europe/Brussels", "DE": "Europe/Berlin", "US": "UTC", "": "UTC", "ZZ": "UTC", "A": "UTC"} {
+	for country, want := range map[string]string{"AE": "Asia/Dubai", "BE": "Europe/Brussels", "DE": "Europe/Berlin",
+		"US": "UTC", "": "UTC", "ZZ": "UTC", "A": "UTC"} {
 		if zone, err := timeZoneOf(country); err != nil || zone.String() != want {
 			t.Errorf("%q: %v, %v, want %s", country, zone, err, want)
 		}

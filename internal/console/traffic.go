@@ -10,8 +10,8 @@ import (
 	"quittance/internal/view"
 )
 
-// traffic is the view model of the charts of a subscription's latest attempts: success rates and response times, in equal
-// time slots.
+// traffic is the view model of the charts of a subscription's latest attempts: success rates and response times, in
+// equal time slots.
 type traffic struct {
 	// Span is the key of the charts' time span below "traffic.span." in the messages.
 	Span string
@@ -72,8 +72,8 @@ func windowStart(now time.Time, slot time.Duration) time.Time {
 	return now.UTC().Truncate(slot).Add(-(slotCount - 1) * slot)
 }
 
-// trafficOf returns the charts of some attempts. For a busy subscription it uses a shorter time span for which all attempts
-// were read.
+// trafficOf returns the charts of some attempts. For a busy subscription it uses a shorter time span for which all
+// attempts were read.
 func (req *request) trafficOf(recent view.RecentAttempts, now time.Time) (traffic, error) {
 	chosen := chartSpans[len(chartSpans)-1]
 	for _, s := range chartSpans {
@@ -133,7 +133,8 @@ func (t *traffic) draw(messages catalogue, durations [][]time.Duration, length t
 		s.ArrivedHeight = min(s.ArrivedHeight, chartHeight-s.FailedHeight)
 		s.ArrivedY = chartHeight - s.ArrivedHeight
 		s.FailedY = s.ArrivedY - s.FailedHeight
-		s.MedianHeight, s.P95Height = height(int(quantile(times, 50)), int(slowest)), height(int(quantile(times, 95)), int(slowest))
+		s.MedianHeight, s.P95Height = height(int(quantile(times, 50)), int(slowest)),
+			height(int(quantile(times, 95)), int(slowest))
 		s.MedianY, s.P95Y = chartHeight-s.MedianHeight, chartHeight-s.P95Height
 	}
 	return fail

@@ -32,7 +32,8 @@ var trafficNow = time.Date(2026, time.March, 1, 9, 30, 0, 0, time.UTC)
 func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
 	var out []store.Attempt
 	for _, ms := range durations {
-		out = append(out, store.Attempt{StartedAt: trafficNow.Add(-ago), Duration: time.Duration(ms) * time.Millisecond, HTTPStatus: status})
+		out = append(out, store.Attempt{StartedAt: trafficNow.Add(-ago), Duration: time.Duration(ms) * time.Millisecond,
+			HTTPStatus: status})
 	}
 	return out
 }
@@ -51,10 +52,12 @@ func TestTraffic(t *testing.T) {
 	attempts = append(attempts, tries(23*time.Hour+31*time.Minute, 200, 9999)...) // before the first hour
 	attempts = append(attempts, tries(-time.Hour, 200, 9999)...)                  // of a clock that runs ahead
 	got := charted(t, view.RecentAttempts{Attempts: attempts})
-	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) || len(got.Slots) != slotCount {
+	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) ||
+		len(got.Slots) != slotCount {
 		t.Fatalf("%s from %s, %d slots, cut %v", got.Span, got.Began, len(got.Slots), got.Cut)
 	}
-	want := traffic{Span: "day", Began: got.Began, Slots: got.Slots, Attempts: 9, Arrived: 6, Share: "66.6", Median: "5.0 ms", P95: "1.2 s", MaxAttempts: 5, MaxTime: "1.2 s"}
+	want := traffic{Span: "day", Began: got.Began, Slots: got.Slots, Attempts: 9, Arrived: 6, Share: "66.6",
+		Median: "5.0 ms", P95: "1.2 s", MaxAttempts: 5, MaxTime: "1.2 s"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the traffic (-want +got):\n%s", d)
 	}
@@ -65,8 +68,9 @@ func TestTraffic(t *testing.T) {
 		1:  "0+0  , bars 0-0 of 2xx and 0-0 of others, times 0-0 in 0-0",
 	} {
 		s := got.Slots[n]
-		text := fmt.Sprintf("%d+%d %s %s, bars %d-%d of 2xx and %d-%d of others, times %d-%d in %d-%d", s.Arrived, s.Failed, s.Median, s.P95,
-			s.ArrivedY, s.ArrivedY+s.ArrivedHeight, s.FailedY, s.FailedY+s.FailedHeight, s.MedianY, s.MedianY+s.MedianHeight, s.P95Y, s.P95Y+s.P95Height)
+		text := fmt.Sprintf("%d+%d %s %s, bars %d-%d of 2xx and %d-%d of others, times %d-%d in %d-%d", s.Arrived, s.Failed,
+			s.Median, s.P95, s.ArrivedY, s.ArrivedY+s.ArrivedHeight, s.FailedY, s.FailedY+s.FailedHeight, s.MedianY,
+			s.MedianY+s.MedianHeight, s.P95Y, s.P95Y+s.P95Height)
 		if text != want {
 			t.Errorf("slot %d: %s, want %s", n, text, want)
 		}
@@ -78,8 +82,10 @@ func TestTraffic(t *testing.T) {
 func TestTrafficSpan(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[time.Duration]string{
-		24 * time.Hour: "day false", 23*time.Hour + 29*time.Minute: "hours false", 6 * time.Hour: "hours false", 5 * time.Hour: "two_hours false",
-		115 * time.Minute: "two_hours false", time.Hour: "minutes false", 23 * time.Minute: "minutes false", time.Minute: "minutes true",
+		24 * time.Hour: "day false", 23*time.Hour + 29*time.Minute: "hours false", 6 * time.Hour: "hours false",
+		5 * time.Hour: "two_hours false", 115 * time.Minute: "two_hours false", time.Hour: "minutes false",
+		23 * time.Minute: "minutes false",
+		time.Minute:      "minutes true",
 	} {
 		recent := view.RecentAttempts{From: trafficNow.Add(-from), Attempts: tries(0, 200, 1)}
 		if got := charted(t, recent); fmt.Sprint(got.Span, " ", got.Cut) != want {

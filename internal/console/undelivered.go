@@ -26,7 +26,8 @@ const undeliveredPollInterval = 5 * time.Second
 
 // undeliveredPage is the view model of the page of all deliveries that failed or were blocked. All of it is live.
 type undeliveredPage struct {
-	// Filters are both states together, then each state. Ignored lists the parameters, as name=value, that are unknown or invalid.
+	// Filters are both states together, then each state. Ignored lists the parameters, as name=value, that are unknown or
+	// invalid.
 	Filters []deliveryFilter
 	Ignored []string
 	Rows    []undeliveredRow
@@ -63,7 +64,8 @@ func (req *request) listUndelivered() error {
 	p.Paging.Total = newest.Among()
 	p.Filters = []deliveryFilter{{Count: newest.Among(), Path: undeliveredPath, Chosen: state == ""}}
 	for _, other := range []api.DeliveryState{api.DeliveryFailed, api.DeliveryBlocked} {
-		p.Filters = append(p.Filters, deliveryFilter{State: other, Count: newest.Counts[other], Path: undeliveredPath + "?state=" + string(other), Chosen: state == other})
+		p.Filters = append(p.Filters, deliveryFilter{State: other, Count: newest.Counts[other],
+			Path: undeliveredPath + "?state=" + string(other), Chosen: state == other})
 		if state == other {
 			p.Paging.Total = newest.Counts[other]
 		}
@@ -86,7 +88,8 @@ func (req *request) listUndelivered() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part, Export: newExportMenu(undeliveredPath, map[string]string{creditStateParameter: string(state)})})
+	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part,
+		Export: newExportMenu(undeliveredPath, map[string]string{creditStateParameter: string(state)})})
 }
 
 // undeliveredRows returns the rows of the page. It reads the events in one query and the destinations in another.
@@ -101,7 +104,8 @@ func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Deliv
 	}
 	for n, d := range deliveries {
 		to, found := known[d.Subscription]
-		row := undeliveredRow{deliveryListRow: rows[n], URL: to.URL, Description: deref(to.Description), Ended: found && !to.Active}
+		row := undeliveredRow{deliveryListRow: rows[n], URL: to.URL, Description: deref(to.Description),
+			Ended: found && !to.Active}
 		p.Any = p.Any || p.MayManage && !row.Ended
 		p.Rows = append(p.Rows, row)
 	}

@@ -20,22 +20,26 @@ func TestUndelivered(t *testing.T) {
 	l, reach := listen(t, http.StatusBadRequest, "")
 	s := start(t, first(), true, time.Millisecond, reach)
 	v := s.loggedIn(t)
-	if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
+	if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") ||
+		strings.Contains(v.get("/webhooks").body, "Show and resend") {
 		t.Errorf("without undelivered deliveries: %d", got.status)
 	}
-	one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
+	one, two := s.subscription(t, l.url, "", api.EventIncomingReceived),
+		s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
 	s.purchase(t, "a", nil)
 	first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
 	if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries failed.") {
 		t.Error("the list of subscriptions has no notice")
 	}
 	page := v.get("/webhooks/lost")
-	for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two", "refused", `value="` + first + `"`, "1 to 2 of 2"} {
+	for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two",
+		"refused", `value="` + first + `"`, "1 to 2 of 2"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "No failed deliveries") {
+	if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) ||
+		!strings.Contains(got.body, "No failed deliveries") {
 		t.Error("the filter has no effect")
 	}
 	s.company(t, "other@example.com", strong)
@@ -48,7 +52,8 @@ func TestUndelivered(t *testing.T) {
 		t.Errorf("another company: %d", got.status)
 	}
 	for want, chosen := range map[string][]string{"none_chosen": nil, "": {"delivery", "x"}} {
-		if got := v.post("/webhooks/lost", chosen...); !strings.Contains(got.header.Get("Location"), want) || want == "" && got.status != http.StatusNotFound {
+		if got := v.post("/webhooks/lost", chosen...); !strings.Contains(got.header.Get("Location"), want) || want == "" &&
+			got.status != http.StatusNotFound {
 			t.Errorf("%v: %d %s", chosen, got.status, got.header.Get("Location"))
 		}
 	}
@@ -60,18 +65,21 @@ func TestUndelivered(t *testing.T) {
 		t.Errorf("more than a page of deliveries: %d, and %d were sent", got.status, len(l.callbacks()))
 	}
 	l.become(http.StatusOK, "", nil)
-	if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
+	if got := v.post("/webhooks/lost",
+		"delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
 		t.Errorf("again: %d %s", got.status, got.header.Get("Location"))
 	}
 	if again := s.ended(t, one)[0]; again.State != api.DeliveryDelivered || again.ID.String() != first {
 		t.Errorf("again: %+v", again)
 	}
 	v.post("/webhooks/" + two + "/deactivate")
-	if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) || strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
+	if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) ||
+		strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
 		t.Error("a delivered one is listed, or one of a deactivated subscription can be selected")
 	}
 	got := v.post("/webhooks/lost", "delivery", second)
-	if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") || len(l.callbacks()) != 3 {
+	if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") ||
+		len(l.callbacks()) != 3 {
 		t.Errorf("for a deactivated subscription: %d, and %d were sent", got.status, len(l.callbacks()))
 	}
 }
@@ -85,7 +93,8 @@ func TestRemarks(t *testing.T) {
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-rejected-validation")
 	page := v.get("/invoices/" + id + "?tab=evidence")
 	said := strings.Split(page.body, `class="remarks"`)
-	if len(said) != 3 || !strings.Contains(said[0], "The provider rejected this invoice") || !strings.Contains(said[1], "SANDBOX-") {
+	if len(said) != 3 || !strings.Contains(said[0], "The provider rejected this invoice") ||
+		!strings.Contains(said[1], "SANDBOX-") {
 		t.Errorf("%d lists of remarks", len(said)-1)
 	}
 	accepted := s.submitted(t, s.token(t, s.email, s.password), "INV-2", "sandbox-accepted")
@@ -107,17 +116,25 @@ func TestSearchCreditNotes(t *testing.T) {
 		t.Fatalf("void: %d", got.status)
 	}
 	for path, want := range map[string]string{
-		"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>", "/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
-		"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?issue_date_to=2000-01-01": "No credit notes match", "/credit-notes?issue_date_from=2000-01-01&state=live": "1 to 9 of 9",
-		"/credit-notes?issue_date_from=2026-02-30": "<bdi>issue_date_from=2026-02-30</bdi>", "/credit-notes?issue_date_to=2999-01-01&invoice=" + of: `href="/credit-notes?invoice=` + of, "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
-		"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
+		"/credit-notes?state=lost&kind=full": "<bdi>kind=full</bdi></code> <code><bdi>state=lost</bdi>",
+		"/credit-notes?q=syn-cn-00":          "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1",
+		"/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
+		"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?issue_date_to=2000-01-01": "No credit notes match",
+		"/credit-notes?issue_date_from=2000-01-01&state=live":  "1 to 9 of 9",
+		"/credit-notes?issue_date_from=2026-02-30":             "<bdi>issue_date_from=2026-02-30</bdi>",
+		"/credit-notes?issue_date_to=2999-01-01&invoice=" + of: `href="/credit-notes?invoice=` + of,
+		"/credit-notes?state=other":                            "1 to 10 of 10",
+		"/credit-notes?q=%00&state=%ff":                        "1 to 10 of 10",
+		"/credit-notes?state=void&invoice=" + of:               "1 to 1 of 1", "/credit-notes?state=live&invoice=" +
+			of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
 	} {
 		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", path, got.status, want)
 		}
 	}
 	printed := v.get("/credit-notes/" + note.ID.String() + "/print")
-	for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "It was not sent.", "not the legal document", "data-print"} {
+	for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "It was not sent.",
+		"not the legal document", "data-print"} {
 		if !strings.Contains(printed.body, want) {
 			t.Errorf("the printable view lacks %q", want)
 		}
@@ -149,7 +166,8 @@ func TestStateValuesAreVisible(t *testing.T) {
 		b.show(appearance{width: 1280})
 		b.open("/invoices")
 		b.until(`document.querySelectorAll("a.row").length === 2`)
-		b.until(`[...document.querySelectorAll(".c-who .under")].every(name => { const range = document.createRange(); range.selectNodeContents(name);
+		b.until(
+			`[...document.querySelectorAll(".c-who .under")].every(name => { const range = document.createRange(); range.selectNodeContents(name);
 			return Math.abs(range.getBoundingClientRect().left - name.parentElement.getBoundingClientRect().left) < 2 })`)
 		b.open("/invoices/" + id)
 		b.until(`document.querySelector("[aria-label='Tax authority'] .segment.current.final .state").title === "rejected"`)
@@ -164,8 +182,8 @@ func TestStateValuesAreVisible(t *testing.T) {
 	})
 }
 
-// TestFocusIsKept checks that keyboard users keep the focus when a list or a page is refreshed, and that a refresh of one tab shows what has
-// changed above it, in a narrow window too.
+// TestFocusIsKept checks that keyboard users keep the focus when a list or a page is refreshed, and that a refresh of
+// one tab shows what has changed above it, in a narrow window too.
 func TestFocusIsKept(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -189,8 +207,10 @@ func TestFocusIsKept(t *testing.T) {
 		b.until(`location.search === "?tab=evidence" && document.readyState === "complete"`)
 		b.tabTo("summary")
 		b.press(kb.Enter)
-		credit := map[string]any{"invoice_id": first, "credit_note_number": "CN-1", "issue_date": "2026-03-02", "reason": "all of it", "kind": "full"}
-		if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credit, nil); status != http.StatusCreated {
+		credit := map[string]any{"invoice_id": first, "credit_note_number": "CN-1", "issue_date": "2026-03-02",
+			"reason": "all of it", "kind": "full"}
+		if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credit,
+			nil); status != http.StatusCreated {
 			t.Fatalf("credit note: %d", status)
 		}
 		// innerText has only what is shown, unless the element itself is hidden.
@@ -229,7 +249,8 @@ func TestOtherPages(t *testing.T) {
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.inspect("undelivered-again")
 		b.click("#confirm button.primary")
-		b.until(`document.querySelector(".notice.good") && document.querySelectorAll("tbody input").length === 2 && location.search === ""`)
+		b.until(
+			`document.querySelector(".notice.good") && document.querySelectorAll("tbody input").length === 2 && location.search === ""`)
 		b.open("/credit-notes?state=live")
 		b.inspect("credits-live")
 		b.click("a.row")

@@ -16,14 +16,20 @@ const usersPath = "/users"
 
 func userRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: usersPath, needs: access.ManageUsers, serve: func(req *request) error { return req.respondUsers(http.StatusOK, inviteForm{}) }},
+		{method: http.MethodGet, path: usersPath, needs: access.ManageUsers,
+			serve: func(req *request) error { return req.respondUsers(http.StatusOK, inviteForm{}) }},
 		{method: http.MethodPost, path: usersPath + "/invitations", needs: access.ManageUsers, serve: (*request).inviteUser},
-		{method: http.MethodPost, path: usersPath + "/invitations/{invitation}/revoke", needs: access.ManageUsers, serve: (*request).revokeInvitation},
+		{method: http.MethodPost, path: usersPath + "/invitations/{invitation}/revoke", needs: access.ManageUsers,
+			serve: (*request).revokeInvitation},
 		{method: http.MethodPost, path: usersPath + "/{user}/role", needs: access.ManageUsers, serve: (*request).changeRole},
-		{method: http.MethodPost, path: usersPath + "/{user}/disable", needs: access.ManageUsers, serve: func(req *request) error { return req.setActive(false) }},
-		{method: http.MethodPost, path: usersPath + "/{user}/second-factor/reset", needs: access.ManageUsers, serve: (*request).resetSecondFactor},
-		{method: http.MethodPost, path: usersPath + "/{user}/enable", needs: access.ManageUsers, serve: func(req *request) error { return req.setActive(true) }},
-		{method: http.MethodPost, path: usersPath + "/{user}/unlink", needs: access.ManageUsers, serve: (*request).unlinkUser},
+		{method: http.MethodPost, path: usersPath + "/{user}/disable", needs: access.ManageUsers,
+			serve: func(req *request) error { return req.setActive(false) }},
+		{method: http.MethodPost, path: usersPath + "/{user}/second-factor/reset", needs: access.ManageUsers,
+			serve: (*request).resetSecondFactor},
+		{method: http.MethodPost, path: usersPath + "/{user}/enable", needs: access.ManageUsers,
+			serve: func(req *request) error { return req.setActive(true) }},
+		{method: http.MethodPost, path: usersPath + "/{user}/unlink", needs: access.ManageUsers,
+			serve: (*request).unlinkUser},
 	}
 }
 
@@ -41,7 +47,8 @@ func (usersPage) Roles() []access.Role {
 	return []access.Role{access.Viewer, access.Accountant, access.Developer, access.Owner}
 }
 
-// userRow is one user. Own reports that it is the one who has opened the page. LastLogin is zero for a user who never logged in.
+// userRow is one user. Own reports that it is the one who has opened the page. LastLogin is zero for a user who never
+// logged in.
 type userRow struct {
 	api.User
 	Own       bool
@@ -57,7 +64,8 @@ type invitationRow struct {
 	api.Invitation
 	By      string
 	Expired bool
-	// Mail is the key of a text below "users.mail." that says what became of the e-mail; "" if the installation sends none.
+	// Mail is the key of a text below "users.mail." that says what became of the e-mail; "" if the installation sends
+	// none.
 	Mail string
 }
 
@@ -149,7 +157,8 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 	if err != nil {
 		return err
 	}
-	return req.page(status, "users", pageData{Title: title, Section: "users", Body: p, Export: newExportMenu(usersPath, nil)})
+	return req.page(status, "users", pageData{Title: title, Section: "users", Body: p,
+		Export: newExportMenu(usersPath, nil)})
 }
 
 // invitedPage is the view model of the page of a new invitation. It is the only page that ever contains a link.
@@ -186,7 +195,8 @@ func (req *request) inviteUser() error {
 		return err
 	}
 	return req.page(http.StatusCreated, "invited", pageData{Title: title, Section: "users",
-		Body: invitedPage{Invitation: view.Invitation(made.Invitation), URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host)), Mail: string(made.Mail.State)}})
+		Body: invitedPage{Invitation: view.Invitation(made.Invitation),
+			URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host)), Mail: string(made.Mail.State)}})
 }
 
 func (req *request) revokeInvitation() error {
@@ -241,14 +251,15 @@ func (req *request) resetSecondFactor() error {
 	return req.redirect(withFlash(usersPath, "good.factor_reset"))
 }
 
-// changeUser changes the user that the path names, and redirects to the list with the notice done. A user who has given up the own right
-// to see the list gets the first page instead.
+// changeUser changes the user that the path names, and redirects to the list with the notice done. A user who has given
+// up the own right to see the list gets the first page instead.
 func (req *request) changeUser(done string, change func(now store.UserChange) store.UserChange) error {
 	id, err := req.id("user")
 	if err != nil {
 		return err
 	}
-	changed, err := req.session.Tenant.ChangeUser(req.r.Context(), req.session, id, func(now store.UserChange) (store.UserChange, error) { return change(now), nil })
+	changed, err := req.session.Tenant.ChangeUser(req.r.Context(), req.session, id,
+		func(now store.UserChange) (store.UserChange, error) { return change(now), nil })
 	if errors.Is(err, store.ErrLastOwner) {
 		return req.redirect(withFlash(usersPath, "bad.last_owner"))
 	}

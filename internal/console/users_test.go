@@ -38,8 +38,8 @@ func (l *lines) contains(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
-// TestInvitedPerson checks that an owner gets a link once, that the invited person chooses a password with it and is logged in with the
-// given role, and that the secret is in no log and no address of the server.
+// TestInvitedPerson checks that an owner gets a link once, that the invited person chooses a password with it and is
+// logged in with the given role, and that the secret is in no log and no address of the server.
 func TestInvitedPerson(t *testing.T) {
 	t.Parallel()
 	var log lines
@@ -49,30 +49,38 @@ func TestInvitedPerson(t *testing.T) {
 	owner := s.loggedIn(t)
 	made := owner.post("/users/invitations", "email", " Books@Example.com", "role", "accountant")
 	link := invitationLink.FindStringSubmatch(made.body)
-	if made.status != http.StatusCreated || link == nil || link[1] != s.base || made.header.Get("Cache-Control") != "no-store" {
+	if made.status != http.StatusCreated || link == nil || link[1] != s.base ||
+		made.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("invite: %d %v", made.status, link)
 	}
 	code := link[3]
-	if listed := owner.get("/users"); !strings.Contains(listed.body, "books@example.com") || strings.Contains(listed.body, "qi_") {
+	if listed := owner.get("/users"); !strings.Contains(listed.body, "books@example.com") ||
+		strings.Contains(listed.body, "qi_") {
 		t.Error("the list does not show the invitation, or shows its secret")
 	}
 
 	guest := s.visitor(t)
-	if got := guest.get("/join"); got.status != http.StatusOK || !strings.Contains(got.body, `data-fragment="code"`) || got.header.Get("Referrer-Policy") != "no-referrer" {
+	if got := guest.get("/join"); got.status != http.StatusOK || !strings.Contains(got.body, `data-fragment="code"`) ||
+		got.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page of the link: %d", got.status)
 	}
 	got := guest.post("/join", "code", code)
-	if got.status != http.StatusOK || !strings.Contains(got.body, "Sandbox Trading LLC") || !strings.Contains(got.body, "books@example.com") {
+	if got.status != http.StatusOK || !strings.Contains(got.body, "Sandbox Trading LLC") ||
+		!strings.Contains(got.body, "books@example.com") {
 		t.Fatalf("open the invitation: %d %s", got.status, got.body)
 	}
-	for password, fault := range map[string]string{"short": "15", "passwordpassword": "common", "aaaaaaaaaaaaaaaaaa": "common"} {
-		if got := guest.post("/join/password", "code", code, "name", "Books", "password", password); got.status != http.StatusUnprocessableEntity ||
+	for password, fault := range map[string]string{"short": "15", "passwordpassword": "common",
+		"aaaaaaaaaaaaaaaaaa": "common"} {
+		if got := guest.post("/join/password", "code", code, "name", "Books",
+			"password", password); got.status != http.StatusUnprocessableEntity ||
 			!strings.Contains(got.body, fault) || strings.Contains(got.body, `value="`+password) {
 			t.Errorf("password %q: %d", password, got.status)
 		}
 	}
 	const chosen = "three mild walruses sing"
-	if got := guest.post("/join/password", "code", code, "name", "<b>Books</b>", "password", chosen); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/invoices?") {
+	if got := guest.post("/join/password", "code", code, "name", "<b>Books</b>",
+		"password", chosen); got.status != http.StatusSeeOther ||
+		!strings.HasPrefix(got.header.Get("Location"), "/invoices?") {
 		t.Fatalf("join: %d %s", got.status, got.body)
 	}
 	if got := guest.get("/invoices/new"); got.status != http.StatusOK {
@@ -81,11 +89,13 @@ func TestInvitedPerson(t *testing.T) {
 	if got := guest.get("/users"); got.status != http.StatusForbidden {
 		t.Errorf("the accountant sees the people: %d", got.status)
 	}
-	if got := owner.get("/users"); !strings.Contains(got.body, "&lt;b&gt;Books&lt;/b&gt;") || strings.Contains(got.body, "<b>Books") {
+	if got := owner.get("/users"); !strings.Contains(got.body, "&lt;b&gt;Books&lt;/b&gt;") ||
+		strings.Contains(got.body, "<b>Books") {
 		t.Error("the name is not escaped")
 	}
 	stranger := s.visitor(t)
-	for _, spent := range []response{stranger.post("/join", "code", code), stranger.post("/join/password", "code", code, "password", chosen)} {
+	for _, spent := range []response{stranger.post("/join", "code", code),
+		stranger.post("/join/password", "code", code, "password", chosen)} {
 		if spent.status != http.StatusUnprocessableEntity || strings.Contains(spent.body, "Sandbox Trading") {
 			t.Errorf("a used invitation: %d", spent.status)
 		}
@@ -105,13 +115,14 @@ func TestInvitedPerson(t *testing.T) {
 	for _, e := range entries {
 		acts = append(acts, e.Act+" by "+e.Name)
 	}
-	if text := strings.Join(acts, ", "); !strings.Contains(text, "user.invite by "+s.email) || !strings.Contains(text, "user.join by books@example.com") {
+	if text := strings.Join(acts, ", "); !strings.Contains(text, "user.invite by "+s.email) ||
+		!strings.Contains(text, "user.join by books@example.com") {
 		t.Errorf("audited %s", text)
 	}
 }
 
-// TestPeople checks that an owner changes the roles of others, disables and enables them, and revokes invitations, that the last owner
-// stays, and that others can do none of it.
+// TestPeople checks that an owner changes the roles of others, disables and enables them, and revokes invitations, that
+// the last owner stays, and that others can do none of it.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
@@ -124,7 +135,8 @@ func TestPeople(t *testing.T) {
 	own, other := "/users/"+row[0][1], "/users/"+row[1][1]
 	want := func(v *visitor, path, flash string, fields ...string) {
 		t.Helper()
-		if got := v.post(path, fields...); got.status != http.StatusSeeOther || !strings.Contains(got.header.Get("Location"), flash) {
+		if got := v.post(path, fields...); got.status != http.StatusSeeOther ||
+			!strings.Contains(got.header.Get("Location"), flash) {
 			t.Errorf("%s %v: %d %s, want %s", path, fields, got.status, got.header.Get("Location"), flash)
 		}
 	}
@@ -140,11 +152,13 @@ func TestPeople(t *testing.T) {
 		}
 	}
 	want(owner, other+"/disable", "good.user_disabled")
-	if got := colleague.get("/invoices"); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login") {
+	if got := colleague.get("/invoices"); got.status != http.StatusSeeOther ||
+		!strings.HasPrefix(got.header.Get("Location"), "/login") {
 		t.Errorf("a disabled user: %d", got.status)
 	}
 	want(owner, other+"/enable", "good.user_enabled")
-	for email, status := range map[string]int{"palm": http.StatusUnprocessableEntity, "accountant\x00@example.com": http.StatusUnprocessableEntity, s.email: http.StatusUnprocessableEntity} {
+	for email, status := range map[string]int{"palm": http.StatusUnprocessableEntity,
+		"accountant\x00@example.com": http.StatusUnprocessableEntity, s.email: http.StatusUnprocessableEntity} {
 		if got := owner.post("/users/invitations", "email", email, "role", "viewer"); got.status != status {
 			t.Errorf("invite %q: %d", email, got.status)
 		}
@@ -154,7 +168,8 @@ func TestPeople(t *testing.T) {
 			t.Errorf("a role that does not exist: POST %s: %d", path, got.status)
 		}
 	}
-	made := invitationLink.FindStringSubmatch(owner.post("/users/invitations", "email", "new@example.com", "role", "owner").body)
+	made := invitationLink.FindStringSubmatch(owner.post("/users/invitations", "email", "new@example.com", "role",
+		"owner").body)
 	invited := regexp.MustCompile(`/users/invitations/[0-9a-f-]{36}/revoke`).FindString(owner.get("/users").body)
 	want(owner, invited, "good.invitation_revoked")
 	if got := s.visitor(t).post("/join", "code", made[3]); got.status != http.StatusUnprocessableEntity {
@@ -173,20 +188,23 @@ func TestWrongInvitations(t *testing.T) {
 	s := start(t, first(), true, time.Hour, func(c *service.Config) { c.LoginRate = 5 })
 	v := s.visitor(t)
 	for n := range 7 {
-		got := v.post([]string{"/join", "/join/password"}[n%2], "code", "qi_"+strings.Repeat("A", 43), "password", "three mild walruses sing")
-		if n < 5 && got.status != http.StatusUnprocessableEntity || n >= 5 && (got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "") {
+		got := v.post([]string{"/join", "/join/password"}[n%2], "code", "qi_"+strings.Repeat("A", 43), "password",
+			"three mild walruses sing")
+		if n < 5 && got.status != http.StatusUnprocessableEntity || n >= 5 &&
+			(got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "") {
 			t.Errorf("attempt %d: %d", n+1, got.status)
 		}
 	}
 }
 
-// TestLinkOfInvitation checks that a browser opens the link, that its secret leaves the address at once, and that the person is logged in
-// after choosing a password with the keyboard.
+// TestLinkOfInvitation checks that a browser opens the link, that its secret leaves the address at once, and that the
+// person is logged in after choosing a password with the keyboard.
 func TestLinkOfInvitation(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Hour)
 		b := newBrowser(t, s.base)
-		link := invitationLink.FindStringSubmatch(s.loggedIn(t).post("/users/invitations", "email", "books@example.com", "role", "viewer").body)
+		link := invitationLink.FindStringSubmatch(s.loggedIn(t).post("/users/invitations", "email", "books@example.com",
+			"role", "viewer").body)
 		b.open("/join")
 		b.inspect("join-code")
 		b.open("/join#" + link[3])
@@ -214,10 +232,12 @@ func TestLastLogin(t *testing.T) {
 	kit.Must(t, err)
 	id, err := store.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: "books@example.com", Name: "Books", Role: access.Viewer, PasswordHash: hash})
+	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: "books@example.com", Name: "Books", Role: access.Viewer,
+		PasswordHash: hash})
 	kit.Must(t, err)
 	logins := func() []string {
-		return regexp.MustCompile(`(?s)c-last"[^>]*><span>(<time|<span class="quiet">Never)`).FindAllString(owner.get("/users").body, -1)
+		return regexp.MustCompile(`(?s)c-last"[^>]*><span>(<time|<span class="quiet">Never)`).FindAllString(
+			owner.get("/users").body, -1)
 	}
 	if got := strings.Join(logins(), " "); strings.Count(got, "<time") != 1 || strings.Count(got, "Never") != 1 {
 		t.Errorf("before the login: %s", got)

@@ -82,7 +82,8 @@ func breakableParts(text string) []string {
 	}
 }
 
-// fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has f-items-2-vat_rate.
+// fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has
+// f-items-2-vat_rate.
 func fieldID(path string) string {
 	if !strings.ContainsAny(path, ".[]") {
 		return "f-" + path
@@ -100,8 +101,8 @@ func fieldID(path string) string {
 	return string(id)
 }
 
-// fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city is a
-// field of the company's profile.
+// fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and
+// seller.city is a field of the company's profile.
 func (c catalogue) fieldLabel(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {

@@ -25,8 +25,8 @@ func inChromium(t *testing.T, test func(t *testing.T)) {
 // allFinal is true when all four dimensions of the invoice on the page are final.
 const allFinal = `document.querySelectorAll(".segment.current.final").length === 4`
 
-// TestPagesRender checks states of pages that TestEveryPage does not reach: lists that are empty, a dialog, and invoices that are rejected or
-// incomplete.
+// TestPagesRender checks states of pages that TestEveryPage does not reach: lists that are empty, a dialog, and
+// invoices that are rejected or incomplete.
 func TestPagesRender(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
@@ -49,7 +49,9 @@ func TestPagesRender(t *testing.T) {
 		b.wantQuiet("the final invoice")
 		b.shoot("invoice", false, true)
 		token := s.token(t, s.email, s.password)
-		for number, network := range map[string]string{"UNKNOWN-1": "sandbox-arriving", "REJECTED-1": "sandbox-rejected-validation", "SILENT-1": "sandbox-silent-receiver", "OPEN-1": "sandbox-discovery-timed-out"} {
+		for number, network := range map[string]string{"UNKNOWN-1": "sandbox-arriving",
+			"REJECTED-1": "sandbox-rejected-validation", "SILENT-1": "sandbox-silent-receiver",
+			"OPEN-1": "sandbox-discovery-timed-out"} {
 			id := s.submitted(t, token, number, network)
 			if network == "sandbox-rejected-validation" {
 				b.open("/invoices/" + id)
@@ -57,7 +59,8 @@ func TestPagesRender(t *testing.T) {
 			}
 		}
 		incomplete := draft("INCOMPLETE-1", "1")
-		incomplete.DueDate, incomplete.BuyerCity, incomplete.Items[0].UnitCode, incomplete.PaymentMeansCode = nil, nil, nil, new("wire")
+		incomplete.DueDate, incomplete.BuyerCity, incomplete.Items[0].UnitCode, incomplete.PaymentMeansCode = nil, nil,
+			nil, new("wire")
 		var made api.Invoice
 		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", incomplete, &made)
 		b.open("/invoices/" + made.ID)
@@ -73,10 +76,12 @@ func TestPagesRender(t *testing.T) {
 func (s *system) submitted(t *testing.T, token, number, network string) string {
 	t.Helper()
 	var made api.Invoice
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(number, network), &made); status != http.StatusCreated {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(number, network),
+		&made); status != http.StatusCreated {
 		t.Fatalf("%s: %d", number, status)
 	}
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices/"+made.ID+"/submit", nil, nil); status > http.StatusAccepted {
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices/"+made.ID+"/submit", nil,
+		nil); status > http.StatusAccepted {
 		t.Fatalf("submit %s: %d", number, status)
 	}
 	return made.ID
@@ -114,7 +119,8 @@ func TestKeyboardOnly(t *testing.T) {
 		b.until(`document.querySelector("#announcer").textContent.includes("Buyer: Accepted")`)
 		same()
 		// The time is in the reader's zone, and the title shows UTC.
-		b.until(`[...document.querySelectorAll("time[datetime*=T]:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
+		b.until(
+			`[...document.querySelectorAll("time[datetime*=T]:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
 		b.wantQuiet("the walk")
 	})
 }
@@ -128,12 +134,14 @@ func TestLiveList(t *testing.T) {
 		b.open("/invoices")
 		same := b.markPage()
 		id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-silent-receiver")
-		b.until(`document.querySelector(".c-status").innerText.includes("3 of 4 final") && document.querySelector(".dots").getAttribute("aria-label").includes("Buyer: No update yet")`)
+		b.until(
+			`document.querySelector(".c-status").innerText.includes("3 of 4 final") && document.querySelector(".dots").getAttribute("aria-label").includes("Buyer: No update yet")`)
 		same()
 		b.open("/invoices/" + id + "?tab=evidence")
 		same = b.markPage()
 		b.click("details summary")
-		b.until(`document.querySelector("#evidence-2") && document.querySelector("details[open]")`) // the provider is polled repeatedly
+		// the provider is polled repeatedly
+		b.until(`document.querySelector("#evidence-2") && document.querySelector("details[open]")`)
 		same()
 		b.wantQuiet("the live pages")
 	})
@@ -162,21 +170,24 @@ func TestOutcomes(t *testing.T) {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", network, got.status, want)
 		}
-		if editable := strings.Contains(got.body, path+"/edit"); editable != (network == "sandbox-rejected-validation" || network == "sandbox-429-for-ever") {
+		if editable := strings.Contains(got.body, path+"/edit"); editable != (network == "sandbox-rejected-validation" ||
+			network == "sandbox-429-for-ever") {
 			t.Errorf("%s: editable %v", network, editable)
 		}
 	}
 	again := draft("sandbox-accepted", "1")
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
-	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "has already been submitted") || !strings.Contains(got.body, ">Show it<") {
+	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "has already been submitted") || !strings.Contains(got.body, ">Show it<") {
 		t.Errorf("a duplicate number: %d", got.status)
 	}
 	again = draft("incomplete", "1")
 	again.DueDate, again.Items[0].UnitCode = nil, nil
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
 	got := v.post("/invoices/" + made.ID + "/submit")
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "/edit#f-due_date") || !strings.Contains(got.body, "/edit#f-items-0-unit_code") {
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "/edit#f-due_date") ||
+		!strings.Contains(got.body, "/edit#f-items-0-unit_code") {
 		t.Errorf("incomplete: %d", got.status)
 	}
 	if strings.Contains(got.body, `id="submit"`) {

@@ -26,11 +26,16 @@ func webhookRoutes() []route {
 		{method: http.MethodGet, path: "/webhooks", needs: access.ReadWebhooks, serve: (*request).listSubscriptions},
 		{method: http.MethodGet, path: "/webhooks/new", needs: access.ManageWebhooks, serve: (*request).showSubscribe},
 		{method: http.MethodPost, path: "/webhooks/new", needs: access.ManageWebhooks, serve: (*request).subscribe},
-		{method: http.MethodGet, path: "/webhooks/{subscription}", needs: access.ReadWebhooks, serve: (*request).showSubscription},
-		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", needs: access.ManageWebhooks, serve: (*request).deactivate},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", needs: access.ReadWebhooks, serve: (*request).showDelivery},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", needs: access.ReadWebhooks, serve: (*request).downloadEvent},
-		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", needs: access.ManageWebhooks, serve: (*request).redeliver},
+		{method: http.MethodGet, path: "/webhooks/{subscription}", needs: access.ReadWebhooks,
+			serve: (*request).showSubscription},
+		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", needs: access.ManageWebhooks,
+			serve: (*request).deactivate},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", needs: access.ReadWebhooks,
+			serve: (*request).showDelivery},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", needs: access.ReadWebhooks,
+			serve: (*request).downloadEvent},
+		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", needs: access.ManageWebhooks,
+			serve: (*request).redeliver},
 	}
 }
 
@@ -62,8 +67,8 @@ type subscriptionRow struct {
 // subscriptionHealth is what its attempts and its newest deliveries say about a subscription, beside its being active.
 type subscriptionHealth struct {
 	Active bool
-	// Failing is since when attempts fail that have failed for so long that a person should know; nil if they do not. Retried reports that
-	// the last attempt failed.
+	// Failing is since when attempts fail that have failed for so long that a person should know; nil if they do not.
+	// Retried reports that the last attempt failed.
 	Failing *time.Time
 	Retried bool
 	// The newest deliveries by their states.
@@ -89,7 +94,8 @@ func (h subscriptionHealth) Key() string {
 	return "unused"
 }
 
-// health returns the pill that says how a subscription is. An active one is positive only if its newest deliveries arrived.
+// health returns the pill that says how a subscription is. An active one is positive only if its newest deliveries
+// arrived.
 func (c catalogue) health(h subscriptionHealth) (pill, error) {
 	text, err := c.text("webhooks.health." + h.Key())
 	if err != nil {
@@ -131,8 +137,9 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
-		Undelivered: undelivered.Among(), Cut: undelivered.Among() >= view.DeliveryDepth}, webhooksPollInterval, "")
+	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging,
+		Kinds: len(api.EventKinds), Undelivered: undelivered.Among(), Cut: undelivered.Among() >= view.DeliveryDepth},
+		webhooksPollInterval, "")
 	if err != nil {
 		return err
 	}
@@ -143,7 +150,8 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part, Export: newExportMenu("/webhooks", nil)})
+	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part,
+		Export: newExportMenu("/webhooks", nil)})
 }
 
 // subscriptionRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -158,7 +166,8 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	}
 	rows := make([]subscriptionRow, len(subscriptions))
 	for n, s := range subscriptions {
-		row := subscriptionRow{Subscription: view.Subscription(s), Health: subscriptionHealth{Active: s.Active, Retried: s.FailingSince != nil}}
+		row := subscriptionRow{Subscription: view.Subscription(s),
+			Health: subscriptionHealth{Active: s.Active, Retried: s.FailingSince != nil}}
 		if s.IsFailing(req.Now()) {
 			row.Health.Failing = s.FailingSince
 		}
@@ -223,8 +232,8 @@ func (req *request) respondSubscribe(status int, form subscribeForm) error {
 	return req.page(status, "subscribe", pageData{Title: title, Section: "webhooks", Body: form})
 }
 
-// newSubscriptionPage is the view model of the page of a new subscription. It is the only page that ever contains a signing
-// secret.
+// newSubscriptionPage is the view model of the page of a new subscription. It is the only page that ever contains a
+// signing secret.
 type newSubscriptionPage struct {
 	api.Subscription
 	Secret string
@@ -235,8 +244,9 @@ var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gocheckno
 
 // readSubscribeForm reads the form and validates it like the API.
 func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest, error) {
-	form := subscribeForm{URL: strings.TrimSpace(req.form.Get("url")), Description: strings.ReplaceAll(req.form.Get("description"), "\r\n", "\n"),
-		Chosen: map[api.EventKind]bool{}, Faults: map[string][]string{}}
+	form := subscribeForm{URL: strings.TrimSpace(req.form.Get("url")),
+		Description: strings.ReplaceAll(req.form.Get("description"), "\r\n", "\n"),
+		Chosen:      map[api.EventKind]bool{}, Faults: map[string][]string{}}
 	given := map[string]any{"url": form.URL, "events": append([]string{}, req.form["events"]...)}
 	if form.Description != "" {
 		given["description"] = form.Description
@@ -262,8 +272,8 @@ func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest,
 	return form, request, nil
 }
 
-// subscribe creates a subscription and shows its secret in the response itself. No other address shows it. Sending the form
-// again leads to the subscription without the secret.
+// subscribe creates a subscription and shows its secret in the response itself. No other address shows it. Sending the
+// form again leads to the subscription without the secret.
 func (req *request) subscribe() error {
 	form, request, err := req.readSubscribeForm()
 	if err != nil {
@@ -309,16 +319,18 @@ func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubs
 	return made, again, err
 }
 
-// once runs act, which returns the identifier of what it has created, unless the form has already done so with the same input: then it
-// returns that identifier.
-func (req *request) once(input any, act func(ctx context.Context, tenant *store.Tenant) (id string, err error)) (again string, err error) {
+// once runs act, which returns the identifier of what it has created, unless the form has already done so with the same
+// input: then it returns that identifier.
+func (req *request) once(input any, act func(ctx context.Context, tenant *store.Tenant) (id string,
+	err error)) (again string, err error) {
 	text, err := json.Marshal(input)
 	if err != nil {
 		return "", fmt.Errorf("console: input of a form: %w", err)
 	}
 	// A form with other input counts as another form.
 	sum := sha256.Sum256(append([]byte(req.form.Get("key")+"\x00"), text...))
-	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
+	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum,
+		formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			id, err := act(ctx, tenant)
 			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(id)}, err

@@ -100,7 +100,8 @@ func (l *listener) callbacks() []callback {
 // subscription creates a subscription in the store and returns its identifier.
 func (s *system) subscription(t testing.TB, address, description string, kinds ...api.EventKind) string {
 	t.Helper()
-	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds, Description: &description, Secret: secret.New("whsec_a-test")})
+	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds,
+		Description: &description, Secret: secret.New("whsec_a-test")})
 	kit.Must(t, err)
 	return made.ID.String()
 }
@@ -108,8 +109,9 @@ func (s *system) subscription(t testing.TB, address, description string, kinds .
 // purchase stores a purchase document.
 func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)) {
 	t.Helper()
-	document := store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id), SupplierName: new("Synthetic Supplies LLC"),
-		SupplierNetworkID: new("1000000900"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("525.00")),
+	document := store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id),
+		SupplierName: new("Synthetic Supplies LLC"), SupplierNetworkID: new("1000000900"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("525.00")),
 		MediaType: "application/xml", Metadata: []byte(`{}`), Body: []byte("<Invoice/>"), Retained: true}
 	if edit != nil {
 		edit(&document)
@@ -145,32 +147,39 @@ func TestSubscribeForm(t *testing.T) {
 		fields []string
 		want   string
 	}{
-		"no address":         {append([]string{"url", "  "}, all...), `id="url-fault"`},
-		"plain HTTP":         {append([]string{"url", "http://example.com/"}, all...), "must have the scheme https"},
-		"a name of ours":     {append([]string{"url", "https://localhost/"}, all...), "The URL cannot be a webhook destination."},
-		"a query":            {append([]string{"url", "https://example.com/?a=b"}, all...), "must not have a query string, not even an empty one"},
-		"no event":           {[]string{"url", hooks, "description", "keep <me>"}, `id="events-fault"`},
-		"an unknown event":   {[]string{"url", hooks, "events", "einvoice.paid"}, `id="events-fault"`},
-		"a long description": {append([]string{"url", hooks, "description", strings.Repeat("x", 1025)}, all...), `id="description-fault"`},
-		"a control":          {append([]string{"url", hooks, "description", "a\x01b"}, all...), `id="description-fault"`},
+		"no address": {append([]string{"url", "  "}, all...), `id="url-fault"`},
+		"plain HTTP": {append([]string{"url", "http://example.com/"}, all...), "must have the scheme https"},
+		"a name of ours": {append([]string{"url", "https://localhost/"}, all...),
+			"The URL cannot be a webhook destination."},
+		"a query": {append([]string{"url", "https://example.com/?a=b"}, all...),
+			"must not have a query string, not even an empty one"},
+		"no event":         {[]string{"url", hooks, "description", "keep <me>"}, `id="events-fault"`},
+		"an unknown event": {[]string{"url", hooks, "events", "einvoice.paid"}, `id="events-fault"`},
+		"a long description": {append([]string{"url", hooks, "description", strings.Repeat("x", 1025)}, all...),
+			`id="description-fault"`},
+		"a control": {append([]string{"url", hooks, "description", "a\x01b"}, all...), `id="description-fault"`},
 	} {
 		got := v.post("/webhooks/new", bad.fields...)
 		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, bad.want) {
 			t.Errorf("%s: %d without %q", name, got.status, bad.want)
 		}
-		if name == "no event" && (!strings.Contains(got.body, "keep &lt;me&gt;") || !strings.Contains(got.body, hooks) || strings.Contains(got.body, " checked")) {
+		if name == "no event" && (!strings.Contains(got.body, "keep &lt;me&gt;") || !strings.Contains(got.body, hooks) ||
+			strings.Contains(got.body, " checked")) {
 			t.Errorf("the input is lost: %s", got.body)
 		}
 	}
-	fields := append([]string{"key", "0123456789abcdef0123456789abcdef", "url", hooks, "description", "one\r\ntwo"}, all...)
+	fields := append([]string{"key", "0123456789abcdef0123456789abcdef", "url", hooks, "description", "one\r\ntwo"},
+		all...)
 	made := v.post("/webhooks/new", fields...)
 	key := secretOf(t, made.body)
-	if made.status != http.StatusCreated || made.header.Get("Cache-Control") != "no-store" || made.header.Get("Location") != "" {
+	if made.status != http.StatusCreated || made.header.Get("Cache-Control") != "no-store" ||
+		made.header.Get("Location") != "" {
 		t.Errorf("created: %d %v", made.status, made.header)
 	}
 	again := v.post("/webhooks/new", fields...)
 	path, said, _ := strings.Cut(again.header.Get("Location"), "?")
-	if again.status != http.StatusSeeOther || said != "notice=good.subscribed_before" || strings.Contains(fmt.Sprint(again), key) {
+	if again.status != http.StatusSeeOther || said != "notice=good.subscribed_before" ||
+		strings.Contains(fmt.Sprint(again), key) {
 		t.Errorf("sending the form again: %d to %q", again.status, again.header.Get("Location"))
 	}
 	for _, page := range []string{path, "/webhooks", "/webhooks/new"} {
@@ -178,17 +187,20 @@ func TestSubscribeForm(t *testing.T) {
 			t.Errorf("%s: %d, with the secret: %v", page, got.status, strings.Contains(got.body, key))
 		}
 	}
-	if got := v.get(path); !strings.Contains(got.body, "one\ntwo") || !strings.Contains(got.body, "Status changed") || strings.Contains(got.body, ">Incoming revised<") {
+	if got := v.get(path); !strings.Contains(got.body, "one\ntwo") || !strings.Contains(got.body, "Status changed") ||
+		strings.Contains(got.body, ">Incoming revised<") {
 		t.Errorf("the page shows another subscription: %s", got.body)
 	}
 	fields[3] = hooks + "/changed"
-	if got := v.post("/webhooks/new", fields...); got.status != http.StatusUnprocessableEntity && secretOf(t, got.body) == key {
+	if got := v.post("/webhooks/new", fields...); got.status != http.StatusUnprocessableEntity &&
+		secretOf(t, got.body) == key {
 		t.Errorf("a changed form: %d", got.status)
 	}
 	for n := 2; n < store.MaxSubscriptions; n++ {
 		s.subscription(t, hooks, "", api.EventTerminal)
 	}
-	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict || !strings.Contains(got.body, "limit of active subscriptions") {
+	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "limit of active subscriptions") {
 		t.Errorf("one subscription too many: %d", got.status)
 	}
 }
@@ -220,7 +232,8 @@ func TestDeliveryListIsSmall(t *testing.T) {
 		if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 60_000 {
 			t.Errorf("%s: %d bytes, encoding %q", path, len(packed.body), packed.header.Get("Content-Encoding"))
 		}
-		if got := v.get(path); strings.Count(got.body, `class="row"`) != 100 || !strings.Contains(got.body, "1 to 100 of 100") {
+		if got := v.get(path); strings.Count(got.body, `class="row"`) != 100 ||
+			!strings.Contains(got.body, "1 to 100 of 100") {
 			t.Errorf("%s: %d rows", path, strings.Count(got.body, `class="row"`))
 		}
 	}
@@ -242,14 +255,15 @@ func BenchmarkHundredDeliveries(b *testing.B) {
 	}
 }
 
-// TestFailingDestination checks that a destination that does not answer is shown as failing after some time, on the page of the subscription, in
-// the list and on the overview, while its first delivery is still retried, and no longer once an attempt arrives.
+// TestFailingDestination checks that a destination that does not answer is shown as failing after some time, on the
+// page of the subscription, in the list and on the overview, while its first delivery is still retried, and no longer
+// once an attempt arrives.
 func TestFailingDestination(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	l, reach := listen(t, http.StatusServiceUnavailable, "")
-	s := startAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, first(), true, time.Millisecond, reach,
-		func(c *service.Config) { c.RetryFirst, c.RetryAttempts = time.Minute, 20 })
+	s := startAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, first(), true,
+		time.Millisecond, reach, func(c *service.Config) { c.RetryFirst, c.RetryAttempts = time.Minute, 20 })
 	v := s.loggedIn(t)
 	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
 	s.purchase(t, "a", nil)
@@ -293,27 +307,33 @@ func TestBlockedDelivery(t *testing.T) {
 	s.purchase(t, "a", nil)
 	deliveries := s.ended(t, id)
 	path := "/webhooks/deliveries/" + deliveries[0].ID.String()
-	for page, want := range map[string]string{path: "Your system answered with a redirect, which is not followed.", "/webhooks/" + id: "Redirects are not followed", "/webhooks": "Deactivated",
-		"/webhooks/" + id + "?state=blocked": path, "/webhooks/" + id + "?state=lost": "<bdi>state=lost</bdi>", "/webhooks/lost?kind=x": "<bdi>kind=x</bdi>", "/incoming": "1 webhook delivery failed"} {
+	for page, want := range map[string]string{path: "Your system answered with a redirect, which is not followed.",
+		"/webhooks/" + id: "Redirects are not followed", "/webhooks": "Deactivated",
+		"/webhooks/" + id + "?state=blocked": path, "/webhooks/" + id + "?state=lost": "<bdi>state=lost</bdi>",
+		"/webhooks/lost?kind=x": "<bdi>kind=x</bdi>", "/incoming": "1 webhook delivery failed"} {
 		if got := v.get(page); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", page, got.status, want)
 		}
 	}
-	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) || !strings.Contains(got.body, "No deliveries.") {
+	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) ||
+		!strings.Contains(got.body, "No deliveries.") {
 		t.Error("the filter has no effect")
 	}
 	if got := v.get(path); strings.Contains(got.body, `id="redeliver"`) || !strings.Contains(got.body, `>a</bdi>`) {
 		t.Error("a delivery of a deactivated subscription can be resent")
 	}
-	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict || !strings.Contains(got.body, "receives no more deliveries") {
+	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "receives no more deliveries") {
 		t.Errorf("redeliver: %d", got.status)
 	}
 	if got := v.post("/webhooks/" + id + "/deactivate"); got.status != http.StatusSeeOther {
 		t.Errorf("deactivating again: %d", got.status)
 	}
 	body := v.get(path + "/body")
-	if sent := l.callbacks(); len(sent) != 1 || body.body != string(sent[0].body) || !strings.HasPrefix(body.header.Get("Content-Disposition"), "attachment") ||
-		body.header.Get("Content-Type") != "application/octet-stream" || body.header.Get("X-Content-Type-Options") != "nosniff" {
+	if sent := l.callbacks(); len(sent) != 1 || body.body != string(sent[0].body) ||
+		!strings.HasPrefix(body.header.Get("Content-Disposition"), "attachment") ||
+		body.header.Get("Content-Type") != "application/octet-stream" ||
+		body.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("the bytes that were sent: %d %v", len(sent), body.header)
 	}
 }
@@ -332,8 +352,9 @@ func TestWebhooksOfOthers(t *testing.T) {
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
-	for _, path := range []string{"/webhooks/" + id, "/webhooks/deliveries/" + delivery.ID.String(), "/webhooks/deliveries/" + delivery.ID.String() + "/body",
-		"/incoming/" + incoming.Entries[0].ID.String(), "/incoming/" + incoming.Entries[0].ID.String() + "/revisions/1/document"} {
+	for _, path := range []string{"/webhooks/" + id, "/webhooks/deliveries/" + delivery.ID.String(),
+		"/webhooks/deliveries/" + delivery.ID.String() + "/body", "/incoming/" + incoming.Entries[0].ID.String(),
+		"/incoming/" + incoming.Entries[0].ID.String() + "/revisions/1/document"} {
 		if got := stranger.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -341,7 +362,8 @@ func TestWebhooksOfOthers(t *testing.T) {
 			t.Errorf("%s for its owner: %d", path, got.status)
 		}
 	}
-	for _, path := range []string{"/webhooks/" + id + "/deactivate", "/webhooks/deliveries/" + delivery.ID.String() + "/redeliver"} {
+	for _, path := range []string{"/webhooks/" + id + "/deactivate",
+		"/webhooks/deliveries/" + delivery.ID.String() + "/redeliver"} {
 		if got := stranger.post(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -351,7 +373,8 @@ func TestWebhooksOfOthers(t *testing.T) {
 			t.Errorf("%s shows another company's", path)
 		}
 	}
-	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active || len(l.callbacks()) != 1 {
+	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active ||
+		len(l.callbacks()) != 1 {
 		t.Errorf("the request had an effect: %+v, %v", kept, err)
 	}
 }
@@ -406,7 +429,8 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.click(".sends a.row")
 		b.until(`document.querySelector(".status.rejected")`)
 		b.click("#answer-1 summary")
-		b.until(`document.querySelector("#answer-1 pre").textContent === ` + quotedText(refusal) + ` && !document.querySelector("#evil") && document.title !== "evil"`)
+		b.until(`document.querySelector("#answer-1 pre").textContent === ` + quotedText(refusal) +
+			` && !document.querySelector("#evil") && document.title !== "evil"`)
 		b.until(`document.querySelector('.summary a[href^="/invoices/"]').innerText === "` + number + `"`)
 		b.inspect("delivery-failed")
 
@@ -429,7 +453,8 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.click("#deactivate")
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.click("#confirm button.danger")
-		b.until(`document.querySelector(".status.rejected").innerText.includes("Somebody in your company deactivated it") && !document.querySelector("#deactivate")`)
+		b.until(
+			`document.querySelector(".status.rejected").innerText.includes("Somebody in your company deactivated it") && !document.querySelector("#deactivate")`)
 		b.inspect("subscription-ended")
 	})
 }
@@ -437,12 +462,14 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 // copySecret copies the secret with and without the browser's permission.
 func (b *browser) copySecret(key string) {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }`, nil))
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }`,
+		nil))
 	b.click("#copy")
 	b.until(fmt.Sprintf(`window.copied === %q && document.querySelector("#copy").innerText === "Copied"`, key))
 	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error("no permission"))`, nil))
 	b.click("#copy")
-	b.until(fmt.Sprintf(`getSelection().toString() === %q && document.querySelector("#announcer").textContent.includes("Ctrl+C")`, key))
+	b.until(fmt.Sprintf(
+		`getSelection().toString() === %q && document.querySelector("#announcer").textContent.includes("Ctrl+C")`, key))
 }
 
 func quotedText(text string) string {

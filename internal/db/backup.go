@@ -11,11 +11,12 @@ import (
 )
 
 // ErrBackup says that the database is not one file; see [DB.CopyOut].
-var ErrBackup = errors.New("a PostgreSQL database cannot be copied to one file: use --to PLACE, or its own means, such as pg_dump or continuous archiving")
+var ErrBackup = errors.New(
+	"a PostgreSQL database cannot be copied to one file: use --to PLACE, or its own means, such as pg_dump or continuous archiving")
 
-// Backup writes a copy of the database to a new file, which only its owner may read, while servers are running. The copy contains
-// every commit whole or not at all. Backup returns when the copy is on the disk. It does not overwrite an existing file, and returns
-// [ErrBackup] on PostgreSQL.
+// Backup writes a copy of the database to a new file, which only its owner may read, while servers are running. The
+// copy contains every commit whole or not at all. Backup returns when the copy is on the disk. It does not overwrite an
+// existing file, and returns [ErrBackup] on PostgreSQL.
 func (d *DB) Backup(ctx context.Context, path string) error {
 	err := d.engine.backup(ctx, path)
 	if err == nil || errors.Is(err, ErrBackup) {

@@ -9,8 +9,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestBeforeCommit checks that the values of the writes in one commit reach [Options.BeforeCommit] in one call, without those of writes
-// that failed, and that what it writes is committed with them.
+// TestBeforeCommit checks that the values of the writes in one commit reach [Options.BeforeCommit] in one call, without
+// those of writes that failed, and that what it writes is committed with them.
 func TestBeforeCommit(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		var calls [][]any
@@ -51,8 +51,8 @@ func TestBeforeCommit(t *testing.T) {
 	})
 }
 
-// TestBeforeCommitFails checks that an error of [Options.BeforeCommit] for one of the writes in a commit fails that write only, and
-// rolls it back.
+// TestBeforeCommitFails checks that an error of [Options.BeforeCommit] for one of the writes in a commit fails that
+// write only, and rolls it back.
 func TestBeforeCommitFails(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		wrong := errors.New("wrong")

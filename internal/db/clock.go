@@ -15,9 +15,9 @@ const (
 	clockSyncTimeout  = 5 * time.Second
 )
 
-// databaseClock is the clock of the database, so that all replicas use one clock for leases, expiries and due times even if the
-// clocks of their machines differ. Between two readings it advances with the monotonic clock of this machine, which is not
-// affected when somebody sets the wall clock.
+// databaseClock is the clock of the database, so that all replicas use one clock for leases, expiries and due times
+// even if the clocks of their machines differ. Between two readings it advances with the monotonic clock of this
+// machine, which is not affected when somebody sets the wall clock.
 type databaseClock struct {
 	local func() time.Time
 	query func(context.Context) (time.Time, error)
@@ -33,8 +33,9 @@ func (c *databaseClock) now() time.Time {
 	return r.at.Add(c.local().Sub(r.local))
 }
 
-// sync reads the clock of the database. That clock was read at an unknown moment of the round trip. If the current estimate is
-// consistent with some moment of it, sync keeps the estimate, to avoid jitter. Otherwise it assumes the middle.
+// sync reads the clock of the database. That clock was read at an unknown moment of the round trip. If the current
+// estimate is consistent with some moment of it, sync keeps the estimate, to avoid jitter. Otherwise it assumes the
+// middle.
 func (c *databaseClock) sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockSyncTimeout)
 	defer cancel()
@@ -65,19 +66,20 @@ func (c *databaseClock) syncPeriodically(ctx context.Context, log *slog.Logger) 
 		case <-ticker.C:
 			err := c.sync(ctx)
 			if err != nil && !failing && !errors.Is(err, context.Canceled) {
-				log.WarnContext(ctx, "could not read the clock of the database, using the local clock since the last reading", "error", err)
+				log.WarnContext(ctx, "could not read the clock of the database, using the local clock since the last reading",
+					"error", err)
 			}
 			failing = err != nil
 		}
 	}
 }
 
-// maxHold is the largest step back of a clock that [steadyClock] hides by standing still. It follows larger ones, because
-// waiting for the old time would take too long.
+// maxHold is the largest step back of a clock that [steadyClock] hides by standing still. It follows larger ones,
+// because waiting for the old time would take too long.
 const maxHold = time.Minute
 
-// steadyClock is a clock that never takes a small step back, as a clock that follows another one does: it stands still until
-// its source has caught up.
+// steadyClock is a clock that never takes a small step back, as a clock that follows another one does: it stands still
+// until its source has caught up.
 type steadyClock struct {
 	source func() time.Time
 	last   atomic.Int64 // microseconds since 1970

@@ -14,9 +14,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestDatabaseClock checks that the clock differs from that of the database by at most the duration of a reading, that a reading
-// which is consistent with the clock does not change it, that it advances by itself while the database does not respond, and that
-// a reading corrects it after a jump.
+// TestDatabaseClock checks that the clock differs from that of the database by at most the duration of a reading, that
+// a reading which is consistent with the clock does not change it, that it advances by itself while the database does
+// not respond, and that a reading corrects it after a jump.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
@@ -63,7 +63,8 @@ func TestDatabaseClock(t *testing.T) {
 		t.Errorf("without a reading the clock is off by %v", off())
 	}
 
-	// The stored reading keeps the monotonic part of the machine's clock, which is not affected when somebody sets that clock.
+	// The stored reading keeps the monotonic part of the machine's clock, which is not affected when somebody sets that
+	// clock.
 	machine := databaseClock{local: time.Now, query: func(context.Context) (time.Time, error) { return start, nil }}
 	kit.Must(t, machine.sync(t.Context()))
 	if !strings.Contains(machine.last.Load().local.String(), " m=") {
@@ -92,15 +93,18 @@ func TestOutageOfTheClock(t *testing.T) {
 	})
 }
 
-// TestSteadyClock checks that the clock stands still while its source is a little behind, and follows a large step back.
+// TestSteadyClock checks that the clock stands still while its source is a little behind, and follows a large step
+// back.
 func TestSteadyClock(t *testing.T) {
 	t.Parallel()
 	local := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
 	clock := (&steadyClock{source: func() time.Time { return local }}).now
 	start := clock()
 	for _, step := range []struct{ by, want time.Duration }{
-		{-time.Second, 0}, {500 * time.Millisecond, 0}, {time.Second, 500 * time.Millisecond}, {-time.Minute, 500 * time.Millisecond},
-		{2 * time.Minute, 60500 * time.Millisecond}, {-time.Hour, 60500*time.Millisecond - time.Hour}, {time.Second, 61500*time.Millisecond - time.Hour},
+		{-time.Second, 0}, {500 * time.Millisecond, 0}, {time.Second, 500 * time.Millisecond},
+		{-time.Minute, 500 * time.Millisecond}, {2 * time.Minute, 60500 * time.Millisecond},
+		{-time.Hour, 60500*time.Millisecond - time.Hour},
+		{time.Second, 61500*time.Millisecond - time.Hour},
 	} {
 		local = local.Add(step.by)
 		if got := clock().Sub(start); got != step.want {

@@ -22,8 +22,8 @@ const (
 	columnsQuery = `select attname::text from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
 )
 
-// unbounded removes the limits that a role or a database may have: the statements of a copy take as long as it is large, and its
-// connection is idle in the meantime.
+// unbounded removes the limits that a role or a database may have: the statements of a copy take as long as it is
+// large, and its connection is idle in the meantime.
 const unbounded = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0; set client_encoding = 'UTF8'; set datestyle = 'ISO'`
 
 // copyTries bounds how often a copy begins anew because a migration ran between its look at the tables and their locks.
@@ -46,9 +46,10 @@ func (e *postgresEngine) connectForCopy(ctx context.Context) (*pgx.Conn, error) 
 	return conn, nil
 }
 
-// copyOut reads all tables in one transaction, whose snapshot begins when the tables are locked against migrations. Reads and
-// writes of servers do not wait for these locks.
-func (e *postgresEngine) copyOut(ctx context.Context, open func(stream string) (io.WriteCloser, error)) (Copied, error) {
+// copyOut reads all tables in one transaction, whose snapshot begins when the tables are locked against migrations.
+// Reads and writes of servers do not wait for these locks.
+func (e *postgresEngine) copyOut(ctx context.Context,
+	open func(stream string) (io.WriteCloser, error)) (Copied, error) {
 	conn, err := e.connectForCopy(ctx)
 	if err != nil {
 		return Copied{}, err
@@ -62,7 +63,8 @@ func (e *postgresEngine) copyOut(ctx context.Context, open func(stream string) (
 	}
 }
 
-func copySnapshot(ctx context.Context, conn *pgx.Conn, open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
+func copySnapshot(ctx context.Context, conn *pgx.Conn,
+	open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
 	before, err := names(ctx, conn, relationsQuery, []string{"r"})
 	if err != nil {
 		return Copied{}, err
@@ -75,7 +77,8 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn, open func(stream string) 
 		return Copied{}, err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
-	// The snapshot begins with the first query. A table that a migration rewrites after that would appear empty, so lock first.
+	// The snapshot begins with the first query. A table that a migration rewrites after that would appear empty, so lock
+	// first.
 	for _, table := range before {
 		if _, err := tx.Exec(ctx, `lock table `+quoted(table)+` in access share mode`); err != nil {
 			if postgresCode(err) == "42P01" { // undefined_table
@@ -92,7 +95,8 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn, open func(stream string) 
 		return Copied{}, errChangedTables
 	}
 	copied = Copied{Engine: "postgres"}
-	if err := tx.QueryRow(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&copied.SchemaVersion); err != nil {
+	if err := tx.QueryRow(ctx,
+		`select coalesce(max(version_id), 0) from goose_db_version`).Scan(&copied.SchemaVersion); err != nil {
 		return Copied{}, err
 	}
 	for _, name := range after {
@@ -107,7 +111,8 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn, open func(stream string) 
 }
 
 // copyTable writes one table to its stream.
-func copyTable(ctx context.Context, tx pgx.Tx, name string, open func(stream string) (io.WriteCloser, error)) (CopiedTable, error) {
+func copyTable(ctx context.Context, tx pgx.Tx, name string,
+	open func(stream string) (io.WriteCloser, error)) (CopiedTable, error) {
 	columns, err := names(ctx, tx, columnsQuery, quoted(name))
 	if err != nil {
 		return CopiedTable{}, err
@@ -131,7 +136,8 @@ func sequences(ctx context.Context, tx pgx.Tx) ([]CopiedSequence, error) {
 	all := make([]CopiedSequence, len(found))
 	for n, name := range found {
 		all[n].Name = name
-		if err := tx.QueryRow(ctx, `select last_value, is_called from `+quoted(name)).Scan(&all[n].Last, &all[n].Called); err != nil {
+		if err := tx.QueryRow(ctx, `select last_value, is_called from `+quoted(name)).Scan(&all[n].Last,
+			&all[n].Called); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,8 @@ import (
 	"quittance/internal/files"
 )
 
-// restoringSuffix ends the name of a file that is being restored, until that is complete. An interrupted or failed restore leaves it.
+// restoringSuffix ends the name of a file that is being restored, until that is complete. An interrupted or failed
+// restore leaves it.
 const restoringSuffix = ".restoring"
 
 // refuseRestoring returns [ErrRestoring] if the file of a database does not exist because its restore is not complete.
@@ -32,8 +33,10 @@ func refuseRestoring(path string) error {
 // sqliteStream is the name of the only stream of a copy of a SQLite database.
 const sqliteStream = "database"
 
-// copyOut copies the database to a file beside it and reads that. An interrupted copy leaves the file, which the next one replaces.
-func (e *sqliteEngine) copyOut(ctx context.Context, open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
+// copyOut copies the database to a file beside it and reads that. An interrupted copy leaves the file, which the next
+// one replaces.
+func (e *sqliteEngine) copyOut(ctx context.Context,
+	open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
 	release, err := lockForCopy(e.path + ".backup")
 	if err != nil {
 		return Copied{}, err
@@ -108,25 +111,31 @@ func describeSQLite(ctx context.Context, path string) (copied Copied, err error)
 	defer func() { err = errors.Join(err, opened.close()) }()
 	q := opened.reader()
 	copied = Copied{Engine: "sqlite"}
-	copied.Tables, err = Collect(ctx, q, func(row Row) (table CopiedTable, err error) { return table, row.Scan(&table.Name) },
+	copied.Tables, err = Collect(ctx, q, func(row Row) (table CopiedTable, err error) {
+		return table,
+			row.Scan(&table.Name)
+	},
 		`select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' order by name`)
 	if err != nil {
 		return Copied{}, err
 	}
 	for n := range copied.Tables {
 		table := &copied.Tables[n]
-		if err := q.QueryRowContext(ctx, `select count(*) from "`+strings.ReplaceAll(table.Name, `"`, `""`)+`"`).Scan(&table.Rows); err != nil {
+		if err := q.QueryRowContext(ctx, `select count(*) from "`+strings.ReplaceAll(table.Name, `"`, `""`)+
+			`"`).Scan(&table.Rows); err != nil {
 			return Copied{}, err
 		}
 	}
-	if err := q.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&copied.SchemaVersion); err != nil {
+	if err := q.QueryRowContext(ctx,
+		`select coalesce(max(version_id), 0) from goose_db_version`).Scan(&copied.SchemaVersion); err != nil {
 		return Copied{}, err
 	}
 	return copied, nil
 }
 
 // restoreSQLite restores a copy beside path, and gives it its name at the end, if nothing has that name.
-func restoreSQLite(ctx context.Context, path string, copied Copied, read func(stream string) (io.Reader, error), finish func(address string) error) (err error) {
+func restoreSQLite(ctx context.Context, path string, copied Copied, read func(stream string) (io.Reader, error),
+	finish func(address string) error) (err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
@@ -226,7 +235,8 @@ func foldLog(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
 	var busy, logged, folded sql.Null[int64]
-	if err := opened.writer.QueryRowContext(ctx, "pragma wal_checkpoint(truncate)").Scan(&busy, &logged, &folded); err != nil {
+	if err := opened.writer.QueryRowContext(ctx, "pragma wal_checkpoint(truncate)").Scan(&busy, &logged,
+		&folded); err != nil {
 		return err
 	}
 	if busy.V != 0 {

@@ -53,7 +53,8 @@ type replicas struct {
 	time func(ctx context.Context) (time.Time, error)
 	// notify notifies all processes with a kind.
 	notify func(ctx context.Context, kind string) error
-	// listen calls listening once it listens, and notified for every notification, until ctx ends or the connection breaks.
+	// listen calls listening once it listens, and notified for every notification, until ctx ends or the connection
+	// breaks.
 	listen func(ctx context.Context, listening func(), notified func(kind string)) error
 }
 
@@ -62,8 +63,8 @@ type traits struct {
 	name string
 	// lists is how many lists and searches are read concurrently, so that reads of single rows never wait for them.
 	lists int
-	// writers is the number of concurrent write transactions, so that readers always find a connection. If it is 1, all writes are
-	// committed together, each in a savepoint.
+	// writers is the number of concurrent write transactions, so that readers always find a connection. If it is 1, all
+	// writes are committed together, each in a savepoint.
 	writers int
 	// noWriteDeadline reports that statements never wait for another machine. The contexts of transactions then have no
 	// deadline, because the driver would start a goroutine for each statement to watch it.

@@ -46,8 +46,8 @@ func TestSlowList(t *testing.T) {
 	})
 }
 
-// TestUnavailable checks that a database that is read-only, full or closed is unavailable, that [DB.WriteFailed] says so, and that
-// both end when the cause does.
+// TestUnavailable checks that a database that is read-only, full or closed is unavailable, that [DB.WriteFailed] says
+// so, and that both end when the cause does.
 func TestUnavailable(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		kit.Must(t, g.exec(t.Context(), "create table texts (text text)"))
@@ -93,7 +93,8 @@ func TestUnavailable(t *testing.T) {
 		kit.Must(t, closed.engine.close())
 		err := closed.Write(t.Context(), "test", func(context.Context, *Tx) error { return nil })
 		var n int
-		if read := closed.Classify(closed.Reader().QueryRowContext(t.Context(), "select 1").Scan(&n)); !errors.Is(err, ErrUnavailable) || !errors.Is(read, ErrUnavailable) {
+		if read := closed.Classify(closed.Reader().QueryRowContext(t.Context(), "select 1").Scan(&n)); !errors.Is(err,
+			ErrUnavailable) || !errors.Is(read, ErrUnavailable) {
 			t.Errorf("closed: a write returns %v and a query %v", err, read)
 		}
 	})
@@ -123,12 +124,14 @@ func (g grouped) testUnavailableFile(t *testing.T, insert func() error, wantUnav
 func (g grouped) endSessions(t *testing.T) error {
 	t.Helper()
 	var ended int
-	err := g.Reader().QueryRowContext(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()
+	err := g.Reader().QueryRowContext(t.Context(),
+		`select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()
 		and pid <> pg_backend_pid()`).Scan(&ended)
 	if err != nil {
 		return err
 	}
-	_ = g.Reader().QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // its own connection too
+	// its own connection too
+	_ = g.Reader().QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended)
 	for range 20 {
 		if err = g.Reader().QueryRowContext(t.Context(), "select 1").Scan(&ended); err == nil {
 			return nil
@@ -137,7 +140,8 @@ func (g grouped) endSessions(t *testing.T) error {
 	return fmt.Errorf("no new session: %w", err)
 }
 
-// TestFiles checks that only the owner has access to the files of a SQLite database, also with special characters in the name.
+// TestFiles checks that only the owner has access to the files of a SQLite database, also with special characters in
+// the name.
 func TestFiles(t *testing.T) {
 	for n, name := range []string{"plain.db", "a space & 100%.db", "what?.db", "#1.db"} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -166,7 +170,8 @@ func TestFiles(t *testing.T) {
 
 // TestBadAddress checks that the error for a bad address does not contain the address, which may have a password.
 func TestBadAddress(t *testing.T) {
-	for _, address := range []string{"", "sqlite:", "mysql://secret@host/db", "/path/secret.db", "postgres://user:secret@host:port/db"} {
+	for _, address := range []string{"", "sqlite:", "mysql://secret@host/db", "/path/secret.db",
+		"postgres://user:secret@host:port/db"} {
 		db, err := Open(t.Context(), address, options())
 		if err == nil {
 			t.Errorf("%q was opened: %v", address, errors.Join(db.Close()))

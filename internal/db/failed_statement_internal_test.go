@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFailedStatement checks that a write whose closure ignores the error of a statement fails and leaves nothing behind, alone and
-// in one commit with others, which succeed.
+// TestFailedStatement checks that a write whose closure ignores the error of a statement fails and leaves nothing
+// behind, alone and in one commit with others, which succeed.
 func TestFailedStatement(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ignoreFailure := func(ctx context.Context, tx *Tx) error {

@@ -16,40 +16,41 @@ import (
 //
 // A write is a pendingWrite. Its goroutine calls writeInGroup, which enqueues it in a group and then waits for one of:
 //
-//   - the leader lock: this goroutine becomes the leader. It takes batches from the queue and processes them until its own
-//     write is done, which is the first or a later batch. Then it gives the lock to the next waiting goroutine.
+//   - the leader lock: this goroutine becomes the leader. It takes batches from the queue and processes them until its
+//     own write is done, which is the first or a later batch. Then it gives the lock to the next waiting goroutine.
 //   - done: a leader has processed the write. Its result is in err, panicked and notifications.
 //   - the end of the request, or WriteTimeout: the write leaves the queue, if no leader has taken it yet. Otherwise the
 //     goroutine waits for done, because the write may be committed.
 //
 // There is no background goroutine and no timer, and a write that comes alone is committed at once.
 //
-// A pendingWrite is therefore queued (in group.queue, under group.mu), taken (owned by the leader, which alone writes its
-// results) or finished (done is closed; its own goroutine reads the results). Only the holder of leaderLock moves a write from
-// queued to taken.
+// A pendingWrite is therefore queued (in group.queue, under group.mu), taken (owned by the leader, which alone writes
+// its results) or finished (done is closed; its own goroutine reads the results). Only the holder of leaderLock moves a
+// write from queued to taken.
 //
 // # How a batch is committed
 //
-// A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs all
-// writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without savepoints
-// (PostgreSQL) one call of runBatch executes all of them with shared statements. Then [Options.BeforeCommit] runs once for all of
-// them. What happens on a failure:
+// A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs
+// all writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without
+// savepoints (PostgreSQL) one call of runBatch executes all of them with shared statements. Then [Options.BeforeCommit]
+// runs once for all of them. What happens on a failure:
 //
-//   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is kept for
-//     its goroutine. The other writes are not affected.
+//   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is
+//     kept for its goroutine. The other writes are not affected.
 //   - The same without savepoints: the transaction is rolled back (errRunIndividually), and each write runs again in a
 //     transaction of its own, so that only the failing one fails.
 //   - [Options.BeforeCommit] fails: the same, in both kinds of groups.
-//   - The database rolls back the whole transaction (SQLite does after some errors; PostgreSQL answers the commit of a failed
-//     transaction with a rollback; deadlocks): errRunIndividually or a retryable error, with the same consequence.
-//   - The database is unavailable, or the commit fails otherwise: all writes of the batch fail with that error. A commit whose
-//     result is unknown is not repeated.
+//   - The database rolls back the whole transaction (SQLite does after some errors; PostgreSQL answers the commit of a
+//     failed transaction with a rollback; deadlocks): errRunIndividually or a retryable error, with the same
+//     consequence.
+//   - The database is unavailable, or the commit fails otherwise: all writes of the batch fail with that error. A
+//     commit whose result is unknown is not repeated.
 //   - While writes run individually, the first error that says that the database is unavailable fails the rest at once.
-//   - The leader's goroutine ends in the middle (runtime.Goexit): the deferred function of processBatch fails the rest with
-//     errNotFinished, so that no goroutine waits forever.
+//   - The leader's goroutine ends in the middle (runtime.Goexit): the deferred function of processBatch fails the rest
+//     with errNotFinished, so that no goroutine waits forever.
 
-// maxGroupSize bounds the writes of one transaction: large enough that the cost of the commit, its fsync, hardly counts, and
-// small enough that the first write does not wait long for the last.
+// maxGroupSize bounds the writes of one transaction: large enough that the cost of the commit, its fsync, hardly
+// counts, and small enough that the first write does not wait long for the last.
 const maxGroupSize = 256
 
 // maxGroupBytes bounds the payloads that share one statement, because the whole statement is in memory, here and in the
@@ -58,10 +59,10 @@ const maxGroupBytes = 4 << 20
 
 // group collects the writes of many goroutines and commits them together; see the top of this file.
 //
-// SQLite has one writer, and one group for all writes, with a savepoint for each. On PostgreSQL the server combines the fsyncs
-// of several connections itself, but each statement costs a round trip. There, groups exist only for operations that rarely
-// fail and that come in large numbers or wait for the same row; see [Shared]. Such a group holds writes of one
-// operation, which share their statements.
+// SQLite has one writer, and one group for all writes, with a savepoint for each. On PostgreSQL the server combines the
+// fsyncs of several connections itself, but each statement costs a round trip. There, groups exist only for operations
+// that rarely fail and that come in large numbers or wait for the same row; see [Shared]. Such a group holds writes of
+// one operation, which share their statements.
 type group struct {
 	savepoints bool
 	leaderLock chan struct{}
@@ -85,12 +86,12 @@ func newShards(n int) shards {
 	return all
 }
 
-// forOwner returns the group of an owner. It is always the same one, so that the writes of one owner never wait for each
-// other's locks.
+// forOwner returns the group of an owner. It is always the same one, so that the writes of one owner never wait for
+// each other's locks.
 func (s shards) forOwner(owner [16]byte) *group { return s[int(owner[len(owner)-1])%len(s)] }
 
-// pendingWrite is one write that waits to be committed. The fields up to runBatch are set by its goroutine, the others by the
-// leader.
+// pendingWrite is one write that waits to be committed. The fields up to runBatch are set by its goroutine, the others
+// by the leader.
 type pendingWrite struct {
 	// ctx is the context of the request without its cancellation: a cancelled request must not abort the batch.
 	ctx       context.Context //nolint:containedctx // a pendingWrite is one call on its way to another goroutine
@@ -118,8 +119,8 @@ const (
 // errNotFinished is the error of a write whose closure ended its goroutine.
 var errNotFinished = errors.New("the write did not finish")
 
-// errRunIndividually says that the transaction of a batch was rolled back as a whole, and that each write of it can run again
-// in a transaction of its own.
+// errRunIndividually says that the transaction of a batch was rolled back as a whole, and that each write of it can run
+// again in a transaction of its own.
 var errRunIndividually = errors.New("the transaction of the group was rolled back")
 
 // finish wakes the goroutine that waits for the write. Only the first call has an effect.
@@ -130,8 +131,8 @@ func (p *pendingWrite) finish() {
 	}
 }
 
-// Panic is a panic of a write. It is carried from the goroutine that ran the write to the one that called [DB.Write], which panics
-// with it.
+// Panic is a panic of a write. It is carried from the goroutine that ran the write to the one that called [DB.Write],
+// which panics with it.
 type Panic struct {
 	// Value is the argument of the original panic.
 	Value any
@@ -224,7 +225,8 @@ func (d *DB) writeInGroup(request context.Context, g *group, p *pendingWrite) er
 	return d.finishWrite(p.notifications, p.err)
 }
 
-// runAsLeader processes batches until its own write is done. The caller holds the leader lock, which runAsLeader releases.
+// runAsLeader processes batches until its own write is done. The caller holds the leader lock, which runAsLeader
+// releases.
 func (d *DB) runAsLeader(g *group, own *pendingWrite) {
 	defer func() { <-g.leaderLock }()
 	for {
@@ -237,7 +239,8 @@ func (d *DB) runAsLeader(g *group, own *pendingWrite) {
 	}
 }
 
-// processBatch runs the writes of a batch, in one transaction if possible and otherwise individually, and finishes all of them.
+// processBatch runs the writes of a batch, in one transaction if possible and otherwise individually, and finishes all
+// of them.
 func (d *DB) processBatch(g *group, batch []*pendingWrite) {
 	defer func() {
 		for _, p := range batch {
@@ -282,8 +285,8 @@ func (d *DB) commitIndividually(p *pendingWrite) {
 	p.notifications, p.err = d.writeAlone(p.ctx, p.operation, p.fn)
 }
 
-// commitTogether runs the writes of a batch in one transaction. Its error concerns all of them; the results of the single
-// writes are in their fields.
+// commitTogether runs the writes of a batch in one transaction. Its error concerns all of them; the results of the
+// single writes are in their fields.
 func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite) (err error) {
 	leave, err := d.acquireWriteSlot(ctx, ctx)
 	if err != nil {
@@ -299,7 +302,8 @@ func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite
 		if committed {
 			return
 		}
-		if rollbackErr := begun.Rollback(); rollbackErr != nil && !errors.Is(rollbackErr, sql.ErrTxDone) && !errors.Is(err, errRunIndividually) {
+		if rollbackErr := begun.Rollback(); rollbackErr != nil && !errors.Is(rollbackErr, sql.ErrTxDone) &&
+			!errors.Is(err, errRunIndividually) {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollbackErr))
 		}
 	}()
@@ -379,7 +383,8 @@ func (d *DB) runSharedStatements(ctx context.Context, begun transaction, batch [
 	return fmt.Errorf("%w: %w", errRunIndividually, all.err)
 }
 
-// runInSavepoint runs one write in a savepoint, which it rolls back if the write fails. Its error concerns the whole transaction.
+// runInSavepoint runs one write in a savepoint, which it rolls back if the write fails. Its error concerns the whole
+// transaction.
 func (d *DB) runInSavepoint(ctx context.Context, begun transaction, p *pendingWrite) error {
 	if _, err := begun.Exec(ctx, savepoint); err != nil {
 		return fmt.Errorf("%w: %w", errRunIndividually, err)

@@ -14,8 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestCommitTogether checks that each of the writes in one commit succeeds or fails by itself, and that a panic reaches the caller of
-// its write.
+// TestCommitTogether checks that each of the writes in one commit succeeds or fails by itself, and that a panic reaches
+// the caller of its write.
 func TestCommitTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		wrong, ends := errors.New("wrong"), make([]error, 12)
@@ -94,8 +94,8 @@ func TestNextBatch(t *testing.T) {
 	}
 }
 
-// TestDatabaseRollsBack checks that no write of a batch is reported as committed after the database has rolled back the whole
-// transaction during one of them.
+// TestDatabaseRollsBack checks that no write of a batch is reported as committed after the database has rolled back the
+// whole transaction during one of them.
 func TestDatabaseRollsBack(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
@@ -128,7 +128,8 @@ func TestDatabaseRollsBack(t *testing.T) {
 	}
 }
 
-// TestCancelWaitingWrite checks that a request that ends while its write waits writes nothing, and that the others are committed.
+// TestCancelWaitingWrite checks that a request that ends while its write waits writes nothing, and that the others are
+// committed.
 func TestCancelWaitingWrite(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -236,8 +237,8 @@ func TestManyWriters(t *testing.T) {
 	})
 }
 
-// TestCachedStatement checks that a cached statement works while the rows of another run of it are open, and after a change of the
-// schema.
+// TestCachedStatement checks that a cached statement works while the rows of another run of it are open, and after a
+// change of the schema.
 func TestCachedStatement(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
@@ -306,8 +307,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestUnavailableForAll checks that after one write of a batch found the database unavailable, the others fail too, and do not each
-// wait for the database.
+// TestUnavailableForAll checks that after one write of a batch found the database unavailable, the others fail too, and
+// do not each wait for the database.
 func TestUnavailableForAll(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		const writes = 8

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed together.
+// grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed
+// together.
 type grouped struct {
 	*DB
 	address string
@@ -56,7 +57,8 @@ func newSQLite(t testing.TB) grouped {
 
 // options are those of the databases of these tests.
 func options() Options {
-	return Options{Application: "test", Channel: "test_work", Indexes: map[string]string{"numbers.n": "numbers_pkey"}, Log: slog.New(slog.DiscardHandler)}
+	return Options{Application: "test", Channel: "test_work", Indexes: map[string]string{"numbers.n": "numbers_pkey"},
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 func newGrouped(t testing.TB, address string) grouped {
@@ -99,20 +101,22 @@ func (g grouped) exec(ctx context.Context, query string, args ...any) error {
 
 // add inserts a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, t *Tx) error) error {
-	return WriteShared(ctx, g.numbers, [16]byte{}, number{n, more}, n, func(ctx context.Context, t *Tx, all []number) error {
-		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Dialect().Values("bigint"), RowArgs(g.Dialect(), all, func(add number) []any { return []any{add.n} })...); err != nil {
-			return err
-		}
-		for _, add := range all {
-			if add.more == nil {
-				continue
-			}
-			if err := add.more(ctx, t); err != nil {
+	return WriteShared(ctx, g.numbers, [16]byte{}, number{n, more},
+		n, func(ctx context.Context, t *Tx, all []number) error {
+			if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Dialect().Values("bigint"),
+				RowArgs(g.Dialect(), all, func(add number) []any { return []any{add.n} })...); err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			for _, add := range all {
+				if add.more == nil {
+					continue
+				}
+				if err := add.more(ctx, t); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 // batch makes n writes that wait behind a closed gate, in the order of their numbers, then opens it.
@@ -136,7 +140,8 @@ func (g *group) batch(n int, write func(n int)) {
 // kept returns the numbers in the database.
 func (g grouped) kept(t testing.TB) []int {
 	t.Helper()
-	kept, err := Collect(context.Background(), g.Reader(), func(row Row) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
+	kept, err := Collect(context.Background(), g.Reader(), func(row Row) (n int, err error) { return n, row.Scan(&n) },
+		"select n from numbers order by n")
 	if err != nil {
 		t.Fatal(err)
 	}

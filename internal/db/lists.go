@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The bounds of lists and searches, which read many rows. Because of them, queries of single rows always get a connection.
+// The bounds of lists and searches, which read many rows. Because of them, queries of single rows always get a
+// connection.
 const (
 	// listTimeout bounds a list, including the wait for a connection.
 	listTimeout = 5 * time.Second
@@ -17,8 +18,8 @@ const (
 	listWait = 2 * time.Second
 )
 
-// ErrListsBusy says that an owner already reads the maximum number of lists concurrently and that none of them ended within
-// listWait. It wraps [ErrUnavailable].
+// ErrListsBusy says that an owner already reads the maximum number of lists concurrently and that none of them ended
+// within listWait. It wraps [ErrUnavailable].
 var ErrListsBusy = fmt.Errorf("%w: too many lists of one owner at a time", ErrUnavailable)
 
 // listLimiter bounds how many lists are read concurrently, for each owner and in total. It is safe for concurrent use.
@@ -39,7 +40,8 @@ type ownerLists struct {
 
 // newListLimiter returns a limiter for a total of most lists, at least 1.
 func newListLimiter(most int) *listLimiter {
-	return &listLimiter{all: make(chan struct{}, most), wait: listWait, timeout: listTimeout, owners: map[[16]byte]*ownerLists{}}
+	return &listLimiter{all: make(chan struct{}, most), wait: listWait, timeout: listTimeout,
+		owners: map[[16]byte]*ownerLists{}}
 }
 
 // acquire waits for a slot of the owner and one of the total, and returns a function that releases both. It returns
@@ -64,8 +66,8 @@ func (l *listLimiter) acquire(ctx context.Context, owner [16]byte) (leave func()
 	}, nil
 }
 
-// acquireSlot takes one of the owner's slots. It takes a free slot at once: a select alone could choose the timer on a machine so busy
-// that the timer has already fired.
+// acquireSlot takes one of the owner's slots. It takes a free slot at once: a select alone could choose the timer on a
+// machine so busy that the timer has already fired.
 func (l *listLimiter) acquireSlot(ctx context.Context, own *ownerLists) error {
 	select {
 	case own.slots <- struct{}{}:
@@ -109,8 +111,8 @@ func (d *DB) Snapshot(ctx context.Context, fn func(ctx context.Context, q Querie
 	return d.Classify(d.engine.snapshot(WithoutQueryDeadline(ctx), fn))
 }
 
-// List runs fn, which reads a list of an owner, in one snapshot of the database, within the bounds of this file. It returns
-// [ErrUnavailable] if that takes too long.
+// List runs fn, which reads a list of an owner, in one snapshot of the database, within the bounds of this file. It
+// returns [ErrUnavailable] if that takes too long.
 func (d *DB) List(ctx context.Context, owner [16]byte, fn func(ctx context.Context, q Querier) error) error {
 	bounded, cancel := context.WithTimeout(ctx, d.listLimit.timeout)
 	defer cancel()

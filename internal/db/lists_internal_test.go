@@ -9,8 +9,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestListLimiter checks that an owner reads at most listsPerOwner lists concurrently, that a further list gets the next free slot or
-// fails, that other owners are not affected, and that the limiter keeps nothing of owners that read no lists.
+// TestListLimiter checks that an owner reads at most listsPerOwner lists concurrently, that a further list gets the
+// next free slot or fails, that other owners are not affected, and that the limiter keeps nothing of owners that read
+// no lists.
 func TestListLimiter(t *testing.T) {
 	t.Parallel()
 	limiter := newListLimiter(2 * listsPerOwner)
@@ -81,7 +82,8 @@ func TestListTotal(t *testing.T) {
 	left()
 }
 
-// TestListPlans checks that the statements of a list are planned for their values on PostgreSQL, however often they run.
+// TestListPlans checks that the statements of a list are planned for their values on PostgreSQL, however often they
+// run.
 func TestListPlans(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		if g.SingleServer() {
@@ -95,7 +97,8 @@ func TestListPlans(t *testing.T) {
 				}
 			}
 			var generic, custom int64
-			err := q.QueryRowContext(ctx, "select sum(generic_plans), sum(custom_plans) from pg_prepared_statements where statement like 'select count(%'").Scan(&generic, &custom)
+			err := q.QueryRowContext(ctx,
+				"select sum(generic_plans), sum(custom_plans) from pg_prepared_statements where statement like 'select count(%'").Scan(&generic, &custom)
 			if generic != 0 || custom != 10 {
 				t.Errorf("%d plans for any values and %d for their values, want 0 and 10", generic, custom)
 			}

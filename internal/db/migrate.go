@@ -10,8 +10,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Migrate runs the migrations in the files of source that have not run yet, one process at a time. A file whose name ends with
-// _sqlite.sql or _postgres.sql is for that engine only.
+// Migrate runs the migrations in the files of source that have not run yet, one process at a time. A file whose name
+// ends with _sqlite.sql or _postgres.sql is for that engine only.
 func (d *DB) Migrate(ctx context.Context, source fs.FS) error { return d.engine.migrate(ctx, source) }
 
 // HasTable reports whether the database has a table with that name.
@@ -29,8 +29,10 @@ func (d *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 // latestVersion is the version up to which all migrations are run.
 const latestVersion = math.MaxInt64
 
-// migrate runs the migrations of source up to version with goose, except those of the other engine, whose names end with other.
-func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs.FS, version int64, other string, options ...goose.ProviderOption) error {
+// migrate runs the migrations of source up to version with goose, except those of the other engine, whose names end
+// with other.
+func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs.FS, version int64, other string,
+	options ...goose.ProviderOption) error {
 	others, err := fs.Glob(source, "*"+other)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNestedWrite checks that a write within the closure of another write is refused, because it would wait for itself: until its
-// time-out, with another error.
+// TestNestedWrite checks that a write within the closure of another write is refused, because it would wait for itself:
+// until its time-out, with another error.
 func TestNestedWrite(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
@@ -17,7 +17,8 @@ func TestNestedWrite(t *testing.T) {
 			},
 			"shared": func(ctx context.Context) error { return g.add(ctx, 7, func(context.Context, *Tx) error { return nil }) },
 		} {
-			if err := g.Write(ctx, "outer", func(ctx context.Context, _ *Tx) error { return write(ctx) }); !errors.Is(err, errNestedWrite) {
+			if err := g.Write(ctx, "outer", func(ctx context.Context, _ *Tx) error { return write(ctx) }); !errors.Is(err,
+				errNestedWrite) {
 				t.Errorf("%s: the inner write returns %v", name, err)
 			}
 		}

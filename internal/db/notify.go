@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// notifyGap is the shortest time between two notifications to other replicas. PostgreSQL serializes commits that notify, so
-// notifications are sent in transactions of their own, and several are combined into one.
+// notifyGap is the shortest time between two notifications to other replicas. PostgreSQL serializes commits that
+// notify, so notifications are sent in transactions of their own, and several are combined into one.
 const notifyGap = 5 * time.Millisecond
 
-// notifier notifies subscribers, in this process and in other replicas, of commits. A notification can be lost (a replica
-// restarts, a connection breaks), so subscribers also poll: notifications make them fast, polling makes them correct.
+// notifier notifies subscribers, in this process and in other replicas, of commits. A notification can be lost (a
+// replica restarts, a connection breaks), so subscribers also poll: notifications make them fast, polling makes them
+// correct.
 type notifier struct {
 	send        func(ctx context.Context, kind string) error
 	mu          sync.Mutex
@@ -36,8 +37,8 @@ func (d *DB) startNotifier(background context.Context) {
 	d.done.Go(func() { d.notifier.runListener(background, shared.listen, d.log) })
 }
 
-// Subscribe returns a channel that receives after commits that notified of kind with [Tx.Notify], and a function that ends the
-// subscription. Several commits can give one notification, and a notification of another process can be lost.
+// Subscribe returns a channel that receives after commits that notified of kind with [Tx.Notify], and a function that
+// ends the subscription. Several commits can give one notification, and a notification of another process can be lost.
 func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
 	signal := make(chan struct{}, 1)
 	n := d.notifier
@@ -122,9 +123,10 @@ func (n *notifier) flush(ctx context.Context, pending map[string]bool, log *slog
 // listenLogGap is the shortest time between two lines about a LISTEN that fails, which is repeated every second.
 const listenLogGap = time.Minute
 
-// runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection. It logs when LISTEN
-// begins to fail, at most once a minute that it still does, and when it works again.
-func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(), func(string)) error, log *slog.Logger) {
+// runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection. It
+// logs when LISTEN begins to fail, at most once a minute that it still does, and when it works again.
+func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(), func(string)) error,
+	log *slog.Logger) {
 	var logged time.Time // the last line about a failure
 	failures, told := 0, false
 	listening := func() {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestListenLog: while LISTEN fails, which is repeated every second, the log has a line at the beginning and one a minute, and one when it
-// works again.
+// TestListenLog: while LISTEN fails, which is repeated every second, the log has a line at the beginning and one a
+// minute, and one when it works again.
 func TestListenLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

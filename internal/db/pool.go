@@ -21,13 +21,15 @@ func (d *DB) Pools() []Pool { return d.engine.pools() }
 
 func (e *postgresEngine) pools() []Pool {
 	now := e.pool.Stat()
-	return []Pool{{Name: "all", Limit: int(now.MaxConns()), InUse: int(now.AcquiredConns()), Waits: now.EmptyAcquireCount(), Waited: now.EmptyAcquireWaitTime()}}
+	return []Pool{{Name: "all", Limit: int(now.MaxConns()), InUse: int(now.AcquiredConns()),
+		Waits: now.EmptyAcquireCount(), Waited: now.EmptyAcquireWaitTime()}}
 }
 
 func (e *sqliteEngine) pools() []Pool {
 	read := func(name string, pool *sql.DB) Pool {
 		now := pool.Stats()
-		return Pool{Name: name, Limit: now.MaxOpenConnections, InUse: now.InUse, Waits: now.WaitCount, Waited: now.WaitDuration}
+		return Pool{Name: name, Limit: now.MaxOpenConnections, InUse: now.InUse, Waits: now.WaitCount,
+			Waited: now.WaitDuration}
 	}
 	return []Pool{read("writes", e.writer), read("reads", e.readers), read("lists", e.lists)}
 }

@@ -11,30 +11,34 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// This file is about a connection pool such as PgBouncer between this program and PostgreSQL. In transaction mode it gives each
-// transaction any of its sessions, and what belongs to a session is lost: LISTEN, the advisory lock of a migration, named prepared
-// statements, and settings. None of these fails at once: LISTEN succeeds and hears nothing, and a lock stays with a session that
-// nobody has any more. So [Open] refuses such an address unless [Options.Direct] has that of the server itself, for notifications and
-// migrations. The statements that then go through the pool have no names, and the pool is responsible for the settings of its sessions.
+// This file is about a connection pool such as PgBouncer between this program and PostgreSQL. In transaction mode it
+// gives each transaction any of its sessions, and what belongs to a session is lost: LISTEN, the advisory lock of a
+// migration, named prepared statements, and settings. None of these fails at once: LISTEN succeeds and hears nothing,
+// and a lock stays with a session that nobody has any more. So [Open] refuses such an address unless [Options.Direct]
+// has that of the server itself, for notifications and migrations. The statements that then go through the pool have no
+// names, and the pool is responsible for the settings of its sessions.
 
 // ErrPooled says that the address leads to a connection pool in transaction mode, and that [Options.Direct] is missing.
-var ErrPooled = errors.New("the address leads to a connection pool in transaction mode, which loses notifications and the locks of migrations: " +
-	"add the address of the PostgreSQL server itself (--database-direct)")
+var ErrPooled = errors.New(
+	"the address leads to a connection pool in transaction mode, which loses notifications and the locks of migrations: " +
+		"add the address of the PostgreSQL server itself (--database-direct)")
 
 // ErrOtherServer says that [Options.Direct] is the address of another database than the one behind the pool.
-var ErrOtherServer = errors.New("the direct address (--database-direct) is that of another database than the one behind the pool")
+var ErrOtherServer = errors.New(
+	"the direct address (--database-direct) is that of another database than the one behind the pool")
 
 // errDirect says that [Options.Direct] is malformed. It does not quote it, because it can contain a password.
-var errDirect = errors.New("open database: the direct address (--database-direct) must be a postgres:// URL, and go with one")
+var errDirect = errors.New(
+	"open database: the direct address (--database-direct) must be a postgres:// URL, and go with one")
 
-// sessionSettings are the settings of every session. Every statement is short. But the planner estimates such a cost for tables without
-// statistics that it would compile the statement first, which takes 50 ms. And nearly everything is in memory or on a solid-state
-// disk, where an index is cheap. They are not parameters of the connection, because a connection pool may refuse those that it does
-// not know.
+// sessionSettings are the settings of every session. Every statement is short. But the planner estimates such a cost
+// for tables without statistics that it would compile the statement first, which takes 50 ms. And nearly everything is
+// in memory or on a solid-state disk, where an index is cheap. They are not parameters of the connection, because a
+// connection pool may refuse those that it does not know.
 const sessionSettings = "set jit = off; set random_page_cost = 1.1"
 
-// configureSessions makes a pool of connections suit what is at the other end, and returns the configuration of connections to the
-// server itself.
+// configureSessions makes a pool of connections suit what is at the other end, and returns the configuration of
+// connections to the server itself.
 func configureSessions(config *pgxpool.Config, address string, options Options) (*pgx.ConnConfig, error) {
 	if options.Direct == "" {
 		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
@@ -48,7 +52,8 @@ func configureSessions(config *pgxpool.Config, address string, options Options) 
 		return nil, errDirect
 	}
 	configureConn(direct, options)
-	// Unless the address says that the pool keeps prepared statements, such as PgBouncer 1.21 with max_prepared_statements.
+	// Unless the address says that the pool keeps prepared statements, such as PgBouncer 1.21 with
+	// max_prepared_statements.
 	if parsed, err := url.Parse(address); err != nil || !parsed.Query().Has("default_query_exec_mode") {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
@@ -83,7 +88,8 @@ func (e *postgresEngine) checkSessions(ctx context.Context, log *slog.Logger) er
 	return nil
 }
 
-// sessionTries is how often two connections to a pool are compared: its other clients may have taken the session meanwhile.
+// sessionTries is how often two connections to a pool are compared: its other clients may have taken the session
+// meanwhile.
 const sessionTries = 10
 
 // sharesSessions reports whether a connection to a pool loses its session, which was first, between two statements.
@@ -116,7 +122,8 @@ func sessionID(ctx context.Context, conn *pgxpool.Conn) (id uint32, err error) {
 // identity identifies a database of a running server, without any privilege.
 const identity = "select pg_postmaster_start_time()::text || ' ' || oid from pg_database where datname = current_database()"
 
-// checkDirect compares the database behind the pool with that at the direct address, and checks the settings of the pool's sessions.
+// checkDirect compares the database behind the pool with that at the direct address, and checks the settings of the
+// pool's sessions.
 func (e *postgresEngine) checkDirect(ctx context.Context, log *slog.Logger) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {
@@ -133,11 +140,13 @@ func (e *postgresEngine) checkDirect(ctx context.Context, log *slog.Logger) (err
 	if behind != direct {
 		return fmt.Errorf("open database: %w", ErrOtherServer)
 	}
-	if err := e.pool.QueryRow(ctx, "select current_setting('jit'), current_setting('random_page_cost')").Scan(&jit, &cost); err != nil {
+	if err := e.pool.QueryRow(ctx, "select current_setting('jit'), current_setting('random_page_cost')").Scan(&jit,
+		&cost); err != nil {
 		return err
 	}
 	if jit != "off" || cost != "1.1" {
-		log.WarnContext(ctx, "the sessions of the connection pool lack settings, and statements may be slow", "want", sessionSettings, "jit", jit, "random_page_cost", cost)
+		log.WarnContext(ctx, "the sessions of the connection pool lack settings, and statements may be slow",
+			"want", sessionSettings, "jit", jit, "random_page_cost", cost)
 	}
 	return nil
 }

@@ -43,8 +43,9 @@ func openPooled(t *testing.T, pool, direct string) (*DB, *bytes.Buffer, error) {
 	return d, &log, err
 }
 
-// TestPoolInTransactionMode checks that a pool in transaction mode is refused without a direct address, and that with one writes,
-// lists, notifications and migrations work, over sessions that have the settings of PgBouncer's configuration.
+// TestPoolInTransactionMode checks that a pool in transaction mode is refused without a direct address, and that with
+// one writes, lists, notifications and migrations work, over sessions that have the settings of PgBouncer's
+// configuration.
 func TestPoolInTransactionMode(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // SQLite has no sessions
@@ -87,7 +88,9 @@ func TestPoolLacksSettings(t *testing.T) {
 	}
 	t.Parallel()
 	direct := pgtest.URL(t)
-	pool := pgtest.NewPooler(t, "[databases]\nquittance = host=db.internal port=5432 dbname=quittance\n[pgbouncer]\npool_mode = transaction\n", direct).URL()
+	pool := pgtest.NewPooler(t,
+		"[databases]\nquittance = host=db.internal port=5432 dbname=quittance\n[pgbouncer]\npool_mode = transaction\n",
+		direct).URL()
 	_, log, err := openPooled(t, pool, direct)
 	kit.Must(t, err)
 	if !strings.Contains(log.String(), "lack settings") || !strings.Contains(log.String(), sessionSettings) {
@@ -113,11 +116,13 @@ func TestDirectAddress(t *testing.T) {
 	}
 }
 
-// exercise checks writes that share statements, lists, migrations by several processes at once, and a notification in both directions.
+// exercise checks writes that share statements, lists, migrations by several processes at once, and a notification in
+// both directions.
 func exercise(t *testing.T, d, other *DB) {
 	t.Helper()
 	ctx := t.Context()
-	source := fstest.MapFS{"0001_numbers.sql": {Data: []byte("-- +goose Up\ncreate table numbers (n bigint not null primary key);\n")},
+	source := fstest.MapFS{"0001_numbers.sql": {Data: []byte(
+		"-- +goose Up\ncreate table numbers (n bigint not null primary key);\n")},
 		"0002_more.sql": {Data: []byte("-- +goose Up\ncreate table more (n bigint not null primary key);\n")}}
 	kit.Must(t, workTogether(4, func(int) error { return d.Migrate(ctx, source) }))
 	kit.Must(t, d.Migrate(ctx, source))

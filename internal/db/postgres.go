@@ -28,8 +28,8 @@ const postgresLists = 8
 
 var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
 
-// postgresEngine is a PostgreSQL database. channel is the one of its notifications. direct leads to the server itself, like pool unless
-// pooled; see pooled.go.
+// postgresEngine is a PostgreSQL database. channel is the one of its notifications. direct leads to the server itself,
+// like pool unless pooled; see pooled.go.
 type postgresEngine struct {
 	postgresDialect
 	pool    *pgxpool.Pool
@@ -98,7 +98,9 @@ func (e *postgresEngine) close() error {
 }
 
 func (e *postgresEngine) servedBy(ctx context.Context, application string) (served bool, err error) {
-	err = e.pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1", application).Scan(&served)
+	err = e.pool.QueryRow(ctx,
+		"select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1",
+		application).Scan(&served)
 	return served, err
 }
 
@@ -120,9 +122,9 @@ func (e *postgresEngine) notify(ctx context.Context, kind string) error {
 	return err
 }
 
-// The time-outs of a migration while servers are running. A statement that waits for the lock of a table makes all later
-// statements wait too. So it soon times out, and the migration runs again after a pause that lets the others run. Each time-out is
-// twice as long as the one before, up to a bound above PostgreSQL's deadlock_timeout of 1 s.
+// The time-outs of a migration while servers are running. A statement that waits for the lock of a table makes all
+// later statements wait too. So it soon times out, and the migration runs again after a pause that lets the others run.
+// Each time-out is twice as long as the one before, up to a bound above PostgreSQL's deadlock_timeout of 1 s.
 const (
 	migrateFirstWait = 500 * time.Millisecond
 	migrateMostWait  = 5 * time.Second
@@ -154,8 +156,8 @@ func (e *postgresEngine) migrateTo(ctx context.Context, source fs.FS, version in
 	}
 }
 
-// migrateOnce migrates over connections of its own. Their statements wait for a lock for the time wait at most; once they have
-// it, they may take as long as they need.
+// migrateOnce migrates over connections of its own. Their statements wait for a lock for the time wait at most; once
+// they have it, they may take as long as they need.
 func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, source fs.FS, version int64) (err error) {
 	own := e.direct.Copy()
 	own.Tracer = nil
@@ -173,8 +175,8 @@ func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, so
 	return migrate(ctx, goose.DialectPostgres, db, source, version, "_sqlite.sql", goose.WithSessionLocker(locker))
 }
 
-// listen calls notified with the kind of each notification. It listens on a connection of its own until ctx ends or the connection is
-// lost.
+// listen calls notified with the kind of each notification. It listens on a connection of its own until ctx ends or the
+// connection is lost.
 func (e *postgresEngine) listen(ctx context.Context, listening func(), notified func(kind string)) error {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {
@@ -231,5 +233,6 @@ func (*postgresEngine) isUnavailable(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
-		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
+		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") ||
+		strings.Contains(err.Error(), "closed pool")
 }

@@ -15,11 +15,12 @@ import (
 
 // This file is about commits that PostgreSQL does not answer in time because no synchronous standby confirms them.
 //
-// When the context of a statement ends, pgx closes its connection and asks the server to cancel the statement. To a commit that waits for a
-// standby, PostgreSQL responds by ending the wait: the transaction is then committed on the primary alone, everybody sees it, and a
-// repeated call is acknowledged although one lost disk would lose it. So a commit is never cancelled. Its caller gets an error when its
-// time is over, as for any commit whose result is unknown, and the connection stays busy until the commit is answered. Nobody sees the
-// transaction until then, and a write that needs the same rows waits and gets the same error.
+// When the context of a statement ends, pgx closes its connection and asks the server to cancel the statement. To a
+// commit that waits for a standby, PostgreSQL responds by ending the wait: the transaction is then committed on the
+// primary alone, everybody sees it, and a repeated call is acknowledged although one lost disk would lose it. So a
+// commit is never cancelled. Its caller gets an error when its time is over, as for any commit whose result is unknown,
+// and the connection stays busy until the commit is answered. Nobody sees the transaction until then, and a write that
+// needs the same rows waits and gets the same error.
 //
 // Such commits keep their places among the writers ([DB.acquireWriteSlot]): connections for readers remain.
 
@@ -36,7 +37,8 @@ var errUncancelled = errors.New("a commit is not cancelled")
 // commitGuard refuses the requests to cancel statements while its connection commits.
 type commitGuard struct{ committing atomic.Bool }
 
-// ended ends the commit of a connection. On a connection that broke, pgx asks to cancel the commit now, so the guard stays.
+// ended ends the commit of a connection. On a connection that broke, pgx asks to cancel the commit now, so the guard
+// stays.
 func (g *commitGuard) ended(conn *pgxpool.Conn) {
 	if !conn.Conn().IsClosed() {
 		g.committing.Store(false)
@@ -75,7 +77,8 @@ func guardOf(conn *pgxpool.Conn) (*commitGuard, error) {
 	return guard, nil
 }
 
-// unansweredCommitError is the error of a commit that was not answered in time. Its connection is busy until answered is closed.
+// unansweredCommitError is the error of a commit that was not answered in time. Its connection is busy until answered
+// is closed.
 type unansweredCommitError struct {
 	cause    error
 	answered <-chan struct{}
@@ -89,8 +92,9 @@ func (e *unansweredCommitError) Error() string {
 // Unwrap returns the error of the context.
 func (e *unansweredCommitError) Unwrap() error { return e.cause }
 
-// sendCommit sends the deferred statements with the commit at their end, unless the context of the transaction has ended already. It returns
-// an [unansweredCommitError] when the context ends before the answer; then the connection is no longer the transaction's.
+// sendCommit sends the deferred statements with the commit at their end, unless the context of the transaction has
+// ended already. It returns an [unansweredCommitError] when the context ends before the answer; then the connection is
+// no longer the transaction's.
 func (t *postgresTx) sendCommit() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
@@ -121,7 +125,8 @@ func (t *postgresTx) sendCommit() error {
 	}
 }
 
-// awaitCommit waits until a commit is answered, as long as the server says that commits wait for a standby, and releases the connection.
+// awaitCommit waits until a commit is answered, as long as the server says that commits wait for a standby, and
+// releases the connection.
 func (e *postgresEngine) awaitCommit(conn *pgxpool.Conn, guard *commitGuard, result <-chan error) {
 	defer conn.Release() // the pool removes it if it is closed
 	for failures := 0; failures < standbyFailures; {
@@ -147,8 +152,9 @@ func (e *postgresEngine) awaitCommit(conn *pgxpool.Conn, guard *commitGuard, res
 	<-result                            //nolint:errcheck // the result of the commit stays unknown
 }
 
-// commitsWait reports whether any session of this database waits for a synchronous standby. Which session it is cannot be said: behind a
-// connection pool, only the pool knows. It asks over a connection of its own, because all others may be waiting.
+// commitsWait reports whether any session of this database waits for a synchronous standby. Which session it is cannot
+// be said: behind a connection pool, only the pool knows. It asks over a connection of its own, because all others may
+// be waiting.
 func (e *postgresEngine) commitsWait() (waits bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), standbyInterval)
 	defer cancel()
@@ -157,6 +163,8 @@ func (e *postgresEngine) commitsWait() (waits bool, err error) {
 		return false, err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // it has only read
-	err = conn.QueryRow(ctx, "select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'SyncRep')").Scan(&waits)
+	err = conn.QueryRow(ctx,
+		"select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'SyncRep')").Scan(
+		&waits)
 	return waits, err
 }

@@ -14,7 +14,8 @@ import (
 // connectionTries is how many connections of the pool a statement tries whose connections turn out to be closed.
 const connectionTries = 5
 
-// retryUnsent runs fn again if it fails before anything was sent, because the server has closed the connection in the meantime.
+// retryUnsent runs fn again if it fails before anything was sent, because the server has closed the connection in the
+// meantime.
 func retryUnsent(ctx context.Context, fn func() error) error {
 	for try := 1; ; try++ {
 		err := fn()
@@ -34,7 +35,8 @@ type pgQuerier struct {
 // QueryContext implements [Querier]. It reads the first row, so that it returns the error of a query that fails.
 func (q pgQuerier) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
 	var rows pgx.Rows
-	err := retryUnsent(ctx, func() (err error) { // in a transaction, whose connection is closed then, every repetition fails too
+	// in a transaction, whose connection is closed then, every repetition fails too
+	err := retryUnsent(ctx, func() (err error) {
 		rows, err = q.from.Query(ctx, query, args...) //nolint:sqlclosecheck // pgRows closes them
 		return err
 	})
@@ -90,8 +92,8 @@ func (r *pgRows) Close() error {
 	return nil
 }
 
-// Scan implements [Rows]. Unlike that of pgx, it does not end the rows when it fails, so that one malformed row can be reported with
-// those that follow it.
+// Scan implements [Rows]. Unlike that of pgx, it does not end the rows when it fails, so that one malformed row can be
+// reported with those that follow it.
 func (r *pgRows) Scan(dest ...any) error {
 	return pgx.ScanRow(r.Conn().TypeMap(), r.FieldDescriptions(), r.RawValues(), dest...)
 }
@@ -111,8 +113,9 @@ func (r pgRow) Scan(dest ...any) error {
 	return errors.Join(err, r.rows.Close()) // the statement may still fail after its first row
 }
 
-// beginSnapshot begins the transaction of a list. Its statements are planned for the values of each list: a plan for any values, which
-// PostgreSQL would use after a few lists, is made for the average company and reads all rows of a large one.
+// beginSnapshot begins the transaction of a list. Its statements are planned for the values of each list: a plan for
+// any values, which PostgreSQL would use after a few lists, is made for the average company and reads all rows of a
+// large one.
 const beginSnapshot = "begin isolation level repeatable read read only; set local plan_cache_mode = force_custom_plan"
 
 func (e *postgresEngine) snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) (err error) {
@@ -124,7 +127,8 @@ func (e *postgresEngine) snapshot(ctx context.Context, fn func(ctx context.Conte
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { // nothing was written: ending the transaction releases the connection
-		if rollback := tx.Rollback(context.WithoutCancel(ctx)); rollback != nil && ctx.Err() == nil { // pgx closes the connection when ctx ends
+		// pgx closes the connection when ctx ends
+		if rollback := tx.Rollback(context.WithoutCancel(ctx)); rollback != nil && ctx.Err() == nil {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
@@ -134,12 +138,12 @@ func (e *postgresEngine) snapshot(ctx context.Context, fn func(ctx context.Conte
 // errCommitRolledBack says that the database answered a commit with a rollback.
 var errCommitRolledBack = pgx.ErrTxCommitRollback
 
-// postgresTx is a PostgreSQL transaction that saves round trips: it sends deferred statements in one batch, before the next
-// statement that is not deferred or together with the commit. The pool closes its connection instead of taking it back if the
-// transaction is still open.
+// postgresTx is a PostgreSQL transaction that saves round trips: it sends deferred statements in one batch, before the
+// next statement that is not deferred or together with the commit. The pool closes its connection instead of taking it
+// back if the transaction is still open.
 //
-// Once a flush has failed, flushErr stays set and nothing more is flushed; PostgreSQL refuses all further statements of the
-// transaction, and its commit is a rollback.
+// Once a flush has failed, flushErr stays set and nothing more is flushed; PostgreSQL refuses all further statements of
+// the transaction, and its commit is a rollback.
 type postgresTx struct {
 	engine   *postgresEngine
 	conn     *pgxpool.Conn
@@ -220,8 +224,9 @@ func (t *postgresTx) RootError(err error) error {
 	return err
 }
 
-// Commit implements [transaction]. It checks the command tag, because PostgreSQL answers the commit of a failed transaction
-// with ROLLBACK and without an error. The error is an [unansweredCommitError] if there is no answer in time.
+// Commit implements [transaction]. It checks the command tag, because PostgreSQL answers the commit of a failed
+// transaction with ROLLBACK and without an error. The error is an [unansweredCommitError] if there is no answer in
+// time.
 func (t *postgresTx) Commit() error {
 	if t.done {
 		return sql.ErrTxDone

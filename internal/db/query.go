@@ -32,7 +32,8 @@ type Rows interface {
 }
 
 // Collect runs a query, calls scan for every row, and returns the results, never nil.
-func Collect[T any](ctx context.Context, q Querier, scan func(Row) (T, error), query string, args ...any) (_ []T, err error) {
+func Collect[T any](ctx context.Context, q Querier, scan func(Row) (T, error), query string,
+	args ...any) (_ []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

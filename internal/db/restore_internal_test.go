@@ -11,8 +11,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestClaimEmpty: a restore removes nothing but what a restore has created. A marker that an interruption left in a database before the
-// restore knew what else is there does not make its content a restore's.
+// TestClaimEmpty: a restore removes nothing but what a restore has created. A marker that an interruption left in a
+// database before the restore knew what else is there does not make its content a restore's.
 func TestClaimEmpty(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // a restore on SQLite writes another file
@@ -26,12 +26,14 @@ func TestClaimEmpty(t *testing.T) {
 		marked  bool // afterwards
 		numbers bool // are there afterwards
 	}{
-		"empty":                                    {nil, nil, true, false},
-		"empty with an unclaimed marker":           {[]string{unclaimed}, nil, true, false},
-		"in use":                                   {[]string{content}, ErrNotEmpty, false, true},
-		"in use with an unclaimed marker":          {[]string{content, unclaimed}, ErrNotEmpty, false, true},
-		"claimed by an interrupted restore":        {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`}, nil, true, false},
-		"claimed and loaded by an interrupted one": {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`, content}, nil, true, false},
+		"empty":                           {nil, nil, true, false},
+		"empty with an unclaimed marker":  {[]string{unclaimed}, nil, true, false},
+		"in use":                          {[]string{content}, ErrNotEmpty, false, true},
+		"in use with an unclaimed marker": {[]string{content, unclaimed}, ErrNotEmpty, false, true},
+		"claimed by an interrupted restore": {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`},
+			nil, true, false},
+		"claimed and loaded by an interrupted one": {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`,
+			content}, nil, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +57,8 @@ func TestClaimEmpty(t *testing.T) {
 	}
 }
 
-// TestInterruptedClaim: a restore that is interrupted before it has claimed the database removes its marker, although its context and its
-// connection have ended. It removes none that another restore has claimed meanwhile.
+// TestInterruptedClaim: a restore that is interrupted before it has claimed the database removes its marker, although
+// its context and its connection have ended. It removes none that another restore has claimed meanwhile.
 func TestInterruptedClaim(t *testing.T) {
 	if !pgtest.Enabled() {
 		return

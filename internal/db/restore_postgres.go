@@ -13,7 +13,8 @@ import (
 )
 
 // restorePostgres restores a copy. Its connection holds a lock, so that a second restore does not begin while one runs.
-func restorePostgres(ctx context.Context, address, direct string, source fs.FS, copied Copied, read func(stream string) (io.Reader, error), finish func(address string) error) (err error) {
+func restorePostgres(ctx context.Context, address, direct string, source fs.FS, copied Copied,
+	read func(stream string) (io.Reader, error), finish func(address string) error) (err error) {
 	e, err := openPostgres(ctx, address, Options{Application: "quittance-restore", Direct: direct})
 	if err != nil {
 		return err
@@ -48,7 +49,8 @@ func restorePostgres(ctx context.Context, address, direct string, source fs.FS, 
 	return err
 }
 
-// connectForRestore opens a connection that holds the lock of a restore. It returns [ErrCopying] if another one holds it.
+// connectForRestore opens a connection that holds the lock of a restore. It returns [ErrCopying] if another one holds
+// it.
 func (e *postgresEngine) connectForRestore(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := e.connectForCopy(ctx)
 	if err != nil {
@@ -65,13 +67,13 @@ func (e *postgresEngine) connectForRestore(ctx context.Context) (*pgx.Conn, erro
 	return conn, nil
 }
 
-// claimEmpty claims an empty database: it creates the marker of a restore, and gives it a row once it knows that nothing else is there.
-// It empties a database that an interrupted restore has claimed. Everything in that comes from the restore, because no server starts on
-// a database with the marker. A marker without a row proves nothing of that kind: an interruption can leave one beside the data of a
-// server.
+// claimEmpty claims an empty database: it creates the marker of a restore, and gives it a row once it knows that
+// nothing else is there. It empties a database that an interrupted restore has claimed. Everything in that comes from
+// the restore, because no server starts on a database with the marker. A marker without a row proves nothing of that
+// kind: an interruption can leave one beside the data of a server.
 //
-// A server that starts meanwhile creates its tables and then looks for the marker, and claimEmpty creates the marker and then looks for
-// tables. So at least one of the two sees the other and gives up.
+// A server that starts meanwhile creates its tables and then looks for the marker, and claimEmpty creates the marker
+// and then looks for tables. So at least one of the two sees the other and gives up.
 func (e *postgresEngine) claimEmpty(ctx context.Context, conn *pgx.Conn) error {
 	claimed, err := isClaimed(ctx, conn)
 	if err != nil {
@@ -113,8 +115,8 @@ func checkEmpty(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// removeUnclaimed removes a marker without a row, so that servers start again. The context of the restore may have ended, and with it
-// the connection and its lock.
+// removeUnclaimed removes a marker without a row, so that servers start again. The context of the restore may have
+// ended, and with it the connection and its lock.
 func (e *postgresEngine) removeUnclaimed(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), QueryTimeout)
 	defer cancel()
@@ -199,7 +201,8 @@ func load(ctx context.Context, conn *pgx.Conn, copied Copied, read func(stream s
 		}
 	}
 	for _, sequence := range copied.Sequences {
-		if _, err := tx.Exec(ctx, `select setval($1::regclass, $2, $3)`, quoted(sequence.Name), sequence.Last, sequence.Called); err != nil {
+		if _, err := tx.Exec(ctx, `select setval($1::regclass, $2, $3)`, quoted(sequence.Name), sequence.Last,
+			sequence.Called); err != nil {
 			return err
 		}
 	}
@@ -218,7 +221,9 @@ func checkSchema(ctx context.Context, tx pgx.Tx, copied Copied) error {
 		return err
 	}
 	if version != copied.SchemaVersion {
-		return fmt.Errorf("%w: this program knows the schema up to version %d, and the backup has version %d: use the release that made it", ErrCopy, version, copied.SchemaVersion)
+		return fmt.Errorf(
+			"%w: this program knows the schema up to version %d, and the backup has version %d: use the release that made it",
+			ErrCopy, version, copied.SchemaVersion)
 	}
 	var want []string
 	for _, table := range copied.Tables {
@@ -256,8 +261,9 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// detach removes what would check, change or index single rows while they are loaded: foreign keys, indexes that belong to no
-// constraint, triggers, and the rows of the migrations. It returns the statements that put all but the rows back, for all rows at once.
+// detach removes what would check, change or index single rows while they are loaded: foreign keys, indexes that belong
+// to no constraint, triggers, and the rows of the migrations. It returns the statements that put all but the rows back,
+// for all rows at once.
 func detach(ctx context.Context, tx pgx.Tx, tables []CopiedTable) (attach []string, err error) {
 	// A foreign key can need an index, so it goes first and comes back last.
 	foreignKeys, err := replaced(ctx, tx, `select format('alter table %s drop constraint %I', conrelid::regclass, conname),
@@ -266,7 +272,8 @@ func detach(ctx context.Context, tx pgx.Tx, tables []CopiedTable) (attach []stri
 	if err != nil {
 		return nil, err
 	}
-	indexes, err := replaced(ctx, tx, `select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid) from pg_index join pg_class c on c.oid = indrelid
+	indexes, err := replaced(ctx, tx,
+		`select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid) from pg_index join pg_class c on c.oid = indrelid
 		where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and not exists (select from pg_constraint where conindid = indexrelid) order by 1`)
 	if err != nil {
 		return nil, err
@@ -313,7 +320,8 @@ func loadTable(ctx context.Context, tx pgx.Tx, table CopiedTable, read func(stre
 		return err
 	}
 	source := &failureReader{from: from}
-	tag, err := tx.Conn().PgConn().CopyFrom(ctx, source, `copy `+quoted(table.Name)+` (`+quotedList(table.Columns)+`) from stdin`)
+	tag, err := tx.Conn().PgConn().CopyFrom(ctx, source,
+		`copy `+quoted(table.Name)+` (`+quotedList(table.Columns)+`) from stdin`)
 	if source.failure != nil {
 		return source.failure // the server knows only its text
 	}

@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// Shared is an operation of which many writes wait at the same time, so that they share their statements on PostgreSQL: all of a
-// batch cost one round trip for each statement, and one commit. Use it for operations that rarely fail and that come in large
-// numbers or wait for the same row. On SQLite, where all writes share their commits anyway, each runs on its own.
+// Shared is an operation of which many writes wait at the same time, so that they share their statements on PostgreSQL:
+// all of a batch cost one round trip for each statement, and one commit. Use it for operations that rarely fail and
+// that come in large numbers or wait for the same row. On SQLite, where all writes share their commits anyway, each
+// runs on its own.
 type Shared struct {
 	db        *DB
 	operation string
 	groups    shards // nil on SQLite
 }
 
-// Share returns an operation whose waiting writes share their statements. They are spread over a number of groups, from 1, by
-// their owners, and the transactions of different groups overlap.
+// Share returns an operation whose waiting writes share their statements. They are spread over a number of groups, from
+// 1, by their owners, and the transactions of different groups overlap.
 func (d *DB) Share(operation string, groups int) *Shared {
 	s := &Shared{db: d, operation: operation}
 	if d.groupCommit == nil {
@@ -36,13 +37,15 @@ func (s *Shared) Waiting() int {
 	return waiting
 }
 
-// WriteShared is [DB.Write] for one write of a shared operation. run executes all members of a batch in one transaction, with
-// [Dialect.Values] and [Column] for their values, and stores each result in its member. If it returns an error for several
-// members, it is called again for each of them in a transaction of its own; on SQLite it is always called with one.
+// WriteShared is [DB.Write] for one write of a shared operation. run executes all members of a batch in one
+// transaction, with [Dialect.Values] and [Column] for their values, and stores each result in its member. If it returns
+// an error for several members, it is called again for each of them in a transaction of its own; on SQLite it is always
+// called with one.
 //
-// All members of an operation have the type M. owner is the owner of the rows that the write locks: the writes of one owner never
-// wait for each other. size is the size of member in bytes, which bounds how many share a statement.
-func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M, size int, run func(ctx context.Context, t *Tx, members []M) error) (err error) {
+// All members of an operation have the type M. owner is the owner of the rows that the write locks: the writes of one
+// owner never wait for each other. size is the size of member in bytes, which bounds how many share a statement.
+func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M, size int,
+	run func(ctx context.Context, t *Tx, members []M) error) (err error) {
 	single := func(ctx context.Context, t *Tx) error { return run(ctx, t, []M{member}) }
 	if s.groups == nil {
 		return s.db.Write(ctx, s.operation, single)
@@ -51,20 +54,21 @@ func WriteShared[M any](ctx context.Context, s *Shared, owner [16]byte, member M
 		return err
 	}
 	defer s.db.observeWrite(ctx, s.operation)(&err)
-	return s.db.writeInGroup(ctx, s.groups.forOwner(owner), &pendingWrite{operation: s.operation, fn: single, payload: member, size: size,
-		runBatch: func(ctx context.Context, t *Tx, batch []*pendingWrite) error {
-			members := make([]M, len(batch))
-			for n, p := range batch {
-				members[n] = p.payload.(M) //nolint:forcetypeassert // an operation has members of one type
-			}
-			return run(ctx, t, members)
-		}})
+	return s.db.writeInGroup(ctx, s.groups.forOwner(owner),
+		&pendingWrite{operation: s.operation, fn: single, payload: member, size: size,
+			runBatch: func(ctx context.Context, t *Tx, batch []*pendingWrite) error {
+				members := make([]M, len(batch))
+				for n, p := range batch {
+					members[n] = p.payload.(M) //nolint:forcetypeassert // an operation has members of one type
+				}
+				return run(ctx, t, members)
+			}})
 }
 
-// Lookups combines concurrent look-ups of single values into one query on PostgreSQL, where the round trip costs more than the
-// query. It works like the group commit in group.go: the goroutine that gets the leader lock looks up all waiting keys, so there is
-// no timer, and a look-up that comes alone is made at once. Nothing is cached: every value was read after its look-up began. On
-// SQLite each look-up has a query of its own.
+// Lookups combines concurrent look-ups of single values into one query on PostgreSQL, where the round trip costs more
+// than the query. It works like the group commit in group.go: the goroutine that gets the leader lock looks up all
+// waiting keys, so there is no timer, and a look-up that comes alone is made at once. Nothing is cached: every value
+// was read after its look-up began. On SQLite each look-up has a query of its own.
 type Lookups[K comparable, V any] struct {
 	db         *DB
 	find       func(ctx context.Context, keys []K) (map[K]V, error)
@@ -85,7 +89,8 @@ type lookup[K comparable, V any] struct {
 // maxKeysPerLookup bounds the keys of one query.
 const maxKeysPerLookup = 256
 
-// NewLookups returns look-ups by find, which returns the values of those keys that have one. A key can occur several times.
+// NewLookups returns look-ups by find, which returns the values of those keys that have one. A key can occur several
+// times.
 func NewLookups[K comparable, V any](d *DB, find func(ctx context.Context, keys []K) (map[K]V, error)) *Lookups[K, V] {
 	return &Lookups[K, V]{db: d, find: find, leaderLock: make(chan struct{}, 1)}
 }

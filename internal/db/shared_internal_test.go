@@ -22,7 +22,8 @@ func (g grouped) names(queries *[][]int) *Lookups[int, string] {
 			return nil, context.DeadlineExceeded
 		}
 		found, err := Collect(ctx, g.Reader(), func(row Row) (n int, err error) { return n, row.Scan(&n) },
-			"select n from numbers where n in ("+g.Dialect().Values("bigint")+")", RowArgs(g.Dialect(), keys, func(key int) []any { return []any{key} })...)
+			"select n from numbers where n in ("+g.Dialect().Values("bigint")+")",
+			RowArgs(g.Dialect(), keys, func(key int) []any { return []any{key} })...)
 		names := map[int]string{}
 		for _, n := range found {
 			names[n] = fmt.Sprint(n)
@@ -31,8 +32,8 @@ func (g grouped) names(queries *[][]int) *Lookups[int, string] {
 	})
 }
 
-// TestLookups checks that concurrent look-ups share a query on PostgreSQL, that each gets its own value or [ErrNotFound], and that
-// an error of the query is the error of all.
+// TestLookups checks that concurrent look-ups share a query on PostgreSQL, that each gets its own value or
+// [ErrNotFound], and that an error of the query is the error of all.
 func TestLookups(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		for n := range 4 {
@@ -109,8 +110,8 @@ func TestSharedWaiting(t *testing.T) {
 	})
 }
 
-// TestMigrate checks that migrations run once, also when several processes start at the same time, and that those of the other
-// engine do not run.
+// TestMigrate checks that migrations run once, also when several processes start at the same time, and that those of
+// the other engine do not run.
 func TestMigrate(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		other := map[bool]string{true: "postgres", false: "sqlite"}[g.SingleServer()]
@@ -144,7 +145,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestServedBy checks that a server is found: on SQLite one that has locked the file, on PostgreSQL one by the name of its sessions.
+// TestServedBy checks that a server is found: on SQLite one that has locked the file, on PostgreSQL one by the name of
+// its sessions.
 func TestServedBy(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		served := func(application string) bool {
@@ -199,8 +201,8 @@ func (n *jsonNumber) Scan(value any) error {
 	return err
 }
 
-// TestNotifications checks that a commit notifies the subscribers of its kind, on PostgreSQL those of other processes too, and that
-// a rollback notifies nobody.
+// TestNotifications checks that a commit notifies the subscribers of its kind, on PostgreSQL those of other processes
+// too, and that a rollback notifies nobody.
 func TestNotifications(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		subscribers := map[string]*DB{"of the same process": g.DB}
@@ -213,7 +215,8 @@ func TestNotifications(t *testing.T) {
 			defer end()
 			others, endOthers := d.Subscribe("other")
 			defer endOthers()
-			kit.Until(t, "a notification of a subscriber "+name, func() bool { // another process takes a while to begin listening
+			// another process takes a while to begin listening
+			kit.Until(t, "a notification of a subscriber "+name, func() bool {
 				kit.Must(t, g.Write(t.Context(), "test", func(_ context.Context, tx *Tx) error {
 					tx.Notify("one")
 					return nil

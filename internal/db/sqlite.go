@@ -18,8 +18,8 @@ import (
 	"quittance/internal/files"
 )
 
-// sqliteReaders is how many queries run beside the writer, and sqliteLists how many lists and searches run beside those. More
-// would only compete for the processors.
+// sqliteReaders is how many queries run beside the writer, and sqliteLists how many lists and searches run beside
+// those. More would only compete for the processors.
 const (
 	sqliteReaders = 4
 	sqliteLists   = 4
@@ -32,8 +32,8 @@ type sqliteEngine struct {
 	writer, readers, lists *sql.DB
 }
 
-// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist. If root creates it, it belongs to the
-// owner of its directory, and so do the files beside it: SQLite gives its own files the owner of the
+// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist. If root creates it,
+// it belongs to the owner of its directory, and so do the files beside it: SQLite gives its own files the owner of the
 // database. It returns [ErrRestoring] if it is being restored.
 func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngine, error) {
 	path, err := filepath.Abs(path)
@@ -51,8 +51,8 @@ func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngin
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	e := &sqliteEngine{path: path}
-	// Keep statement journals, of which each savepoint has one, in memory: writing them to files took a tenth of the time of a
-	// write. Sorting would be in memory too, so migrations, which build indexes, have a connection of their own.
+	// Keep statement journals, of which each savepoint has one, in memory: writing them to files took a tenth of the time
+	// of a write. Sorting would be in memory too, so migrations, which build indexes, have a connection of their own.
 	if e.writer, err = e.open(url.Values{"_pragma": {"temp_store(memory)"}}, 1); err != nil {
 		return nil, err
 	}
@@ -68,9 +68,10 @@ func openSQLite(ctx context.Context, path string, options Options) (*sqliteEngin
 
 // open returns a pool of connections with extra parameters.
 func (e *sqliteEngine) open(extra url.Values, conns int) (*sql.DB, error) {
-	// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size. The
-	// driver sets the journal mode, which fixes the page size, after the pragmas.
-	query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}, "_journal_mode": {"WAL"}}
+	// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size.
+	// The driver sets the journal mode, which fixes the page size, after the pragmas.
+	query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"},
+		"_journal_mode": {"WAL"}}
 	for key, values := range extra {
 		query[key] = append(query[key], values...)
 	}
@@ -117,8 +118,8 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(e.lists.Close(), e.readers.Close(), e.writer.Close())
 }
 
-// makeFilesPrivate removes the access of all users but the owner to the files of a database. It logs what it changed and what it
-// could not change.
+// makeFilesPrivate removes the access of all users but the owner to the files of a database. It logs what it changed
+// and what it could not change.
 func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		tightened, err := files.MakePrivate(name)
@@ -163,8 +164,8 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-// violatedConstraint returns the columns of the unique index that err violates. It reads them from "constraint failed: UNIQUE constraint
-// failed: a.b, a.c (2067)".
+// violatedConstraint returns the columns of the unique index that err violates. It reads them from "constraint failed:
+// UNIQUE constraint failed: a.b, a.c (2067)".
 func (*sqliteEngine) violatedConstraint(err error) string {
 	switch sqliteCode(err) {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
@@ -204,8 +205,9 @@ func (e *sqliteEngine) servedBy(context.Context, string) (bool, error) {
 	return false, release()
 }
 
-// lockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because then two
-// processes could lock two files of the same name. It returns [ErrAlreadyServed] if another process has the lock.
+// lockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because
+// then two processes could lock two files of the same name. It returns [ErrAlreadyServed] if another process has the
+// lock.
 func lockFile(path string) (release func() error, err error) {
 	file, err := files.OpenOrCreate(path)
 	if err != nil {

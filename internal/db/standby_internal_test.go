@@ -37,10 +37,12 @@ func newLonely(t *testing.T, pooled bool) lonely {
 	return lonely{admin, grouped{DB: d, address: pool}.withNumbers(t)}
 }
 
-// want tells the primary to wait for a standby of that name; for none if it is "". No transaction does it, so it does not wait itself.
+// want tells the primary to wait for a standby of that name; for none if it is "". No transaction does it, so it does
+// not wait itself.
 func (l lonely) want(t *testing.T, standby string) {
 	t.Helper()
-	for _, statement := range []string{"alter system set synchronous_standby_names = '" + standby + "'", "select pg_reload_conf()"} {
+	for _, statement := range []string{"alter system set synchronous_standby_names = '" + standby + "'",
+		"select pg_reload_conf()"} {
 		_, err := l.admin.Exec(t.Context(), statement)
 		kit.Must(t, err)
 	}
@@ -89,9 +91,9 @@ func (l lonely) until(t *testing.T, query string, want int) {
 
 const inSyncRep = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
 
-// TestCommitWaitsForStandby: while no synchronous standby confirms a commit, the write fails in time, and nobody sees what it wrote: neither
-// other connections nor a repeated write, which must not be acknowledged. Readers still find connections. When the standby is back, the
-// write is there, and all connections are free again.
+// TestCommitWaitsForStandby: while no synchronous standby confirms a commit, the write fails in time, and nobody sees
+// what it wrote: neither other connections nor a repeated write, which must not be acknowledged. Readers still find
+// connections. When the standby is back, the write is there, and all connections are free again.
 func TestCommitWaitsForStandby(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the time-out of writes")
@@ -145,7 +147,8 @@ func testCommitWaits(t *testing.T, l lonely) {
 	kit.Must(t, alone(2))
 }
 
-// TestCloseDoesNotWaitForStandby: a database is closed while a commit waits for a standby, and does not make its transaction visible.
+// TestCloseDoesNotWaitForStandby: a database is closed while a commit waits for a standby, and does not make its
+// transaction visible.
 func TestCloseDoesNotWaitForStandby(t *testing.T) {
 	if !pgtest.Enabled() {
 		return
@@ -176,7 +179,8 @@ func TestCloseDoesNotWaitForStandby(t *testing.T) {
 	l.want(t, "")
 }
 
-// TestBrokenCommitIsNotCancelled: when the connection breaks while its commit waits for a standby, the commit goes on waiting.
+// TestBrokenCommitIsNotCancelled: when the connection breaks while its commit waits for a standby, the commit goes on
+// waiting.
 func TestBrokenCommitIsNotCancelled(t *testing.T) {
 	if !pgtest.Enabled() {
 		return

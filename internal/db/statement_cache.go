@@ -7,19 +7,19 @@ import (
 	"errors"
 )
 
-// This file is a cache of prepared statements for SQLite, one for each connection, because compiling a statement takes SQLite
-// several times as long as running one of ours, and database/sql has no such cache. It is a [driver.Connector] around the
-// driver's own, so that the rest of the package uses database/sql as usual.
+// This file is a cache of prepared statements for SQLite, one for each connection, because compiling a statement takes
+// SQLite several times as long as running one of ours, and database/sql has no such cache. It is a [driver.Connector]
+// around the driver's own, so that the rest of the package uses database/sql as usual.
 //
-// A cached statement is idle, or busy while the rows of its query are open: a statement of SQLite has one cursor. When the same
-// text is run again while the statement is busy, that call goes to the driver without the cache. Closing the rows makes the
-// statement idle. When the cache is over its capacity, the least recently used idle statement is closed; if all of them are
-// busy, the cache exceeds its capacity. Closing the connection closes all statements.
+// A cached statement is idle, or busy while the rows of its query are open: a statement of SQLite has one cursor. When
+// the same text is run again while the statement is busy, that call goes to the driver without the cache. Closing the
+// rows makes the statement idle. When the cache is over its capacity, the least recently used idle statement is closed;
+// if all of them are busy, the cache exceeds its capacity. Closing the connection closes all statements.
 //
 // database/sql lets one goroutine at a time use a connection, so there are no locks.
 
-// maxCachedStmts bounds the prepared statements of one connection. This package has fewer; filters that are combined from
-// parts could need more.
+// maxCachedStmts bounds the prepared statements of one connection. This package has fewer; filters that are combined
+// from parts could need more.
 const maxCachedStmts = 500
 
 // stmtCachingConnector is a connector whose connections prepare each statement once, keyed by its text.
@@ -33,13 +33,14 @@ func (r stmtCachingConnector) Connect(ctx context.Context) (driver.Conn, error) 
 	}
 	whole, ok := conn.(fullConn)
 	if !ok {
-		return nil, errors.Join(errors.New("the database driver lacks an interface that the statement cache needs"), conn.Close())
+		return nil, errors.Join(errors.New("the database driver lacks an interface that the statement cache needs"),
+			conn.Close())
 	}
 	return &stmtCachingConn{fullConn: whole, statements: map[string]*cachedStmt{}, capacity: maxCachedStmts}, nil
 }
 
-// fullConn is every optional interface of a connection that the driver implements, so that database/sql finds them on the
-// wrapper too.
+// fullConn is every optional interface of a connection that the driver implements, so that database/sql finds them on
+// the wrapper too.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -70,8 +71,8 @@ type stmtCachingConn struct {
 	capacity   int
 }
 
-// prepare returns the cached statement for a text and prepares it at its first use. It returns nil if the statement is busy:
-// the caller then runs the text without the cache.
+// prepare returns the cached statement for a text and prepares it at its first use. It returns nil if the statement is
+// busy: the caller then runs the text without the cache.
 func (c *stmtCachingConn) prepare(ctx context.Context, query string) (*cachedStmt, error) {
 	if found, ok := c.statements[query]; ok {
 		if found.busy {
@@ -98,8 +99,8 @@ func (c *stmtCachingConn) prepare(ctx context.Context, query string) (*cachedStm
 	return cached, c.evict()
 }
 
-// evict closes the least recently used idle statement if the cache is over its capacity. It never closes the statement used
-// last, which the caller is about to run.
+// evict closes the least recently used idle statement if the cache is over its capacity. It never closes the statement
+// used last, which the caller is about to run.
 func (c *stmtCachingConn) evict() error {
 	if len(c.statements) <= c.capacity {
 		return nil
@@ -116,7 +117,8 @@ func (c *stmtCachingConn) evict() error {
 }
 
 // ExecContext implements [driver.ExecerContext].
-func (c *stmtCachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *stmtCachingConn) ExecContext(ctx context.Context, query string,
+	args []driver.NamedValue) (driver.Result, error) {
 	if len(args) == 0 {
 		switch query {
 		case beginImmediate, commit, savepoint, release:
@@ -135,7 +137,8 @@ func (c *stmtCachingConn) ExecContext(ctx context.Context, query string, args []
 }
 
 // QueryContext implements [driver.QueryerContext].
-func (c *stmtCachingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *stmtCachingConn) QueryContext(ctx context.Context, query string,
+	args []driver.NamedValue) (driver.Rows, error) {
 	found, err := c.prepare(ctx, query)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func (c *stmtCachingConn) run(ctx context.Context, t *testing.T, query string) i
 	return n
 }
 
-// TestStatementCacheEvicts checks that a full cache replaces the least recently used statement, but none whose rows are open.
+// TestStatementCacheEvicts checks that a full cache replaces the least recently used statement, but none whose rows are
+// open.
 func TestStatementCacheEvicts(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
@@ -73,7 +74,8 @@ func TestStatementCacheEvicts(t *testing.T) {
 		if len(c.statements) != c.capacity || c.lru.Len() != c.capacity {
 			t.Errorf("%d statements and %d uses are kept, want %d", len(c.statements), c.lru.Len(), c.capacity)
 		}
-		for query, want := range map[string]bool{"select 9": true, "select 2000": true, "select 1000": true, "select 0": false} {
+		for query, want := range map[string]bool{"select 9": true, "select 2000": true, "select 1000": true,
+			"select 0": false} {
 			if _, kept := c.statements[query]; kept != want {
 				t.Errorf("%q is kept: %t", query, kept)
 			}

@@ -10,33 +10,33 @@ import (
 // transaction is an open write transaction. It is neither an [sql.Tx], which starts a goroutine for each query, nor a
 // pgx.Tx, which makes a round trip for each statement.
 //
-// A transaction is open until the first call of Commit or Rollback, and belongs to one goroutine. It owns its connection, which
-// goes back to the pool at the end, or is closed if even the rollback fails, so that no connection in the pool has an open
-// transaction.
+// A transaction is open until the first call of Commit or Rollback, and belongs to one goroutine. It owns its
+// connection, which goes back to the pool at the end, or is closed if even the rollback fails, so that no connection in
+// the pool has an open transaction.
 //
-// There are two kinds. A sqliteTx (SQLite) runs each statement when it is called. A postgresTx (PostgreSQL) keeps deferred
-// statements in a batch and sends that before the next statement that is not deferred, or together with the commit. The error of
-// a deferred statement therefore appears in a later call. If that call fails only because the transaction has already failed,
-// RootError returns the original error.
+// There are two kinds. A sqliteTx (SQLite) runs each statement when it is called. A postgresTx (PostgreSQL) keeps
+// deferred statements in a batch and sends that before the next statement that is not deferred, or together with the
+// commit. The error of a deferred statement therefore appears in a later call. If that call fails only because the
+// transaction has already failed, RootError returns the original error.
 type transaction interface {
 	Querier
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. An error
-	// may be returned by this or any later call.
+	// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. An
+	// error may be returned by this or any later call.
 	ExecDeferred(ctx context.Context, query string, args ...any) error
 	// RootError returns the error that caused err, an error of this transaction: the error of a deferred statement if one
 	// has failed, otherwise err.
 	RootError(err error) error
-	// Commit commits the transaction and ends it. After an error the transaction was rolled back, or it is unknown whether it
-	// was committed. The error is [errCommitRolledBack] when the database answered the commit with a rollback.
+	// Commit commits the transaction and ends it. After an error the transaction was rolled back, or it is unknown whether
+	// it was committed. The error is [errCommitRolledBack] when the database answered the commit with a rollback.
 	Commit() error
 	// Rollback rolls the transaction back and ends it. It returns [sql.ErrTxDone] after Commit or Rollback.
 	Rollback() error
 }
 
-// The statements around a transaction. beginImmediate takes the write lock of SQLite at the start, because an upgrade from read to
-// write can fail with BUSY however long the busy timeout is.
+// The statements around a transaction. beginImmediate takes the write lock of SQLite at the start, because an upgrade
+// from read to write can fail with BUSY however long the busy timeout is.
 const (
 	beginImmediate = "begin immediate"
 	beginCommitted = "begin isolation level read committed"
@@ -94,7 +94,8 @@ func (t *sqliteTx) Commit() error {
 	return closeConn(t.conn)
 }
 
-// Rollback implements [transaction]. A connection on which the rollback fails is closed, which makes the database roll back.
+// Rollback implements [transaction]. A connection on which the rollback fails is closed, which makes the database roll
+// back.
 func (t *sqliteTx) Rollback() error {
 	if t.done {
 		return sql.ErrTxDone

@@ -13,7 +13,8 @@ const insertNumber = "insert into numbers (n) values ($1)"
 // countAndSum returns the count and the sum of the committed numbers.
 func (g grouped) countAndSum(t *testing.T) (count, sum int) {
 	t.Helper()
-	if err := g.Reader().QueryRowContext(t.Context(), "select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
+	if err := g.Reader().QueryRowContext(t.Context(),
+		"select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
 		t.Fatal(err)
 	}
 	return count, sum
@@ -28,8 +29,8 @@ func (g grouped) begun(t *testing.T) transaction {
 	return begun
 }
 
-// TestDeferredStatements checks that deferred statements run in their order, before the next query of the transaction and before its
-// commit, and that they are part of the transaction.
+// TestDeferredStatements checks that deferred statements run in their order, before the next query of the transaction
+// and before its commit, and that they are part of the transaction.
 func TestDeferredStatements(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
@@ -43,7 +44,8 @@ func TestDeferredStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sum int
-		if err := begun.QueryRowContext(ctx, "select cast(sum(n) as bigint) from numbers").Scan(&sum); err != nil || sum != 16 {
+		if err := begun.QueryRowContext(ctx, "select cast(sum(n) as bigint) from numbers").Scan(&sum); err != nil ||
+			sum != 16 {
 			t.Errorf("within the transaction the sum is %d, %v", sum, err)
 		}
 		if count, _ := g.countAndSum(t); count != 0 {
@@ -78,8 +80,8 @@ func TestDeferredStatements(t *testing.T) {
 	})
 }
 
-// TestDeferredStatementFails checks that a deferred statement that fails makes the transaction fail with its error, no matter what
-// follows it: the commit, a row, rows or another statement. The connection can then be used again.
+// TestDeferredStatementFails checks that a deferred statement that fails makes the transaction fail with its error, no
+// matter what follows it: the commit, a row, rows or another statement. The connection can then be used again.
 func TestDeferredStatementFails(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
@@ -129,8 +131,8 @@ func TestDeferredStatementFails(t *testing.T) {
 	})
 }
 
-// TestCommitRolledBack checks that a commit that PostgreSQL answers with a rollback fails: it does so after a failed statement. SQLite
-// commits the rest, which is why a [Tx] fails after a failed statement.
+// TestCommitRolledBack checks that a commit that PostgreSQL answers with a rollback fails: it does so after a failed
+// statement. SQLite commits the rest, which is why a [Tx] fails after a failed statement.
 func TestCommitRolledBack(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		begun := g.begun(t)
@@ -139,7 +141,8 @@ func TestCommitRolledBack(t *testing.T) {
 		}
 		err := begun.Commit()
 		count, _ := g.countAndSum(t)
-		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.Engine() == "postgres") || rolledBack != (count == 0) {
+		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.Engine() == "postgres") ||
+			rolledBack != (count == 0) {
 			t.Errorf("the commit returns %v, with %d numbers in the table", err, count)
 		}
 		if err := g.begun(t).Commit(); err != nil {
@@ -148,7 +151,8 @@ func TestCommitRolledBack(t *testing.T) {
 	})
 }
 
-// TestBrokenConnection checks that a transaction whose connection is lost fails, and that the next one gets another connection.
+// TestBrokenConnection checks that a transaction whose connection is lost fails, and that the next one gets another
+// connection.
 func TestBrokenConnection(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Tx is the write transaction of one operation, or of several that share their statements. If one of its statements fails, the
-// transaction fails, even if the closure ignores the error, so that both databases behave alike.
+// Tx is the write transaction of one operation, or of several that share their statements. If one of its statements
+// fails, the transaction fails, even if the closure ignores the error, so that both databases behave alike.
 type Tx struct {
 	begun         transaction
 	db            *DB
@@ -21,9 +21,9 @@ type Tx struct {
 	atCommit      []any // what AtCommit was called with
 }
 
-// Now returns the time of the transaction: the time of the first call, which usually comes after the transaction has taken its
-// first locks. Everything written in the transaction has this time, so that no event is dated before its evidence. Writes that
-// share their statements share it too.
+// Now returns the time of the transaction: the time of the first call, which usually comes after the transaction has
+// taken its first locks. Everything written in the transaction has this time, so that no event is dated before its
+// evidence. Writes that share their statements share it too.
 func (t *Tx) Now() time.Time {
 	if t.at.IsZero() {
 		t.at = t.db.Now()
@@ -83,8 +83,8 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	return changed, t.recordFailure(err)
 }
 
-// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. Its error may
-// appear there too.
+// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. Its
+// error may appear there too.
 func (t *Tx) ExecDeferred(ctx context.Context, query string, args ...any) error {
 	return t.recordFailure(t.begun.ExecDeferred(ctx, query, args...))
 }
@@ -100,14 +100,18 @@ func (d *DB) beforeCommit(ctx context.Context, begun transaction, values []any) 
 	if len(values) == 0 {
 		return nil
 	}
-	return d.newTx(begun).run(ctx, func(ctx context.Context, t *Tx) error { return d.options.BeforeCommit(ctx, t, values) })
+	return d.newTx(begun).run(ctx, func(ctx context.Context,
+		t *Tx) error {
+		return d.options.BeforeCommit(ctx, t, values)
+	})
 }
 
-// rowsPerInsert bounds the rows of one statement, and so the number of statements that differ only in their number of rows.
+// rowsPerInsert bounds the rows of one statement, and so the number of statements that differ only in their number of
+// rows.
 const rowsPerInsert = 16
 
-// Insert inserts rows with as few deferred statements as possible. into is the statement up to and including the keyword
-// values; suffix is what follows the rows, such as a conflict clause.
+// Insert inserts rows with as few deferred statements as possible. into is the statement up to and including the
+// keyword values; suffix is what follows the rows, such as a conflict clause.
 func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, suffix string) error {
 	for chunk := range slices.Chunk(rows, rowsPerInsert) {
 		query, args := strings.Builder{}, make([]any, 0, len(chunk)*len(chunk[0]))
@@ -133,9 +137,9 @@ func (t *Tx) Insert(ctx context.Context, into string, rows [][]any, suffix strin
 	return nil
 }
 
-// Write runs fn in a transaction and commits it. operation is the name of the transaction, for [DB.Checkpoint]. fn may run more
-// than once: it resets the variables that it returns results in, and has no effects outside the transaction. Write and
-// [WriteShared] are the only ways to write.
+// Write runs fn in a transaction and commits it. operation is the name of the transaction, for [DB.Checkpoint]. fn may
+// run more than once: it resets the variables that it returns results in, and has no effects outside the transaction.
+// Write and [WriteShared] are the only ways to write.
 func (d *DB) Write(ctx context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (err error) {
 	if err := refuseNestedWrite(ctx); err != nil {
 		return err
@@ -175,12 +179,12 @@ func refuseNestedWrite(ctx context.Context) error {
 	return nil
 }
 
-// WriteTimeout bounds the wait for the turn to write, and on PostgreSQL the transaction too. It is not the deadline of the
-// request: a statement that is cancelled on SQLite can roll back the writes committed with it.
+// WriteTimeout bounds the wait for the turn to write, and on PostgreSQL the transaction too. It is not the deadline of
+// the request: a statement that is cancelled on SQLite can roll back the writes committed with it.
 const WriteTimeout = 30 * time.Second
 
-// writeContext returns the context for a transaction. It is not cancelled with the request, because a client that disconnects
-// must not interrupt a write, but it has a time-out.
+// writeContext returns the context for a transaction. It is not cancelled with the request, because a client that
+// disconnects must not interrupt a write, but it has a time-out.
 func (d *DB) writeContext(request context.Context) (context.Context, context.CancelFunc) {
 	ctx := context.WithoutCancel(request)
 	if d.traits.noWriteDeadline {
@@ -189,8 +193,8 @@ func (d *DB) writeContext(request context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, WriteTimeout)
 }
 
-// acquireWriteSlot waits for one of the slots for concurrent writers. release takes the error of the write: a commit without an answer
-// keeps its slot with its connection.
+// acquireWriteSlot waits for one of the slots for concurrent writers. release takes the error of the write: a commit
+// without an answer keeps its slot with its connection.
 func (d *DB) acquireWriteSlot(request, ctx context.Context) (release func(error), err error) {
 	if d.writeSlots == nil {
 		return func(error) {}, nil
@@ -215,7 +219,8 @@ func (d *DB) acquireWriteSlot(request, ctx context.Context) (release func(error)
 }
 
 // writeAlone runs fn in a transaction of its own, and repeats it after serialization failures and deadlocks.
-func (d *DB) writeAlone(request context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
+func (d *DB) writeAlone(request context.Context, operation string,
+	fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
 	ctx, cancel := d.writeContext(request)
 	defer cancel()
 	release, err := d.acquireWriteSlot(request, ctx)
@@ -260,7 +265,8 @@ func (d *DB) beginWrite(ctx context.Context) (transaction, error) {
 	return d.engine.begin(ctx)
 }
 
-func (d *DB) writeOnce(ctx context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
+func (d *DB) writeOnce(ctx context.Context, operation string,
+	fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
 	begun, err := d.beginWrite(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)

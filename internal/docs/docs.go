@@ -1,9 +1,9 @@
 // Package docs serves the documentation site: the API reference, the guides and the changelog.
 //
-// Its invariants: the guides and the reference are made when somebody first asks for one, of files that are part of the program and of
-// the OpenAPI document, so that a server that nobody asks spends nothing on them; a test makes every guide, so that no
-// release has a broken one; no page loads anything from another host, has inline scripts or styles, or contains HTML of a document; answers depend on the path alone; every page but
-// the search works without scripts.
+// Its invariants: the guides and the reference are made when somebody first asks for one, of files that are part of the
+// program and of the OpenAPI document, so that a server that nobody asks spends nothing on them; a test makes every
+// guide, so that no release has a broken one; no page loads anything from another host, has inline scripts or styles,
+// or contains HTML of a document; answers depend on the path alone; every page but the search works without scripts.
 //
 // Start reading at [New], then render in markdown.go, and builder.referencePages in reference.go.
 package docs
@@ -43,8 +43,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Site serves the documentation. It is safe for concurrent use.
 type Site struct {
-	// guides returns the pages of the guides, with the style sheets and scripts, and reference those of the reference and the search
-	// index. They are made at the first call.
+	// guides returns the pages of the guides, with the style sheets and scripts, and reference those of the reference and
+	// the search index. They are made at the first call.
 	guides, reference func() (map[string]resource, error)
 	log               *slog.Logger
 }
@@ -68,8 +68,9 @@ type builder struct {
 	index  []searchEntry
 }
 
-// New returns a site with some documents, CHANGELOG.md and the guides in docs, and with the reference of an OpenAPI document. If the pages
-// cannot be made, because a document is missing or links to an unknown one, this is logged, and they answer with 500.
+// New returns a site with some documents, CHANGELOG.md and the guides in docs, and with the reference of an OpenAPI
+// document. If the pages cannot be made, because a document is missing or links to an unknown one, this is logged, and
+// they answer with 500.
 func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) *Site {
 	b := &builder{}
 	guides := sync.OnceValues(func() (map[string]resource, error) { return b.makeGuides(documents) })
@@ -85,14 +86,16 @@ func New(documents fs.FS, openapi func() ([]byte, error), log *slog.Logger) *Sit
 	})}
 }
 
-// makeGuides returns the pages of documents, the index, the page for unknown paths, and the style sheets and scripts by path.
+// makeGuides returns the pages of documents, the index, the page for unknown paths, and the style sheets and scripts by
+// path.
 func (b *builder) makeGuides(documents fs.FS) (map[string]resource, error) {
 	out := map[string]resource{}
 	links, err := addAssets(out)
 	if err != nil {
 		return nil, err
 	}
-	b.layout, err = template.New("page.html").Funcs(template.FuncMap{"asset": func(name string) string { return links[name] }}).ParseFS(assets, "assets/*.html")
+	b.layout, err = template.New("page.html").Funcs(
+		template.FuncMap{"asset": func(name string) string { return links[name] }}).ParseFS(assets, "assets/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
@@ -188,10 +191,12 @@ func (s *Site) find(path string) (resource, int, error) {
 	return guides[missingPath], http.StatusNotFound, nil
 }
 
-// ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404, and those of pages that were moved a redirect.
+// ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404, and those of pages that were moved
+// a redirect.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	maps.Copy(header, http.Header{"Content-Security-Policy": {policy}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}})
+	maps.Copy(header, http.Header{"Content-Security-Policy": {policy}, "X-Frame-Options": {"DENY"},
+		"X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}})
 	if to, found := moved[r.URL.EscapedPath()]; found {
 		http.Redirect(w, r, to, http.StatusMovedPermanently)
 		return

@@ -143,20 +143,25 @@ func TestPagesLoadNothingForeign(t *testing.T) {
 		response := get(site, path)
 		header := response.Header
 		policy := header.Get("Content-Security-Policy")
-		if response.StatusCode != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||
-			strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || header.Get("X-Content-Type-Options") != "nosniff" ||
-			header.Get("Referrer-Policy") != "no-referrer" || header.Get("X-Frame-Options") != "DENY" || header.Get("Content-Type") != "text/html; charset=utf-8" {
+		if response.StatusCode != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; ") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") ||
+			header.Get("X-Content-Type-Options") != "nosniff" ||
+			header.Get("Referrer-Policy") != "no-referrer" || header.Get("X-Frame-Options") != "DENY" ||
+			header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, response.StatusCode, header)
 		}
 		for _, e := range parse(t, path, body(t, response)) {
-			if e.name == "script" && strings.TrimSpace(e.text) != "" || e.name == "style" || e.name == "iframe" || e.attributes["style"] != "" {
+			if e.name == "script" && strings.TrimSpace(e.text) != "" || e.name == "style" || e.name == "iframe" ||
+				e.attributes["style"] != "" {
 				t.Errorf("%s: <%s> %v %q", path, e.name, e.attributes, e.text)
 			}
 			for name, value := range e.attributes {
 				if strings.HasPrefix(name, "on") {
 					t.Errorf("%s: <%s %s>", path, e.name, name)
 				}
-				if fetched := name == "src" || name == "href" && e.name != "a"; fetched && !strings.HasPrefix(value, "/docs/assets/") {
+				if fetched := name == "src" || name == "href" && e.name != "a"; fetched &&
+					!strings.HasPrefix(value, "/docs/assets/") {
 					t.Errorf("%s: <%s> fetches %s", path, e.name, value)
 				}
 			}
@@ -210,11 +215,14 @@ func TestHostileDocuments(t *testing.T) {
 		return documents
 	}
 	site := docs.New(with("<script>alert(1)</script>\n\n<b onclick=x>b</b>\n\n| a |\n|:-:|\n| 1 |"), openapi, quiet)
-	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert(") || strings.Contains(page, "onclick") || strings.Contains(page, "style=") {
+	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert(") || strings.Contains(page, "onclick") ||
+		strings.Contains(page, "style=") {
 		t.Error(page)
 	}
-	for _, link := range []string{"nowhere.md", "javascript:alert(1)", "http://plain.example", "/docs/guide", "../README.md", "//elsewhere.example"} {
-		if got := get(docs.New(with("[text]("+link+")"), openapi, quiet), "/docs/guide"); got.StatusCode != http.StatusInternalServerError {
+	for _, link := range []string{"nowhere.md", "javascript:alert(1)", "http://plain.example", "/docs/guide",
+		"../README.md", "//elsewhere.example"} {
+		if got := get(docs.New(with("[text]("+link+")"), openapi, quiet),
+			"/docs/guide"); got.StatusCode != http.StatusInternalServerError {
 			t.Errorf("a link to %s passes: %d", link, got.StatusCode)
 		}
 	}
@@ -222,7 +230,8 @@ func TestHostileDocuments(t *testing.T) {
 		t.Errorf("a site without documents: %d", got.StatusCode)
 	}
 	site = docs.New(with("[text](webhooks.md#a) [log](../CHANGELOG.md)"), openapi, quiet)
-	if page := body(t, get(site, "/docs/guide")); !strings.Contains(page, `href="/docs/webhooks#a"`) || !strings.Contains(page, `href="/changelog">log`) {
+	if page := body(t, get(site, "/docs/guide")); !strings.Contains(page, `href="/docs/webhooks#a"`) ||
+		!strings.Contains(page, `href="/changelog">log`) {
 		t.Error(page)
 	}
 }
@@ -230,14 +239,16 @@ func TestHostileDocuments(t *testing.T) {
 // Browsers may cache assets indefinitely under paths that change with their bytes, and must revalidate pages.
 func TestCaching(t *testing.T) {
 	site := newSite()
-	assets := regexp.MustCompile(`/docs/assets/[0-9a-f]{16}/[\w.-]+`).FindAllString(body(t, get(site, "/docs/reference")), -1)
+	assets := regexp.MustCompile(`/docs/assets/[0-9a-f]{16}/[\w.-]+`).FindAllString(body(t, get(site, "/docs/reference")),
+		-1)
 	if len(assets) != 3 {
 		t.Fatal(assets)
 	}
 	for _, path := range append(assets, paths...) {
 		response := get(site, path)
 		tag, cache := response.Header.Get("ETag"), response.Header.Get("Cache-Control")
-		if strings.HasPrefix(path, "/docs/assets/") != strings.Contains(cache, "immutable") || tag == "" || response.StatusCode != http.StatusOK {
+		if strings.HasPrefix(path, "/docs/assets/") != strings.Contains(cache, "immutable") || tag == "" ||
+			response.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
 		}
 		for _, known := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"), "*"} {
@@ -255,10 +266,12 @@ func TestCaching(t *testing.T) {
 // A client gets the same text with and without compression, and compression only if it accepts it.
 func TestCompression(t *testing.T) {
 	site := newSite()
-	for accept, compressed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "identity": false, "br": false} {
+	for accept, compressed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false,
+		"gzip; q=0.0": false, "identity": false, "br": false} {
 		response := get(site, "/docs/guide", "Accept-Encoding", accept)
 		text := body(t, response)
-		if got := response.Header.Get("Content-Encoding") == "gzip"; got != compressed || response.Header.Get("Vary") != "Accept-Encoding" {
+		if got := response.Header.Get("Content-Encoding") == "gzip"; got != compressed ||
+			response.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: compressed %v", accept, got)
 		}
 		if compressed {
@@ -298,9 +311,11 @@ func TestUnknownPath(t *testing.T) {
 
 // The paths of pages that were moved lead to the page that took their place.
 func TestMovedPages(t *testing.T) {
-	for from, to := range map[string]string{"/docs/install": "/docs/ops/install", "/docs/monitoring": "/docs/ops/monitor", "/docs/operators": "/docs/ops/operators"} {
+	for from, to := range map[string]string{"/docs/install": "/docs/ops/install", "/docs/monitoring": "/docs/ops/monitor",
+		"/docs/operators": "/docs/ops/operators"} {
 		response := get(newSite(), from)
-		if response.StatusCode != http.StatusMovedPermanently || response.Header.Get("Location") != to || response.Header.Get("Content-Security-Policy") == "" {
+		if response.StatusCode != http.StatusMovedPermanently || response.Header.Get("Location") != to ||
+			response.Header.Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d %v", from, response.StatusCode, response.Header)
 		}
 		if got := get(newSite(), to); got.StatusCode != http.StatusOK {

@@ -31,8 +31,8 @@ type objectView struct {
 	Fields      []field
 }
 
-// fields returns the members of an object: the required ones first, both in the order of their names. outer are the names of the objects
-// around it, whose members are not shown again.
+// fields returns the members of an object: the required ones first, both in the order of their names. outer are the
+// names of the objects around it, whose members are not shown again.
 func (d *apiDocument) fields(id string, object *schema, outer []string) ([]field, error) {
 	names := slices.SortedFunc(maps.Keys(object.Properties), func(a, b string) int {
 		first, second := slices.Contains(object.Required, a), slices.Contains(object.Required, b)

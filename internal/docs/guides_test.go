@@ -40,7 +40,8 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the table (-provider sandbox +docs/sandbox.md):\n%s", d)
 	}
-	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/testing.md", "docs/webhooks.md", "docs/guides/unknown-outcome.md"} {
+	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/testing.md", "docs/webhooks.md",
+		"docs/guides/unknown-outcome.md"} {
 		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
 			if !slices.ContainsFunc(fakeprovider.Scenarios(), func(s fakeprovider.Scenario) bool { return s.ID == id[1] }) {
 				t.Errorf("%s speaks of %s, which is no scenario", name, id[1])
@@ -63,7 +64,8 @@ func TestTheGuideListsTheMisbehaviours(t *testing.T) {
 	}
 	var want []string
 	for _, way := range fakeprovider.Misbehaviours() {
-		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", way.Name, way.Description, where(way.At(fakeprovider.ChaosLow)), where(way.At(fakeprovider.ChaosHigh))))
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", way.Name, way.Description,
+			where(way.At(fakeprovider.ChaosLow)), where(way.At(fakeprovider.ChaosHigh))))
 	}
 	_, section, _ := strings.Cut(read(t, "docs/sandbox.md"), "| Misbehaviour |")
 	section, _, _ = strings.Cut(section, "\n\n")
@@ -80,7 +82,8 @@ func TestTheGuideListsTheEvents(t *testing.T) {
 			t.Errorf("%s is not in docs/webhooks.md", kind)
 		}
 	}
-	for _, name := range []string{api.HeaderEvent, api.HeaderDelivery, api.HeaderTimestamp, api.HeaderSignature, api.SchemaVersion} {
+	for _, name := range []string{api.HeaderEvent, api.HeaderDelivery, api.HeaderTimestamp, api.HeaderSignature,
+		api.SchemaVersion} {
 		if !strings.Contains(text, name) {
 			t.Errorf("%s is not in docs/webhooks.md", name)
 		}
@@ -109,7 +112,8 @@ func TestTheExampleOfASignature(t *testing.T) {
 	text := read(t, "docs/webhooks.md")
 	_, example, found := strings.Cut(text, "To check your own code")
 	found = found && strings.Contains(text, "### Go")
-	parts := regexp.MustCompile("(?s)`(whsec_[^`]+)`.*?`([^`]+Z)`.*?```json\n(.+?)\n```.*?`(v1=[0-9a-f]{64})`").FindStringSubmatch(example)
+	parts := regexp.MustCompile(
+		"(?s)`(whsec_[^`]+)`.*?`([^`]+Z)`.*?```json\n(.+?)\n```.*?`(v1=[0-9a-f]{64})`").FindStringSubmatch(example)
 	if !found || parts == nil {
 		t.Fatal("the example is not there")
 	}
@@ -133,14 +137,16 @@ func TestTheGoProgramCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "docs", "program", "main.go"): source}})
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "docs", "program",
+		"main.go"): source}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := kit.Build(t.Context(), filepath.Join(dir, "program"), "-overlay", overlay, "quittance/docs/program"); err != nil {
+	if err := kit.Build(t.Context(), filepath.Join(dir, "program"), "-overlay", overlay,
+		"quittance/docs/program"); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,8 +8,10 @@ import (
 
 // The parts of a program or of JSON that are coloured: texts, comments and numbers.
 var (
-	hashTokens  = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|(?m:(?:^|[ \t])#[^\n]*)|\\b[0-9]+(?:\\.[0-9]+)?\\b")
-	slashTokens = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`[^`]*`|//[^\n]*|\\b[0-9]+(?:\\.[0-9]+)?\\b")
+	hashTokens = regexp.MustCompile(
+		"\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|(?m:(?:^|[ \t])#[^\n]*)|\\b[0-9]+(?:\\.[0-9]+)?\\b")
+	slashTokens = regexp.MustCompile(
+		"\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`[^`]*`|//[^\n]*|\\b[0-9]+(?:\\.[0-9]+)?\\b")
 )
 
 // highlight returns a program or a JSON text as HTML with its texts, comments, numbers and names of members marked.

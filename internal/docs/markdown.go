@@ -32,7 +32,8 @@ type page struct {
 // section is a heading of a page. Method and Path are those of an operation; empty for other headings.
 type section struct{ ID, Title, Method, Path string }
 
-// view is the data of the page template: the page, and for the navigation all groups of guides, and on a page of the reference all of its pages.
+// view is the data of the page template: the page, and for the navigation all groups of guides, and on a page of the
+// reference all of its pages.
 type view struct {
 	page
 	Groups   []group
@@ -63,7 +64,8 @@ func (view) Tasks() []task {
 // advice are the columns of the table of error codes: when an error occurs, and what to do.
 type advice [2]template.HTML
 
-// sources lists the documents of each group in display order: file and summary. Those of the last group are found by links alone.
+// sources lists the documents of each group in display order: file and summary. Those of the last group are found by
+// links alone.
 var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 	group string
 	pages [][2]string
@@ -71,17 +73,20 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 	{"Start", [][2]string{
 		{"docs/guide.md", "From login to four final states, step by step."},
 		{"docs/sandbox.md", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
-		{"docs/cli.md", "Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
+		{"docs/cli.md",
+			"Commands for developers: log in, receive webhooks on your own machine, play scenarios, read and write records."},
 		{"docs/console.md", "The web pages for people who write no code, and what their symbols mean."},
 	}},
 	{"Build", [][2]string{
 		{"docs/sdk.md", "The SDKs for Go, TypeScript and Python: one task in all three, and what they have in common."},
 		{"docs/webhooks.md", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
-		{"docs/guides/unknown-outcome.md", "What to do when nobody knows whether the provider has a document, played in the sandbox."},
+		{"docs/guides/unknown-outcome.md",
+			"What to do when nobody knows whether the provider has a document, played in the sandbox."},
 		{"docs/guides/polling-to-webhooks.md", "From reading every invoice to the events feed and webhooks, in steps."},
 		{"docs/incoming.md", "What a company receives: the e-invoices, their revisions, and what is read from them."},
 		{"docs/import.md", "Drafts from a CSV or XLSX file: the columns, the limits, and what is a fault."},
-		{"docs/testing.md", "Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
+		{"docs/testing.md",
+			"Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
 		{"docs/guides/production.md", "A checklist for your program, your company and your deployment."},
 	}},
 	{"Run", [][2]string{
@@ -93,7 +98,8 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 		{"docs/ops/upgrade.md", "Replicas, and how one release replaces another without downtime."},
 		{"docs/ops/keys.md", "The key file: make it, keep it, rotate it."},
 		{"docs/ops/administer.md", "Accounts, users, connections and e-mail, on the command line."},
-		{"docs/ops/operators.md", "The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
+		{"docs/ops/operators.md",
+			"The pages of the people who run the service: accounts, connections, unknown outcomes, deliveries, the audit log."},
 		{"docs/ops/monitor.md", "Metrics, a dashboard and traces."},
 		{"docs/ops/alerts.md", "Each alert: what it says, and what to do about it."},
 		{"docs/ops/logs.md", "Each line of the log: what it says, and what to do about it."},
@@ -107,10 +113,13 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 		{"docs/sign-on.md", "Single sign-on with an OpenID provider, and second factors."},
 		{"docs/permissions.md", "Who may call which operation and see which page."},
 		{"docs/audit.md", "What leaves an entry in the audit log, and who reads it."},
-		{"docs/documents.md", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
+		{"docs/documents.md",
+			"The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
 		{"docs/providers.md", "Which providers there are adapters for, what each can do, and how to connect one."},
-		{"docs/providers/phoss-ap.md", "How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},
-		{"docs/providers/e-invoice-be.md", "How invoices travel through the Peppol access point e-invoice.be, and what each of its words means."},
+		{"docs/providers/phoss-ap.md",
+			"How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},
+		{"docs/providers/e-invoice-be.md",
+			"How invoices travel through the Peppol access point e-invoice.be, and what each of its words means."},
 		{"docs/providers/storecove.md", "How invoices travel through Storecove, and why it says so little about them."},
 		{"docs/provider-protocol.md", "How to put a gateway in front of a real provider."},
 		{"CHANGELOG.md", "New features, changes and deprecations."},
@@ -189,7 +198,8 @@ func markdown(source string) (template.HTML, error) {
 	return template.HTML(html.String()), nil //nolint:gosec // rendered by goldmark; raw HTML is left out
 }
 
-// renderOne returns the page of a document, without any HTML in the document. It adds what the document says about error codes.
+// renderOne returns the page of a document, without any HTML in the document. It adds what the document says about
+// error codes.
 func renderOne(content []byte, file string, codes map[string]advice) (page, error) {
 	markdown := newMarkdown()
 	document := markdown.Parser().Parse(text.NewReader(content))

@@ -167,7 +167,8 @@ func (s *schema) values() (*schema, error) {
 	return values, nil
 }
 
-// object returns the schema with properties that a value of s, or an element of it, has, and its name; nil if there is none.
+// object returns the schema with properties that a value of s, or an element of it, has, and its name; nil if there is
+// none.
 func (d *apiDocument) object(s *schema) (*schema, string, error) {
 	s, name := d.named(s)
 	switch {

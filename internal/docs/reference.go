@@ -41,7 +41,8 @@ type successView struct {
 type errorView struct {
 	Status, Code, Message string
 	Body                  template.HTML
-	// When and What are the columns of the table in docs/errors.md: the causes of the error, and what the caller does about it.
+	// When and What are the columns of the table in docs/errors.md: the causes of the error, and what the caller does
+	// about it.
 	When, What template.HTML
 	Headers    []field
 }
@@ -57,7 +58,8 @@ func pathOf(tag string) string {
 	return referencePath + "/" + strings.ReplaceAll(strings.ToLower(tag), " ", "-")
 }
 
-// referencePages returns the pages of the reference: the first one, one for each tag, the webhook events and the errors.
+// referencePages returns the pages of the reference: the first one, one for each tag, the webhook events and the
+// errors.
 func (b *builder) referencePages() ([]page, error) {
 	first := page{Path: referencePath, Title: "API reference", Reference: true}
 	var pages []page
@@ -118,7 +120,8 @@ func (b *builder) tagPage(tag, about string) (page, error) {
 	for _, object := range objects {
 		b.searchFields(object.Name, object.Fields, p.Path)
 	}
-	p.Body, err = b.execute("operations", map[string]any{"Title": tag, "About": about, "Operations": views, "Objects": objects})
+	p.Body, err = b.execute("operations", map[string]any{"Title": tag, "About": about, "Operations": views,
+		"Objects": objects})
 	return p, err
 }
 
@@ -293,7 +296,8 @@ func (b *builder) appendErrors(list []errorView, status string, r response) ([]e
 
 // errorsPage returns the page with every error code.
 func (b *builder) errorsPage() (page, error) {
-	p := page{Path: errorsPath, Title: "Errors", About: "Every error code: when it occurs, what to do, and an example.", Reference: true}
+	p := page{Path: errorsPath, Title: "Errors", About: "Every error code: when it occurs, what to do, and an example.",
+		Reference: true}
 	statuses := map[string]string{}
 	headers := map[string]map[string]bool{}
 	for _, methods := range b.api.Paths {
@@ -322,7 +326,8 @@ func (b *builder) errorsPage() (page, error) {
 		if !ok || statuses[code] == "" {
 			return p, fmt.Errorf("docs: docs/errors.md does not describe %s", code)
 		}
-		v := errorView{Status: statuses[code], Code: code, Message: found.Summary, Body: body, When: advice[0], What: advice[1]}
+		v := errorView{Status: statuses[code], Code: code, Message: found.Summary, Body: body, When: advice[0],
+			What: advice[1]}
 		for _, name := range []string{"Retry-After", "WWW-Authenticate"} {
 			if !headers[v.Status][name] {
 				continue
@@ -350,7 +355,9 @@ func (b *builder) errorsPage() (page, error) {
 
 // eventsPage returns the page with every event and its callback.
 func (b *builder) eventsPage() (page, error) {
-	p := page{Path: eventsPath, Title: "Webhook events", About: "The callbacks that a subscription receives: header fields, body and an example of each event.", Reference: true}
+	p := page{Path: eventsPath, Title: "Webhook events",
+		About:     "The callbacks that a subscription receives: header fields, body and an example of each event.",
+		Reference: true}
 	var views []operationView
 	var payloads []string
 	for _, kind := range slices.Sorted(maps.Keys(b.api.Webhooks)) {

@@ -74,8 +74,8 @@ func anchors(t *testing.T, site http.Handler) map[string]bool {
 	return out
 }
 
-// The reference has every operation with its parameters, the fields of its body, its header fields and its errors, every event, and every error code where
-// the doc_url of its responses leads.
+// The reference has every operation with its parameters, the fields of its body, its header fields and its errors,
+// every event, and every error code where the doc_url of its responses leads.
 func TestTheReferenceIsComplete(t *testing.T) {
 	site, d := newSite(), readDescribed(t)
 	known := anchors(t, site)
@@ -142,7 +142,8 @@ func TestTheSearchIndex(t *testing.T) {
 		Title string `json:"t"`
 		URL   string `json:"u"`
 	}
-	if err := json.Unmarshal([]byte(body(t, response)), &index); err != nil || response.Header.Get("Content-Type") != "application/json" {
+	if err := json.Unmarshal([]byte(body(t, response)), &index); err != nil ||
+		response.Header.Get("Content-Type") != "application/json" {
 		t.Fatal(err, response.Header)
 	}
 	known := anchors(t, site)
@@ -172,13 +173,15 @@ func TestBrokenReference(t *testing.T) {
 		func() ([]byte, error) { return nil, errors.New("no document") },
 		func() ([]byte, error) { return []byte("{"), nil },
 		func() ([]byte, error) {
-			return []byte(`{"tags":[{"name":"T"}],"paths":{"/p":{"get":{"operationId":"o","tags":["T"],"parameters":[{"in":"query","schema":{"$ref":"#/components/schemas/X"}}]}}}}`), nil
+			return []byte(
+				`{"tags":[{"name":"T"}],"paths":{"/p":{"get":{"operationId":"o","tags":["T"],"parameters":[{"in":"query","schema":{"$ref":"#/components/schemas/X"}}]}}}}`), nil
 		},
 	} {
 		var log strings.Builder
 		site := docs.New(quittance.Documents(), broken, slog.New(slog.NewTextHandler(&log, nil)))
 		for _, path := range []string{"/docs/reference", "/docs/reference/errors", "/docs/search.json"} {
-			if got := get(site, path); got.StatusCode != http.StatusInternalServerError || !strings.Contains(log.String(), "cannot make the documentation") {
+			if got := get(site, path); got.StatusCode != http.StatusInternalServerError ||
+				!strings.Contains(log.String(), "cannot make the documentation") {
 				t.Errorf("%s: %d, log %q", path, got.StatusCode, log.String())
 			}
 		}

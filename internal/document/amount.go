@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// amountScale is the number of digits after the point of every amount of a document, in every currency (BR-DEC-*, ibr-091, ibr-121 to
-// ibr-125).
+// amountScale is the number of digits after the point of every amount of a document, in every currency (BR-DEC-*,
+// ibr-091, ibr-121 to ibr-125).
 const amountScale = 2
 
 // decimal returns the exact value of a decimal text, which has the form of an [api.Decimal].
@@ -50,10 +50,11 @@ func shortest(s string) string {
 
 // lineAmount is quantity × price ÷ base, rounded once (BT-131). base is above 0.
 //
-// PINT-AE's rule ibr-147-ae compares the amount with the same expression computed in binary floating point and rounded half up.
-// For an amount of exactly half a cent, such as 1 × 0.145, the binary value may be just below the half, and the rule then
-// requires the other neighbour: 0.14. In PINT-AE the result is therefore the nearest amount that the rule accepts, at
-// most one cent away. ok is false if it accepts none, because the amount has too many digits for binary floating point.
+// PINT-AE's rule ibr-147-ae compares the amount with the same expression computed in binary floating point and rounded
+// half up. For an amount of exactly half a cent, such as 1 × 0.145, the binary value may be just below the half, and
+// the rule then requires the other neighbour: 0.14. In PINT-AE the result is therefore the nearest amount that the rule
+// accepts, at most one cent away. ok is false if it accepts none, because the amount has too many digits for binary
+// floating point.
 func (p Profile) lineAmount(quantity, price, base string) (amount *big.Rat, ok bool) {
 	exact := times(decimal(quantity), decimal(price))
 	exact.Quo(exact, decimal(base))

@@ -11,10 +11,12 @@ import (
 func (c *checker) bis3() {
 	d, s := c.Draft, c.seller()
 	if text(d.BuyerReference)+text(d.OrderReference)+text(s.BuyerReference) == "" {
-		c.need("", c.draftPath("buyer_reference"), both("PEPPOL-EN16931-R003"), "the buyer needs a reference: a buyer reference or an order reference")
+		c.need("", c.draftPath("buyer_reference"), both("PEPPOL-EN16931-R003"),
+			"the buyer needs a reference: a buyer reference or an order reference")
 	}
 	if means := text(d.PaymentMeansCode); c.Credit == nil && (means == "49" || means == "59") {
-		c.add("payment_means_code", ruleNotSupported, both("PEPPOL-EN16931-R061"), "a direct debit needs its mandate, which an invoice here has no field for")
+		c.add("payment_means_code", ruleNotSupported, both("PEPPOL-EN16931-R061"),
+			"a direct debit needs its mandate, which an invoice here has no field for")
 	}
 	c.taxNumbers()
 	if scheme := text(d.BuyerLegalIDScheme); text(d.BuyerLegalID) != "" && !codelist.LegalRegistrationTypes().Has(scheme) {
@@ -40,20 +42,24 @@ func (c *checker) taxNumbers() {
 	s, d := c.seller(), c.Draft
 	number, registration := text(s.TaxRegistrationNumber), text(s.LegalRegistration)
 	if c.has(outOfScope) {
-		c.need(registration, "seller.legal_registration_number", both("BR-CO-26"), "an invoice that is not subject to tax identifies the seller by its legal registration")
+		c.need(registration, "seller.legal_registration_number", both("BR-CO-26"),
+			"an invoice that is not subject to tax identifies the seller by its legal registration")
 		return
 	}
-	c.need(number, "seller.tax_registration_number", both("BR-S-02"), "the invoice needs the seller's tax registration number")
+	c.need(number, "seller.tax_registration_number", both("BR-S-02"),
+		"the invoice needs the seller's tax registration number")
 	c.countryPrefix(number, "seller.tax_registration_number")
 	c.countryPrefix(text(d.BuyerTaxID), c.draftPath("buyer_tax_id"))
 	if c.has(reverseCharge) && text(d.BuyerTaxID) == "" {
-		c.need(text(d.BuyerLegalID), c.draftPath("buyer_tax_id"), both("BR-AE-02"), "reverse charge needs the buyer's tax registration number")
+		c.need(text(d.BuyerLegalID), c.draftPath("buyer_tax_id"), both("BR-AE-02"),
+			"reverse charge needs the buyer's tax registration number")
 	}
 }
 
 // countryPrefix checks that a tax number begins with the code of a country; Greece uses EL.
 func (c *checker) countryPrefix(number, path string) {
-	if number == "" || len(number) > 2 && (number[:2] == "EL" || codelist.Countries().Accepts(number[:2], codelist.EN16931)) {
+	if number == "" || len(number) > 2 && (number[:2] == "EL" ||
+		codelist.Countries().Accepts(number[:2], codelist.EN16931)) {
 		return
 	}
 	c.add(path, ruleIdentifier, both("BR-CO-09"), "must begin with the code of its country, such as DE123456789")
@@ -64,20 +70,25 @@ func (c *checker) unionLine(l *line) {
 	switch l.category {
 	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope:
 	case intraUnion:
-		c.add(l.path+".vat_category", ruleNotSupported, both("BR-IC-12"), "a supply within the EU names the place of delivery, which an invoice here has no field for")
+		c.add(l.path+".vat_category", ruleNotSupported, both("BR-IC-12"),
+			"a supply within the EU names the place of delivery, which an invoice here has no field for")
 	default:
 		if codelist.TaxCategories().Accepts(l.category, c.profile.ruleSets()...) { // otherwise it is reported already
 			c.add(l.path+".vat_category", ruleNotSupported, ruleIDs{}, "is a regional tax that documents here do not support")
 		}
 	}
-	if l.category == outOfScope && slices.ContainsFunc(c.lines, func(other line) bool { return other.category != outOfScope }) {
-		c.add(l.path+".vat_category", ruleNotCombinable, both("BR-O-12"), "a line that is not subject to tax cannot be on one invoice with lines that are")
+	if l.category == outOfScope && slices.ContainsFunc(c.lines,
+		func(other line) bool { return other.category != outOfScope }) {
+		c.add(l.path+".vat_category", ruleNotCombinable, both("BR-O-12"),
+			"a line that is not subject to tax cannot be on one invoice with lines that are")
 	}
 	if rate := number(l.item.VATRate); l.category == reverseCharge && rate != "" && decimal(rate).Sign() != 0 {
 		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-AE-05"), "the rate of a line with reverse charge is 0")
 	}
-	if scheme := text(l.item.CommodityScheme); text(l.item.CommodityCode) != "" && scheme != articleScheme && !codelist.ItemClassifications().Has(scheme) {
-		c.add(l.path+".commodity_scheme", ruleCommodity, both("BR-CL-13"), "is not a scheme of UNTDID 7143, such as HS for a tariff number, or 0160 for a GTIN")
+	if scheme := text(l.item.CommodityScheme); text(l.item.CommodityCode) != "" && scheme != articleScheme &&
+		!codelist.ItemClassifications().Has(scheme) {
+		c.add(l.path+".commodity_scheme", ruleCommodity, both("BR-CL-13"),
+			"is not a scheme of UNTDID 7143, such as HS for a tariff number, or 0160 for a GTIN")
 	}
 }
 
@@ -93,8 +104,8 @@ var unionReasons = map[string]struct{ category, id string }{ //nolint:gochecknog
 	"VATEX-EU-J":  {exempt, "PEPPOL-EN16931-P0111"},
 }
 
-// reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line must say it, and
-// no other line anything else.
+// reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line
+// must say it, and no other line anything else.
 func (c *checker) reasons() {
 	first := map[string]*line{}
 	for i := range c.lines {
@@ -106,8 +117,10 @@ func (c *checker) reasons() {
 		switch {
 		case said == nil || !hasReason(said.item):
 			first[l.category] = l
-		case hasReason(l.item) && (text(said.item.TaxExemptionCode) != text(l.item.TaxExemptionCode) || text(said.item.TaxExemptionReason) != text(l.item.TaxExemptionReason)):
-			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both("BR-"+l.category+"-01"), "an invoice gives one reason for all lines of category "+l.category)
+		case hasReason(l.item) && (text(said.item.TaxExemptionCode) != text(l.item.TaxExemptionCode) ||
+			text(said.item.TaxExemptionReason) != text(l.item.TaxExemptionReason)):
+			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both("BR-"+l.category+"-01"),
+				"an invoice gives one reason for all lines of category "+l.category)
 		}
 	}
 	for i := range c.lines {
@@ -118,7 +131,8 @@ func (c *checker) reasons() {
 		code := text(l.item.TaxExemptionCode)
 		path := l.path + ".tax_exemption_code"
 		if !hasReason(l.item) {
-			c.need("", l.path+".tax_exemption_reason", both("BR-"+l.category+"-10"), "the invoice must say why no tax is charged: a reason or its code")
+			c.need("", l.path+".tax_exemption_reason", both("BR-"+l.category+"-10"),
+				"the invoice must say why no tax is charged: a reason or its code")
 		}
 		if code != "" && !codelist.ExemptionReasons().Has(code) {
 			c.add(path, ruleTaxExemption, both("BR-CL-22"), "is not a reason of the list VATEX, such as VATEX-EU-AE")
@@ -139,20 +153,25 @@ func (c *checker) national() {
 	case registered == "EL" || registered == "GR" || seller == "GR":
 		c.unsupportedSeller("GR-R-001-1", "invoices of Greek sellers need data that an invoice here has no field for")
 	case registered == "IT" || seller == "IT":
-		c.unsupportedSeller("IT-R-004", "invoices of Italian sellers need the seller's postal code, which the company profile has no field for")
+		c.unsupportedSeller("IT-R-004",
+			"invoices of Italian sellers need the seller's postal code, which the company profile has no field for")
 	case seller == "NL":
-		c.unsupportedSeller("NL-R-002", "invoices of Dutch sellers need the seller's postal code, which the company profile has no field for")
+		c.unsupportedSeller("NL-R-002",
+			"invoices of Dutch sellers need the seller's postal code, which the company profile has no field for")
 	case seller == "IS":
-		c.unsupportedSeller("IS-R-003", "invoices of Icelandic sellers need the seller's postal code, which the company profile has no field for")
+		c.unsupportedSeller("IS-R-003",
+			"invoices of Icelandic sellers need the seller's postal code, which the company profile has no field for")
 	case seller == "DE" && buyer == "DE":
-		c.unsupportedSeller("DE-R-004", "invoices within Germany need the seller's contact and postal codes, which there are no fields for")
+		c.unsupportedSeller("DE-R-004",
+			"invoices within Germany need the seller's contact and postal codes, which there are no fields for")
 	case seller == "DK":
 		c.danish(buyer)
 	case seller == "SE":
 		c.swedish(tax)
 	}
 	if registered == "NO" && (len(tax) != 14 || !validNorwegian(tax[2:11]) || tax[11:] != "MVA") {
-		c.add("seller.tax_registration_number", ruleIdentifier, both("NO-R-001"), "must be NO, nine digits with a check digit, and MVA")
+		c.add("seller.tax_registration_number", ruleIdentifier, both("NO-R-001"),
+			"must be NO, nine digits with a check digit, and MVA")
 	}
 }
 
@@ -163,19 +182,23 @@ func (c *checker) unsupportedSeller(id, message string) {
 func (c *checker) danish(buyer string) {
 	const scheme = "0184"
 	s, d := c.seller(), c.Draft
-	c.need(text(s.LegalRegistration), "seller.legal_registration_number", both("DK-R-002"), "a Danish seller gives its registration number")
+	c.need(text(s.LegalRegistration), "seller.legal_registration_number", both("DK-R-002"),
+		"a Danish seller gives its registration number")
 	if text(s.LegalRegistration) != "" && text(s.LegalRegistrationType) != scheme {
-		c.add("seller.legal_registration_type", ruleLegalType, both("DK-R-014"), "the scheme of a Danish registration is 0184")
+		c.add("seller.legal_registration_type", ruleLegalType, both("DK-R-014"),
+			"the scheme of a Danish registration is 0184")
 	}
 	if buyer != "DK" {
 		return
 	}
 	if text(d.BuyerLegalID) != "" && text(d.BuyerLegalIDScheme) != scheme {
-		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalScheme, both("DK-R-017"), "the scheme of a Danish registration is 0184")
+		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalScheme, both("DK-R-017"),
+			"the scheme of a Danish registration is 0184")
 	}
 	means := text(d.PaymentMeansCode)
 	if c.Credit == nil && means != "" && !slices.Contains([]string{"1", "10", "48", "58", "97"}, means) {
-		c.add("payment_means_code", ruleNotSupported, both("DK-R-005"), "within Denmark an invoice here can be paid by 1, 10, 48, 58 or 97")
+		c.add("payment_means_code", ruleNotSupported, both("DK-R-005"),
+			"within Denmark an invoice here can be paid by 1, 10, 48, 58 or 97")
 	}
 }
 
@@ -192,6 +215,7 @@ func (c *checker) swedish(tax string) {
 		}
 	}
 	if registration := text(c.seller().LegalRegistration); registration != "" && !validSwedish(registration) {
-		c.add("seller.legal_registration_number", ruleIdentifier, both("SE-R-013"), "must be a Swedish organisation number: ten digits with a check digit")
+		c.add("seller.legal_registration_number", ruleIdentifier, both("SE-R-013"),
+			"must be a Swedish organisation number: ten digits with a check digit")
 	}
 }

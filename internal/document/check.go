@@ -12,8 +12,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// The rules of findings, as the API names them; official identifiers are added where they exist. Advice on a draft uses the same
-// words for the same faults.
+// The rules of findings, as the API names them; official identifiers are added where they exist. Advice on a draft uses
+// the same words for the same faults.
 const (
 	ruleRequired       = "required"
 	ruleSellerGap      = "incomplete_profile"
@@ -55,7 +55,8 @@ func newChecker(p Profile, d Document) *checker {
 	return &checker{Document: d, profile: p, lines: documentLines(p, d)}
 }
 
-// add adds a finding at a path of the request. ids are the official rules of PINT-AE and of BIS Billing 3, "" where there is none.
+// add adds a finding at a path of the request. ids are the official rules of PINT-AE and of BIS Billing 3, "" where
+// there is none.
 func (c *checker) add(path, rule string, ids ruleIDs, message string) {
 	id := ids.bis3
 	if c.profile == PINTAE {
@@ -101,25 +102,27 @@ type requirement struct {
 
 // requirements are the fields of [invoice.Missing]. Fields of an item are named without their position.
 var requirements = map[string]requirement{ //nolint:gochecknoglobals // a constant table
-	"invoice_number":        {ruleIDs{"ibr-002", "BR-02"}, "the invoice needs a number"},
-	"recipient_name":        {ruleIDs{"ibr-007", "BR-07"}, "the invoice must name the buyer"},
-	"recipient_network_id":  {ruleIDs{"ibr-080", "PEPPOL-EN16931-R010"}, "the buyer's electronic address is missing"},
-	"buyer_endpoint_scheme": {ruleIDs{"ibr-063", "BR-63"}, "the buyer's electronic address needs its scheme, such as 0235 for a UAE tax number"},
-	"buyer_street":          {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a street"},
-	"buyer_city":            {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a city"},
-	"buyer_country":         {ruleIDs{"ibr-011", "BR-11"}, "the buyer's address needs a country"},
-	"total_amount":          {ruleIDs{}, "the invoice needs its total with tax"},
-	"currency":              {ruleIDs{"ibr-005", "BR-05"}, "the invoice needs a currency"},
-	"issue_date":            {ruleIDs{"ibr-003", "BR-03"}, "the invoice needs its issue date"},
-	"due_date":              {ruleIDs{"ibr-127-ae", ""}, "the invoice must say when payment is due"},
-	"payment_means_code":    {ruleIDs{"ibr-191-ae", ""}, "the invoice must say how it is paid"},
-	"items":                 {ruleIDs{"ibr-016", "BR-16"}, "the invoice needs at least one line"},
-	"name":                  {ruleIDs{"ibr-025", "BR-25"}, "the line must name what was sold"},
-	"unit_code":             {ruleIDs{"ibr-023", "BR-23"}, "the quantity of the line needs its unit"},
-	"quantity":              {ruleIDs{"ibr-022", "BR-22"}, "the line needs a quantity"},
-	"net_unit_price":        {ruleIDs{"ibr-026", "BR-26"}, "the line needs its net price"},
-	"vat_category":          {ruleIDs{"ibr-145-ae", "BR-CO-04"}, "the line needs its tax category"},
-	"vat_rate":              {ruleIDs{"ibr-119-ae", "BR-48"}, "the line needs its tax rate, which is 0 where no tax is charged"},
+	"invoice_number":       {ruleIDs{"ibr-002", "BR-02"}, "the invoice needs a number"},
+	"recipient_name":       {ruleIDs{"ibr-007", "BR-07"}, "the invoice must name the buyer"},
+	"recipient_network_id": {ruleIDs{"ibr-080", "PEPPOL-EN16931-R010"}, "the buyer's electronic address is missing"},
+	"buyer_endpoint_scheme": {ruleIDs{"ibr-063", "BR-63"},
+		"the buyer's electronic address needs its scheme, such as 0235 for a UAE tax number"},
+	"buyer_street":       {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a street"},
+	"buyer_city":         {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a city"},
+	"buyer_country":      {ruleIDs{"ibr-011", "BR-11"}, "the buyer's address needs a country"},
+	"total_amount":       {ruleIDs{}, "the invoice needs its total with tax"},
+	"currency":           {ruleIDs{"ibr-005", "BR-05"}, "the invoice needs a currency"},
+	"issue_date":         {ruleIDs{"ibr-003", "BR-03"}, "the invoice needs its issue date"},
+	"due_date":           {ruleIDs{"ibr-127-ae", ""}, "the invoice must say when payment is due"},
+	"payment_means_code": {ruleIDs{"ibr-191-ae", ""}, "the invoice must say how it is paid"},
+	"items":              {ruleIDs{"ibr-016", "BR-16"}, "the invoice needs at least one line"},
+	"name":               {ruleIDs{"ibr-025", "BR-25"}, "the line must name what was sold"},
+	"unit_code":          {ruleIDs{"ibr-023", "BR-23"}, "the quantity of the line needs its unit"},
+	"quantity":           {ruleIDs{"ibr-022", "BR-22"}, "the line needs a quantity"},
+	"net_unit_price":     {ruleIDs{"ibr-026", "BR-26"}, "the line needs its net price"},
+	"vat_category":       {ruleIDs{"ibr-145-ae", "BR-CO-04"}, "the line needs its tax category"},
+	"vat_rate": {ruleIDs{"ibr-119-ae", "BR-48"},
+		"the line needs its tax rate, which is 0 where no tax is charged"},
 }
 
 // written returns the paths of the items that are lines of the document: for a credit note those that it credits.
@@ -131,8 +134,8 @@ func (c *checker) written() map[string]bool {
 	return written
 }
 
-// required adds the fields that every submission needs. A credit note says neither how nor when it is paid, and needs nothing of the
-// lines that it does not credit.
+// required adds the fields that every submission needs. A credit note says neither how nor when it is paid, and needs
+// nothing of the lines that it does not credit.
 func (c *checker) required() {
 	credited := c.written()
 	for _, path := range invoice.Missing(c.Draft) {
@@ -185,14 +188,18 @@ func notXML(r rune) bool {
 // parties checks seller and buyer.
 func (c *checker) parties() {
 	s, d := c.seller(), c.Draft
-	c.need(text(s.LegalName), "seller.legal_name", ruleIDs{"ibr-006", "BR-06"}, "an invoice names its seller: enter the company's legal name")
+	c.need(text(s.LegalName), "seller.legal_name", ruleIDs{"ibr-006", "BR-06"},
+		"an invoice names its seller: enter the company's legal name")
 	c.need(text(s.Country), "seller.country", ruleIDs{"ibr-009", "BR-09"}, "the seller's address needs a country")
-	c.need(text(s.EndpointScheme), "seller.endpoint_scheme", ruleIDs{"ibr-062", "BR-62"}, "the seller's electronic address needs its scheme")
-	c.need(text(s.EndpointID), "seller.endpoint_id", ruleIDs{"ibr-081", "PEPPOL-EN16931-R020"}, "the seller's electronic address is missing")
+	c.need(text(s.EndpointScheme), "seller.endpoint_scheme", ruleIDs{"ibr-062", "BR-62"},
+		"the seller's electronic address needs its scheme")
+	c.need(text(s.EndpointID), "seller.endpoint_id", ruleIDs{"ibr-081", "PEPPOL-EN16931-R020"},
+		"the seller's electronic address is missing")
 	c.country(s.Country, "seller.country")
 	c.country(d.BuyerCountry, c.draftPath("buyer_country"))
 	c.endpoint(s.EndpointScheme, s.EndpointID, "seller.endpoint_scheme", "seller.endpoint_id")
-	c.endpoint(d.BuyerEndpointScheme, d.RecipientNetworkID, c.draftPath("buyer_endpoint_scheme"), c.draftPath("recipient_network_id"))
+	c.endpoint(d.BuyerEndpointScheme, d.RecipientNetworkID, c.draftPath("buyer_endpoint_scheme"),
+		c.draftPath("recipient_network_id"))
 }
 
 func (c *checker) country(code *string, path string) {
@@ -207,7 +214,8 @@ func (c *checker) endpoint(scheme, id *string, schemePath, idPath string) {
 		return
 	}
 	if !codelist.EndpointSchemes().Accepts(text(scheme), c.profile.ruleSets()...) {
-		c.add(schemePath, ruleScheme, ruleIDs{"ibr-cl-25", "BR-CL-25"}, "is not a scheme of electronic addresses in this document format")
+		c.add(schemePath, ruleScheme, ruleIDs{"ibr-cl-25", "BR-CL-25"},
+			"is not a scheme of electronic addresses in this document format")
 	}
 	c.identifier(text(scheme), text(id), idPath)
 }
@@ -223,17 +231,20 @@ func (c *checker) identifier(scheme, id, path string) {
 func (c *checker) references() {
 	d := c.Draft
 	if code := text(d.Currency); code != "" && !codelist.Currencies().Accepts(code, c.profile.ruleSets()...) {
-		c.add(c.draftPath("currency"), ruleCurrency, ruleIDs{"ibr-cl-04", "PEPPOL-EN16931-CL007"}, "is not a currency of this document format")
+		c.add(c.draftPath("currency"), ruleCurrency, ruleIDs{"ibr-cl-04", "PEPPOL-EN16931-CL007"},
+			"is not a currency of this document format")
 	}
 	if c.Credit != nil {
 		return
 	}
 	means := text(d.PaymentMeansCode)
 	if means != "" && !codelist.PaymentMeans().Accepts(means, c.profile.ruleSets()...) {
-		c.add("payment_means_code", rulePaymentMeans, ruleIDs{"ibr-cl-16", "BR-CL-16"}, "is not a means of payment in this document format")
+		c.add("payment_means_code", rulePaymentMeans, ruleIDs{"ibr-cl-16", "BR-CL-16"},
+			"is not a means of payment in this document format")
 	}
 	if means == "30" || means == "58" && c.profile == BIS3 {
-		c.need(text(c.seller().PayeeAccount), "seller.payee_account", ruleIDs{"ibr-192-ae", "BR-61"}, "a credit transfer needs the account to pay to")
+		c.need(text(c.seller().PayeeAccount), "seller.payee_account", ruleIDs{"ibr-192-ae", "BR-61"},
+			"a credit transfer needs the account to pay to")
 	}
 	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
 	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
@@ -248,13 +259,16 @@ func (c *checker) checkLines() {
 	for i := range c.lines {
 		l := &c.lines[i]
 		if l.unit != "" && !codelist.Units().Accepts(l.unit, sets...) {
-			c.add(l.path+".unit_code", ruleUnit, ruleIDs{"ibr-cl-23", "BR-CL-23"}, "is not a unit of UN/ECE Recommendation 20 or 21, such as C62 for one or HUR for an hour")
+			c.add(l.path+".unit_code", ruleUnit, ruleIDs{"ibr-cl-23", "BR-CL-23"},
+				"is not a unit of UN/ECE Recommendation 20 or 21, such as C62 for one or HUR for an hour")
 		}
 		if decimal(l.base).Sign() <= 0 {
-			c.add(l.path+".base_quantity", ruleBaseQuantity, ruleIDs{"ibr-087", "PEPPOL-EN16931-R121"}, "the price must be for a quantity above zero")
+			c.add(l.path+".base_quantity", ruleBaseQuantity, ruleIDs{"ibr-087", "PEPPOL-EN16931-R121"},
+				"the price must be for a quantity above zero")
 		}
 		if l.category != "" && !codelist.TaxCategories().Accepts(l.category, sets...) {
-			c.add(l.path+".vat_category", ruleTaxCategory, ruleIDs{"ibr-139-ae", "BR-CL-18"}, "is not a tax category of this document format")
+			c.add(l.path+".vat_category", ruleTaxCategory, ruleIDs{"ibr-139-ae", "BR-CL-18"},
+				"is not a tax category of this document format")
 		}
 		c.price(l)
 	}
@@ -264,7 +278,8 @@ func (c *checker) checkLines() {
 // categories, with other identifiers.
 func (c *checker) contradictions() {
 	emirati := map[string]string{
-		"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05", "BR-O-05": "aligned-ibrp-o-05",
+		"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05",
+		"BR-O-05": "aligned-ibrp-o-05",
 	}
 	written := c.written()
 	for _, found := range invoice.Contradictions(c.Draft) {
@@ -280,14 +295,16 @@ func (c *checker) price(l *line) {
 	switch {
 	case l.price == "":
 	case l.gross == "" && discount.Sign() != 0:
-		c.add(l.path+".gross_unit_price", ruleRequired, ruleIDs{"ibr-126-ae", "PEPPOL-EN16931-R046"}, "a discount needs the gross price that it is taken from")
+		c.add(l.path+".gross_unit_price", ruleRequired, ruleIDs{"ibr-126-ae", "PEPPOL-EN16931-R046"},
+			"a discount needs the gross price that it is taken from")
 	case l.gross != "" && new(big.Rat).Sub(decimal(l.gross), discount).Cmp(decimal(l.price)) != 0:
-		c.add(l.path+".net_unit_price", ruleNetPrice, ruleIDs{"aligned-ibrp-004", "PEPPOL-EN16931-R046"}, "the net price must be the gross price less the discount")
+		c.add(l.path+".net_unit_price", ruleNetPrice, ruleIDs{"aligned-ibrp-004", "PEPPOL-EN16931-R046"},
+			"the net price must be the gross price less the discount")
 	}
 }
 
-// totals compares the customer's total with the computed one. It accepts the document's total, and also the total that the API
-// computes if the two differ only by the document's rounding: by at most one minor unit for each line.
+// totals compares the customer's total with the computed one. It accepts the document's total, and also the total that
+// the API computes if the two differ only by the document's rounding: by at most one minor unit for each line.
 func (c *checker) totals() {
 	stated := number(c.Draft.TotalAmount)
 	path := "total_amount"
@@ -300,7 +317,8 @@ func (c *checker) totals() {
 		return
 	}
 	if c.profile == PINTAE && m.payable.Sign() < 0 {
-		c.add(path, ruleNegativeTotal, ruleIDs{}, "the total is below zero: reduce an earlier invoice with a credit note instead")
+		c.add(path, ruleNegativeTotal, ruleIDs{},
+			"the total is below zero: reduce an earlier invoice with a credit note instead")
 	}
 	if stated == "" || decimal(stated).Cmp(m.payable) == 0 {
 		return
@@ -308,13 +326,16 @@ func (c *checker) totals() {
 	unit := new(big.Rat).Inv(decimal("1" + strings.Repeat("0", minorUnits(text(c.Draft.Currency)))))
 	tolerance := unit.Mul(unit, big.NewRat(int64(len(m.lines)), 1))
 	away := new(big.Rat).Sub(decimal(stated), m.payable)
-	if exact := c.exactTotal(); exact != "" && decimal(exact).Cmp(decimal(stated)) == 0 && away.Abs(away).Cmp(tolerance) <= 0 {
+	if exact := c.exactTotal(); exact != "" && decimal(exact).Cmp(decimal(stated)) == 0 &&
+		away.Abs(away).Cmp(tolerance) <= 0 {
 		return
 	}
-	c.add(path, ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"}, fmt.Sprintf("the lines and their tax add up to %s", money(m.payable)))
+	c.add(path, ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"},
+		fmt.Sprintf("the lines and their tax add up to %s", money(m.payable)))
 }
 
-// notComputable explains why a document without any other finding has no amounts: a line has too many digits for the rule of its profile.
+// notComputable explains why a document without any other finding has no amounts: a line has too many digits for the
+// rule of its profile.
 func (c *checker) notComputable() {
 	for i := range c.lines {
 		l := &c.lines[i]
@@ -322,7 +343,8 @@ func (c *checker) notComputable() {
 			continue
 		}
 		if _, ok := c.profile.lineAmount(l.quantity, l.price, l.base); !ok {
-			c.add(l.path+".quantity", ruleNotComputable, ruleIDs{"ibr-147-ae", ""}, "the amount of the line is too large to be checked by the receiver: split the line")
+			c.add(l.path+".quantity", ruleNotComputable, ruleIDs{"ibr-147-ae", ""},
+				"the amount of the line is too large to be checked by the receiver: split the line")
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // Document is an invoice or a credit note.
 type Document struct {
-	// ID is the permanent identifier of the invoice or credit note in this service, a UUID. It becomes the UUID of the document
-	// (BTAE-07), so that the same invoice always has the same one.
+	// ID is the permanent identifier of the invoice or credit note in this service, a UUID. It becomes the UUID of the
+	// document (BTAE-07), so that the same invoice always has the same one.
 	ID string
 	// Draft is the invoice; for a credit note, the credited invoice.
 	Draft *api.Draft
@@ -64,9 +64,9 @@ func (e *IncompleteError) Error() string {
 	return "document: not complete: " + strings.Join(e.Findings.Paths(), ", ")
 }
 
-// Check returns what a document lacks for a profile; it is empty for a complete one. The draft must have the form that the API
-// requires at creation ([invoice.Faults] and the tags of [api.Draft]), and a credit note must be one that [invoice.NewCredit] has
-// made of it. Fields that the document does not carry are not checked.
+// Check returns what a document lacks for a profile; it is empty for a complete one. The draft must have the form that
+// the API requires at creation ([invoice.Faults] and the tags of [api.Draft]), and a credit note must be one that
+// [invoice.NewCredit] has made of it. Fields that the document does not carry are not checked.
 func Check(p Profile, d Document) Findings {
 	c := newChecker(p, d)
 	c.required()
@@ -97,7 +97,8 @@ func Needs(p Profile, d Document) Findings {
 	}
 	var findings Findings
 	for _, path := range invoice.Missing(d.Draft) {
-		findings = append(findings, Finding{Path: CreditedPath + path, Fault: api.Fault{Rule: ruleRequired, Message: "is needed for submission"}})
+		findings = append(findings, Finding{Path: CreditedPath + path,
+			Fault: api.Fault{Rule: ruleRequired, Message: "is needed for submission"}})
 	}
 	return findings
 }
@@ -110,7 +111,8 @@ func Totals(p Profile, d Document) api.Computed {
 	if !ok {
 		return api.Computed{}
 	}
-	return api.Computed{Net: new(api.Amount(money(m.net))), Tax: new(api.Amount(money(m.tax))), Total: new(api.Amount(money(m.payable)))}
+	return api.Computed{Net: new(api.Amount(money(m.net))), Tax: new(api.Amount(money(m.tax))),
+		Total: new(api.Amount(money(m.payable)))}
 }
 
 var errNoID = errors.New("document: no identifier")
@@ -149,8 +151,8 @@ func (d Document) exactTotal() string {
 	return ""
 }
 
-// text returns an optional text without surrounding white space, "" if it is absent. No document has empty elements, so that a text
-// of white space is an absent one.
+// text returns an optional text without surrounding white space, "" if it is absent. No document has empty elements, so
+// that a text of white space is an absent one.
 func text(s *string) string {
 	if s == nil {
 		return ""

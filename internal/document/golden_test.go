@@ -21,21 +21,25 @@ func number(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 // emiratiSeller is a company in Dubai with a trade licence.
 func emiratiSeller() *api.Profile {
 	return &api.Profile{
-		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1357902468"), TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"),
-		LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Department of Economy and Tourism"), PayeeAccount: new("AE070331234567890123456"),
+		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1357902468"),
+		TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Department of Economy and Tourism"),
+		PayeeAccount:               new("AE070331234567890123456"),
 	}
 }
 
 // emiratiDraft is an ordinary invoice with one line: 10 hours at 100.00 and 5 % tax.
 func emiratiDraft() *api.Draft {
 	return &api.Draft{
-		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
-		TotalAmount: number("1050.00"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: number("1050.00"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"),
+		PaymentMeansCode: new("30"),
 		Items: []api.Item{{
-			Name: new("Consulting"), Description: new("Integration workshop"), UnitCode: new("HUR"), Quantity: number("10"), NetUnitPrice: number("100.00"),
-			GrossUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5"),
+			Name: new("Consulting"), Description: new("Integration workshop"), UnitCode: new("HUR"), Quantity: number("10"),
+			NetUnitPrice: number("100.00"), GrossUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5"),
 		}},
 	}
 }
@@ -70,8 +74,9 @@ func credited(t *testing.T, d document.Document, reason string, items ...api.Cre
 		t.Fatal(faults)
 	}
 	d.ID = "0195b1f0-4c00-7a3e-9d2b-000000000001"
-	d.Credit = &api.CreditNote{ID: d.ID, CreditNoteNumber: "CN-2026-0001", IssueDate: "2026-03-15", Reason: "Two hours were not worked.",
-		ReasonCode: &reason, Kind: credit.Kind, Currency: *d.Draft.Currency, TotalAmount: credit.Total, Items: credit.Items}
+	d.Credit = &api.CreditNote{ID: d.ID, CreditNoteNumber: "CN-2026-0001", IssueDate: "2026-03-15",
+		Reason: "Two hours were not worked.", ReasonCode: &reason, Kind: credit.Kind, Currency: *d.Draft.Currency,
+		TotalAmount: credit.Total, Items: credit.Items}
 	return d
 }
 
@@ -96,24 +101,29 @@ func mixed(d *api.Draft) {
 // emiratiGolden are the golden documents of PINT-AE by the names of their files.
 func emiratiGolden(t *testing.T) map[string]document.Document {
 	abroad := func(d *api.Draft) {
-		d.RecipientName, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.BuyerCountry = new("Müller & Söhne GmbH"), new("Hauptstraße 5"), new("München"), new("Bayern"), new("DE")
+		d.RecipientName, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.BuyerCountry = new("Müller & Söhne GmbH"),
+			new("Hauptstraße 5"), new("München"), new("Bayern"), new("DE")
 		d.BuyerEndpointScheme, d.RecipientNetworkID = new("0088"), new("4012345000009")
 		d.BuyerTaxID, d.BuyerLegalID, d.BuyerLegalIDScheme = new("DE123456789"), new("123456785"), new("0060")
-		d.Currency, d.TaxExchangeRate, d.IssueTime, d.Note = new("USD"), number("3.6725"), new("09:30"), new("Delivered\nin two parts.")
+		d.Currency, d.TaxExchangeRate, d.IssueTime, d.Note = new("USD"), number("3.6725"), new("09:30"),
+			new("Delivered\nin two parts.")
 		d.Items[0].VATCategory, d.Items[0].VATRate = new("Z"), number("0")
 		d.TotalAmount = number("1000.00")
 	}
 	return map[string]document.Document{
 		"standard": emirati(func(d *api.Draft) {
-			d.BuyerReference, d.OrderReference, d.ContractReference, d.Items[0].OrderLine = new("COST-7"), new("PO-4711"), new("FRAME-2026"), new("10")
+			d.BuyerReference, d.OrderReference, d.ContractReference, d.Items[0].OrderLine = new("COST-7"), new("PO-4711"),
+				new("FRAME-2026"), new("10")
 		}),
 		"mixed-categories": emirati(mixed),
 		"foreign-currency": emirati(func(d *api.Draft) {
-			d.Currency, d.TaxExchangeRate, d.Items[0].Quantity, d.TotalAmount = new("EUR"), number("4.012345"), number("3.33"), number("349.65")
+			d.Currency, d.TaxExchangeRate, d.Items[0].Quantity, d.TotalAmount = new("EUR"), number("4.012345"), number("3.33"),
+				number("349.65")
 		}),
 		"foreign-buyer": emirati(abroad),
 		"yen": emirati(func(d *api.Draft) {
-			d.Currency, d.TaxExchangeRate, d.Items[0].NetUnitPrice, d.Items[0].GrossUnitPrice = new("JPY"), number("0.0245"), number("100.05"), number("100.05")
+			d.Currency, d.TaxExchangeRate, d.Items[0].NetUnitPrice, d.Items[0].GrossUnitPrice = new("JPY"), number("0.0245"),
+				number("100.05"), number("100.05")
 			d.TotalAmount = number("1051")
 		}),
 		"reverse-charge": emirati(func(d *api.Draft) {
@@ -131,19 +141,26 @@ func emiratiGolden(t *testing.T) map[string]document.Document {
 			d.Items[0].VATCategory, d.Items[0].VATRate, d.TotalAmount = new("O"), nil, number("1000.00")
 		}),
 		"half-cent": emirati(func(d *api.Draft) {
-			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.Items[0].GrossUnitPrice = number("1"), number("0.145"), number("0.145")
+			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.Items[0].GrossUnitPrice = number("1"), number("0.145"),
+				number("0.145")
 			d.TotalAmount = number("0.16")
 		}),
 		"negative-line": emirati(func(d *api.Draft) {
-			d.Items = append(d.Items, another(d, func(item *api.Item) { item.Name, item.Quantity = new("Returned"), number("-2") }))
+			d.Items = append(d.Items, another(d, func(item *api.Item) {
+				item.Name, item.Quantity = new("Returned"),
+					number("-2")
+			}))
 			d.TotalAmount = number("840.00")
 		}),
-		"credit-note-full":      credited(t, emirati(mixed), "DL8.61.1.D"),
-		"credit-note-quantity":  credited(t, emirati(nil), "DL8.61.1.C", api.CreditItemRequest{Position: new(0), Quantity: number("2")}),
-		"credit-note-amount":    credited(t, emirati(mixed), "DL8.61.1.C", api.CreditItemRequest{Position: new(1), NetAmount: number("12.5")}),
-		"credit-note-discount":  credited(t, emirati(nil), "VD"),
-		"credit-note-of-exempt": credited(t, emirati(mixed2), "DL8.61.1.A", api.CreditItemRequest{Position: new(2), Quantity: number("1")}),
-		"credit-note-foreign":   credited(t, emirati(abroad), "DL8.61.1.A"),
+		"credit-note-full": credited(t, emirati(mixed), "DL8.61.1.D"),
+		"credit-note-quantity": credited(t, emirati(nil),
+			"DL8.61.1.C", api.CreditItemRequest{Position: new(0), Quantity: number("2")}),
+		"credit-note-amount": credited(t, emirati(mixed),
+			"DL8.61.1.C", api.CreditItemRequest{Position: new(1), NetAmount: number("12.5")}),
+		"credit-note-discount": credited(t, emirati(nil), "VD"),
+		"credit-note-of-exempt": credited(t, emirati(mixed2),
+			"DL8.61.1.A", api.CreditItemRequest{Position: new(2), Quantity: number("1")}),
+		"credit-note-foreign": credited(t, emirati(abroad), "DL8.61.1.A"),
 	}
 }
 
@@ -165,14 +182,20 @@ func golden(t *testing.T, p document.Profile) map[string]document.Document {
 // union is an ordinary invoice of BIS Billing 3.0 from Vienna to Bonn after a change.
 func union(change func(d *api.Draft)) document.Document {
 	d := document.Document{ID: goldenID, Seller: &api.Profile{
-		LegalName: new("Donau Werke GmbH"), Street: new("Ringstraße 1"), City: new("Wien"), Country: new("AT"), EndpointScheme: new("0088"), EndpointID: new("4012345000009"),
-		TaxRegistrationNumber: new("ATU12345678"), LegalRegistration: new("FN123456a"), PayeeAccount: new("AT611904300234573201"),
+		LegalName: new("Donau Werke GmbH"), Street: new("Ringstraße 1"), City: new("Wien"), Country: new("AT"),
+		EndpointScheme: new("0088"), EndpointID: new("4012345000009"), TaxRegistrationNumber: new("ATU12345678"),
+		LegalRegistration: new("FN123456a"),
+		PayeeAccount:      new("AT611904300234573201"),
 	}, Draft: &api.Draft{
-		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Rhein Handel GmbH"), RecipientNetworkID: new("991-01234-44"), BuyerEndpointScheme: new("0204"),
-		BuyerStreet: new("Hauptstraße 5"), BuyerCity: new("Bonn"), BuyerCountry: new("DE"), BuyerTaxID: new("DE123456789"), BuyerReference: new("COST-7"),
-		TotalAmount: number("1190.00"), Currency: new("EUR"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("58"),
+		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Rhein Handel GmbH"), RecipientNetworkID: new("991-01234-44"),
+		BuyerEndpointScheme: new("0204"), BuyerStreet: new("Hauptstraße 5"), BuyerCity: new("Bonn"), BuyerCountry: new("DE"),
+		BuyerTaxID: new("DE123456789"), BuyerReference: new("COST-7"), TotalAmount: number("1190.00"), Currency: new("EUR"),
+		IssueDate:        new("2026-03-01"),
+		DueDate:          new("2026-03-31"),
+		PaymentMeansCode: new("58"),
 		Items: []api.Item{{
-			Name: new("Consulting"), UnitCode: new("HUR"), Quantity: number("10"), NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("19"),
+			Name: new("Consulting"), UnitCode: new("HUR"), Quantity: number("10"), NetUnitPrice: number("100.00"),
+			VATCategory: new("S"), VATRate: number("19"),
 		}},
 	}}
 	if change != nil {
@@ -186,11 +209,14 @@ func unionMixed(d *api.Draft) {
 	d.Items = append(d.Items,
 		another(d, func(item *api.Item) { item.Name, item.VATRate = new("Book"), number("7.00") }),
 		another(d, func(item *api.Item) {
-			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionCode = new("Insurance"), new("E"), number("0"), new("VATEX-EU-132-1A")
-			item.CommodityCode, item.CommodityScheme, item.ItemCode, item.Description = new("84713000"), new("HS"), new("SKU-7"), new("Premium")
+			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionCode = new("Insurance"), new("E"), number("0"),
+				new("VATEX-EU-132-1A")
+			item.CommodityCode, item.CommodityScheme, item.ItemCode, item.Description = new("84713000"), new("HS"), new("SKU-7"),
+				new("Premium")
 		}),
 		another(d, func(item *api.Item) {
-			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionReason = new("Works"), new("AE"), number("0"), new("Reverse charge")
+			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionReason = new("Works"), new("AE"), number("0"),
+				new("Reverse charge")
 			item.GrossUnitPrice, item.DiscountAmount, item.BaseQuantity = number("110.00"), number("10.00"), number("3")
 		}),
 		another(d, func(item *api.Item) {
@@ -203,17 +229,20 @@ func unionMixed(d *api.Draft) {
 func unionGolden(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
 		"standard": union(func(d *api.Draft) {
-			d.OrderReference, d.ContractReference, d.Note, d.Items[0].OrderLine = new("PO-4711"), new("FRAME-2026"), new("Delivered in two parts."), new("10")
+			d.OrderReference, d.ContractReference, d.Note, d.Items[0].OrderLine = new("PO-4711"), new("FRAME-2026"),
+				new("Delivered in two parts."), new("10")
 			d.BuyerLegalID, d.BuyerLegalIDScheme, d.IssueTime = new("123456785"), new("0060"), new("09:30")
 		}),
 		"mixed-categories": union(unionMixed),
 		"out-of-scope": union(func(d *api.Draft) {
 			item := &d.Items[0]
-			item.VATCategory, item.VATRate, item.TaxExemptionCode, d.TotalAmount = new("O"), nil, new("VATEX-EU-O"), number("1000.00")
+			item.VATCategory, item.VATRate, item.TaxExemptionCode, d.TotalAmount = new("O"), nil, new("VATEX-EU-O"),
+				number("1000.00")
 		}),
 		"export": union(func(d *api.Draft) {
 			d.BuyerCountry, d.BuyerTaxID, d.TotalAmount = new("AE"), nil, number("1000.00")
-			d.Items[0].VATCategory, d.Items[0].VATRate, d.Items[0].TaxExemptionReason = new("G"), number("0"), new("Export outside the EU")
+			d.Items[0].VATCategory, d.Items[0].VATRate, d.Items[0].TaxExemptionReason = new("G"), number("0"),
+				new("Export outside the EU")
 		}),
 		"half-cent": union(func(d *api.Draft) {
 			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.TotalAmount = number("1"), number("0.145"), number("0.18")

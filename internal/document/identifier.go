@@ -15,18 +15,25 @@ type identifierForm struct {
 // identifierForms are the schemes whose identifiers have a form (EAS and ISO 6523 codes).
 var identifierForms = map[string]identifierForm{ //nolint:gochecknoglobals // a constant table
 	"0088": {ruleIDs{"ibr-068", "PEPPOL-COMMON-R040"}, "a GLN: thirteen digits with a check digit", validGLN},
-	"0192": {ruleIDs{"ibr-069", "PEPPOL-COMMON-R041"}, "a Norwegian organisation number: nine digits with a check digit", validNorwegian},
+	"0192": {ruleIDs{"ibr-069", "PEPPOL-COMMON-R041"}, "a Norwegian organisation number: nine digits with a check digit",
+		validNorwegian},
 	"0184": {ruleIDs{"ibr-070", "PEPPOL-COMMON-R042"}, "a Danish number: DK and eight digits", validDanish},
-	"0208": {ruleIDs{"ibr-113", "PEPPOL-COMMON-R043"}, "a Belgian enterprise number: ten digits with check digits", validBelgian},
+	"0208": {ruleIDs{"ibr-113", "PEPPOL-COMMON-R043"}, "a Belgian enterprise number: ten digits with check digits",
+		validBelgian},
 	"0201": {ruleIDs{"ibr-114", "PEPPOL-COMMON-R044"}, "a Codice IPA: six letters and digits", validIPA},
 	"0210": {ruleIDs{"ibr-115", "PEPPOL-COMMON-R045"}, "an Italian Codice Fiscale", validFiscalCode},
 	"9907": {ruleIDs{"ibr-115", "PEPPOL-COMMON-R046"}, "an Italian Codice Fiscale", validFiscalCode},
-	"0211": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R047"}, "an Italian VAT number: IT and eleven digits with a check digit", validItalianVAT},
-	"9906": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R048"}, "an Italian VAT number: IT and eleven digits with a check digit", validItalianVAT},
-	"0007": {ruleIDs{"ibr-127", "PEPPOL-COMMON-R049"}, "a Swedish organisation number: ten digits with a check digit", validSwedish},
-	"0096": {ruleIDs{"", "PEPPOL-COMMON-R052"}, "a Danish P number: ten digits", func(s string) bool { return digits(s, 10) }},
+	"0211": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R047"}, "an Italian VAT number: IT and eleven digits with a check digit",
+		validItalianVAT},
+	"9906": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R048"}, "an Italian VAT number: IT and eleven digits with a check digit",
+		validItalianVAT},
+	"0007": {ruleIDs{"ibr-127", "PEPPOL-COMMON-R049"}, "a Swedish organisation number: ten digits with a check digit",
+		validSwedish},
+	"0096": {ruleIDs{"", "PEPPOL-COMMON-R052"}, "a Danish P number: ten digits",
+		func(s string) bool { return digits(s, 10) }},
 	"0198": {ruleIDs{"", "PEPPOL-COMMON-R053"}, "a Danish number: DK and eight digits", validDanish},
-	"0151": {ruleIDs{"ibr-120", "PEPPOL-COMMON-R050"}, "an Australian business number: eleven digits with check digits", validABN},
+	"0151": {ruleIDs{"ibr-120", "PEPPOL-COMMON-R050"}, "an Australian business number: eleven digits with check digits",
+		validABN},
 }
 
 // digits tells whether s has exactly n decimal digits and nothing else.
@@ -99,7 +106,8 @@ func validFiscalCode(s string) bool {
 		alphanumeric(s[11:14]) && digits(s[14:15], 1) && letters(s[15:])
 }
 
-// validItalianVAT checks a Partita IVA. Its country prefix is required here, although the rules let everything without it pass.
+// validItalianVAT checks a Partita IVA. Its country prefix is required here, although the rules let everything without
+// it pass.
 func validItalianVAT(s string) bool {
 	number, ok := strings.CutPrefix(strings.ToUpper(s), "IT")
 	if !ok || !digits(number, 11) {
@@ -143,8 +151,8 @@ func validABN(s string) bool {
 	return (sum-10)%89 == 0
 }
 
-// interchangeScheme tells whether a code is one of ISO 6523 (ICD), as the identifiers of legal registrations name their scheme
-// (BR-CL-11, ibr-cl-11).
+// interchangeScheme tells whether a code is one of ISO 6523 (ICD), as the identifiers of legal registrations name their
+// scheme (BR-CL-11, ibr-cl-11).
 func interchangeScheme(code string) bool {
 	if !digits(code, 4) {
 		return false

@@ -22,8 +22,8 @@ func judge(p document.Profile, text []byte) (violated []string) {
 	return append(violated, inexact(text)...)
 }
 
-// inexact returns the amounts of a document that the official rules tolerate and exact arithmetic does not: lines and taxes more than a
-// cent away, and entries of the breakdown that are not the sum of their lines.
+// inexact returns the amounts of a document that the official rules tolerate and exact arithmetic does not: lines and
+// taxes more than a cent away, and entries of the breakdown that are not the sum of their lines.
 func inexact(text []byte) (wrong []string) {
 	read, err := ubl.Read(text)
 	if err != nil {

@@ -33,8 +33,8 @@ type model struct {
 	profile Profile
 	lines   []line
 	groups  []group
-	// net is the sum of the lines (BT-106, BT-109), tax that of the groups (BT-110), gross both (BT-112). payable (BT-115) is gross
-	// and rounding (BT-114), which is not 0 only in a currency whose minor unit is coarser than a cent.
+	// net is the sum of the lines (BT-106, BT-109), tax that of the groups (BT-110), gross both (BT-112). payable (BT-115)
+	// is gross and rounding (BT-114), which is not 0 only in a currency whose minor unit is coarser than a cent.
 	net, tax, gross, rounding, payable *big.Rat
 	// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
 	rate *big.Rat
@@ -44,7 +44,8 @@ type model struct {
 type line struct {
 	// item is the invoice line, for everything but the numbers below.
 	item *api.Item
-	// at is the position of item in the draft, from 0, and path that of the line in the request: items[3] or invoice.items[3].
+	// at is the position of item in the draft, from 0, and path that of the line in the request: items[3] or
+	// invoice.items[3].
 	at   int
 	path string
 	// The numbers as they are written; gross is "" if there is none.
@@ -63,8 +64,8 @@ type group struct {
 	taxable, tax      *big.Rat
 }
 
-// percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and exempt in
-// PINT-AE (aligned-ibrp-e-05).
+// percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and
+// exempt in PINT-AE (aligned-ibrp-e-05).
 func (p Profile) percent(item *api.Item) string {
 	category := text(item.VATCategory)
 	if category == outOfScope || p == PINTAE && category == exempt {
@@ -75,9 +76,9 @@ func (p Profile) percent(item *api.Item) string {
 
 // newLine returns the line of an item without its amounts.
 func (p Profile) newLine(item *api.Item, at int, path string) line {
-	l := line{item: item, at: at, path: path, quantity: number(item.Quantity), unit: text(item.UnitCode), price: number(item.NetUnitPrice),
-		base: number(item.BaseQuantity), gross: number(item.GrossUnitPrice), discount: number(item.DiscountAmount),
-		category: text(item.VATCategory), percent: p.percent(item)}
+	l := line{item: item, at: at, path: path, quantity: number(item.Quantity), unit: text(item.UnitCode),
+		price: number(item.NetUnitPrice), base: number(item.BaseQuantity), gross: number(item.GrossUnitPrice),
+		discount: number(item.DiscountAmount), category: text(item.VATCategory), percent: p.percent(item)}
 	if l.base == "" {
 		l.base = "1"
 	}
@@ -87,8 +88,8 @@ func (p Profile) newLine(item *api.Item, at int, path string) line {
 	return l
 }
 
-// documentLines returns the lines without their amounts: of the invoice, or the credited ones. A line that credits an amount is one unit with
-// that price, of the sign of the amount, because a price is never negative (BR-27).
+// documentLines returns the lines without their amounts: of the invoice, or the credited ones. A line that credits an
+// amount is one unit with that price, of the sign of the amount, because a price is never negative (BR-27).
 func documentLines(p Profile, d Document) []line {
 	var lines []line
 	if d.Credit == nil {
@@ -165,7 +166,8 @@ func (m *model) add(l *line) {
 			return
 		}
 	}
-	m.groups = append(m.groups, group{category: l.category, percent: l.percent, item: l.item, taxable: new(big.Rat).Set(l.amount)})
+	m.groups = append(m.groups, group{category: l.category, percent: l.percent, item: l.item,
+		taxable: new(big.Rat).Set(l.amount)})
 }
 
 // hasReason tells whether an item says why no tax is charged.
@@ -178,7 +180,8 @@ func reasoned(category string) bool {
 	return slices.Contains([]string{exempt, reverseCharge, export, outOfScope}, category)
 }
 
-// minorUnits is the number of digits after the point of a currency's minor unit. A currency without one has as many as a cent.
+// minorUnits is the number of digits after the point of a currency's minor unit. A currency without one has as many as
+// a cent.
 func minorUnits(code string) int {
 	currency, ok := codelist.Currencies().Lookup(code)
 	if !ok || currency.MinorUnits == codelist.NoMinorUnits {
@@ -190,8 +193,8 @@ func minorUnits(code string) int {
 // foreign tells whether the document is in another currency than the tax.
 func (m *model) foreign() bool { return text(m.Draft.Currency) != dirham }
 
-// untaxable tells whether every line is exempt or out of scope. In PINT-AE such a document is a commercial one, with type codes of
-// its own (ibr-151-ae).
+// untaxable tells whether every line is exempt or out of scope. In PINT-AE such a document is a commercial one, with
+// type codes of its own (ibr-151-ae).
 func untaxable(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool { return l.category != exempt && l.category != outOfScope })
 }

@@ -20,8 +20,8 @@ var documents = flag.Int("documents", 1000, "how many random documents of each p
 // rulesVariable names the directory with the official rules. docs/documents.md says what it contains.
 const rulesVariable = "QUITTANCE_RULES"
 
-// TestOfficialRules judges the golden documents and random complete ones with the official schemas and rules of each profile. It needs
-// rule files that are not part of the repository: make official-rules RULES=directory.
+// TestOfficialRules judges the golden documents and random complete ones with the official schemas and rules of each
+// profile. It needs rule files that are not part of the repository: make official-rules RULES=directory.
 func TestOfficialRules(t *testing.T) {
 	rules := os.Getenv(rulesVariable)
 	if rules == "" {
@@ -59,11 +59,13 @@ func TestOfficialRules(t *testing.T) {
 	}
 }
 
-// spoiledPrefix begins the names of files with documents that violate a rule; the number of the document and the rule follow.
+// spoiledPrefix begins the names of files with documents that violate a rule; the number of the document and the rule
+// follow.
 const spoiledPrefix = "spoiled-"
 
-// spoiled returns golden documents after a change, by the name of their file: those with which package rules tests that it finds what
-// the official rules find. Without them, rules that judge nothing would look like documents without fault.
+// spoiled returns golden documents after a change, by the name of their file: those with which package rules tests that
+// it finds what the official rules find. Without them, rules that judge nothing would look like documents without
+// fault.
 func spoiled(t *testing.T, p document.Profile) map[string][]byte {
 	t.Helper()
 	changes, err := os.ReadFile("../ubl/rules/testdata/broken.tsv")
@@ -74,7 +76,8 @@ func spoiled(t *testing.T, p document.Profile) map[string][]byte {
 	for n, line := range strings.Split(strings.TrimSpace(string(changes)), "\n") {
 		cells := strings.Split(line, "\t")
 		rule, name, from, to := cells[0], cells[1], cells[2], cells[3]
-		if !strings.HasPrefix(name, string(p)+"/") || strings.HasPrefix(rule, "!") { // ! marks a rule that is not an official one
+		// ! marks a rule that is not an official one
+		if !strings.HasPrefix(name, string(p)+"/") || strings.HasPrefix(rule, "!") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -122,7 +125,8 @@ func judgeBySchema(t *testing.T, rules, in string) {
 			continue
 		}
 		schema := filepath.Join(rules, "xsd", "maindoc", "UBL-"+kind+"-2.1.xsd")
-		out, err := exec.CommandContext(t.Context(), "xmllint", append([]string{"--nonet", "--noout", "--schema", schema}, files...)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "xmllint", append([]string{"--nonet", "--noout", "--schema", schema},
+			files...)...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: xmllint: %v\n%s", kind, err, head(string(out)))
 		}
@@ -132,8 +136,8 @@ func judgeBySchema(t *testing.T, rules, in string) {
 	}
 }
 
-// judgeBySchematron runs every compiled rule file of a profile over the documents. A failed assertion that is not a warning is an
-// error.
+// judgeBySchematron runs every compiled rule file of a profile over the documents. A failed assertion that is not a
+// warning is an error.
 func judgeBySchematron(t *testing.T, rules, in string) {
 	t.Helper()
 	sheets, err := filepath.Glob(filepath.Join(rules, "*.xslt"))
@@ -152,7 +156,8 @@ func judgeBySchematron(t *testing.T, rules, in string) {
 	}
 	for _, sheet := range sheets {
 		out := t.TempDir()
-		command := exec.CommandContext(t.Context(), "java", "-cp", "/usr/share/java/Saxon-HE.jar", "net.sf.saxon.Transform", "-s:"+in, "-o:"+out, "-xsl:"+sheet)
+		command := exec.CommandContext(t.Context(), "java", "-cp", "/usr/share/java/Saxon-HE.jar", "net.sf.saxon.Transform",
+			"-s:"+in, "-o:"+out, "-xsl:"+sheet)
 		if text, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", sheet, err, head(string(text)))
 		}

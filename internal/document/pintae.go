@@ -12,7 +12,8 @@ const (
 	emirates = "AE"
 	// emiratiScheme is the electronic address scheme of UAE tax identification numbers.
 	emiratiScheme = "0235"
-	// The schemes of commodity_code that PINT-AE has elements for: tariff numbers of goods, accounting codes of services, and GTIN.
+	// The schemes of commodity_code that PINT-AE has elements for: tariff numbers of goods, accounting codes of services,
+	// and GTIN.
 	tariffScheme  = "HS"
 	serviceScheme = "SAC"
 	articleScheme = "0160"
@@ -62,9 +63,11 @@ func (c *checker) pintAE() {
 	}
 	if c.Credit != nil {
 		reason := text(c.Credit.ReasonCode)
-		c.need(reason, "reason_code", both("ibr-158-ae"), "a credit note needs its coded reason: DL8.61.1.A to E, or VD for a volume discount")
+		c.need(reason, "reason_code", both("ibr-158-ae"),
+			"a credit note needs its coded reason: DL8.61.1.A to E, or VD for a volume discount")
 		if reason != "" && !codelist.CreditReasons().Has(reason) {
-			c.add("reason_code", ruleReasonCode, both("ibr-001-ae"), "is not a reason for a credit note in the UAE: DL8.61.1.A to E, or VD for a volume discount")
+			c.add("reason_code", ruleReasonCode, both("ibr-001-ae"),
+				"is not a reason for a credit note in the UAE: DL8.61.1.A to E, or VD for a volume discount")
 		}
 	}
 }
@@ -77,46 +80,55 @@ func (c *checker) emiratiSeller() {
 	c.need(text(s.Subdivision), "seller.subdivision", address, "the seller's address needs its emirate or subdivision")
 	c.emirate(s.Country, s.Subdivision, "seller.subdivision")
 	if !untaxable(c.lines) {
-		c.need(text(s.TaxRegistrationNumber), "seller.tax_registration_number", both("ibr-134-ae"), "a tax invoice needs the seller's tax registration number")
+		c.need(text(s.TaxRegistrationNumber), "seller.tax_registration_number", both("ibr-134-ae"),
+			"a tax invoice needs the seller's tax registration number")
 	}
 	c.taxNumber(s.Country, s.TaxRegistrationNumber, "seller.tax_registration_number")
 
 	number, kind, issuer := text(s.LegalRegistration), text(s.LegalRegistrationType), text(s.LegalRegistrationAuthority)
 	local := text(s.EndpointScheme) == emiratiScheme
 	if local {
-		c.need(number, "seller.legal_registration_number", both("ibr-150-ae"), "a seller with a UAE electronic address gives its legal registration number")
+		c.need(number, "seller.legal_registration_number", both("ibr-150-ae"),
+			"a seller with a UAE electronic address gives its legal registration number")
 	} else if text(s.TaxRegistrationNumber) == "" {
-		c.need(number, "seller.legal_registration_number", both("ibr-co-26"), "the seller is identified by its tax registration or its legal registration")
+		c.need(number, "seller.legal_registration_number", both("ibr-co-26"),
+			"the seller is identified by its tax registration or its legal registration")
 	}
 	if number == "" {
 		return
 	}
 	if local {
-		c.need(kind, "seller.legal_registration_type", both("ibr-181-ae"), "say what the legal registration is: TL trade licence, EID Emirates ID, PAS passport or CD cabinet decision")
+		c.need(kind, "seller.legal_registration_type", both("ibr-181-ae"),
+			"say what the legal registration is: TL trade licence, EID Emirates ID, PAS passport or CD cabinet decision")
 	}
 	if kind != "" && !codelist.LegalRegistrationTypes().Has(kind) {
-		c.add("seller.legal_registration_type", ruleLegalType, both("ibr-173-ae"), "must be TL trade licence, EID Emirates ID, PAS passport or CD cabinet decision")
+		c.add("seller.legal_registration_type", ruleLegalType, both("ibr-173-ae"),
+			"must be TL trade licence, EID Emirates ID, PAS passport or CD cabinet decision")
 	}
 	switch kind {
 	case tradeLicence:
-		c.need(issuer, "seller.legal_registration_authority", both("ibr-172-ae"), "a trade licence needs the name of the authority that issued it")
+		c.need(issuer, "seller.legal_registration_authority", both("ibr-172-ae"),
+			"a trade licence needs the name of the authority that issued it")
 	case passport:
-		c.need(issuer, "seller.legal_registration_authority", both("ibr-012-ae"), "a passport needs the country that issued it, two capital letters")
+		c.need(issuer, "seller.legal_registration_authority", both("ibr-012-ae"),
+			"a passport needs the country that issued it, two capital letters")
 		if issuer != "" && !isoCountry(issuer) {
-			c.add("seller.legal_registration_authority", rulePassportIssuer, both("ibr-012-ae"), "must be the country that issued the passport, two capital letters")
+			c.add("seller.legal_registration_authority", rulePassportIssuer, both("ibr-012-ae"),
+				"must be the country that issued the passport, two capital letters")
 		}
 	}
 }
 
-// isoCountry tells whether a code is a country of ISO 3166-1. Kosovo and Northern Ireland have codes of their own in the list, which
-// the rule for passports does not accept.
+// isoCountry tells whether a code is a country of ISO 3166-1. Kosovo and Northern Ireland have codes of their own in
+// the list, which the rule for passports does not accept.
 func isoCountry(code string) bool {
 	return code != "1A" && code != "XI" && codelist.Countries().Accepts(code, codelist.PINTAE)
 }
 
 func (c *checker) emiratiBuyer() {
 	d := c.Draft
-	c.need(text(d.BuyerSubdivision), c.draftPath("buyer_subdivision"), both("ibr-144-ae"), "the buyer's address needs its emirate or subdivision")
+	c.need(text(d.BuyerSubdivision), c.draftPath("buyer_subdivision"), both("ibr-144-ae"),
+		"the buyer's address needs its emirate or subdivision")
 	c.emirate(d.BuyerCountry, d.BuyerSubdivision, c.draftPath("buyer_subdivision"))
 	c.taxNumber(d.BuyerCountry, d.BuyerTaxID, c.draftPath("buyer_tax_id"))
 
@@ -127,7 +139,8 @@ func (c *checker) emiratiBuyer() {
 	}
 	id, kind := text(d.BuyerLegalID), text(d.BuyerLegalIDScheme)
 	if untaxable(c.lines) {
-		c.need(id, c.draftPath("buyer_legal_id"), both("ibr-136-ae"), "an invoice without any taxable line needs the buyer's legal registration")
+		c.need(id, c.draftPath("buyer_legal_id"), both("ibr-136-ae"),
+			"an invoice without any taxable line needs the buyer's legal registration")
 	}
 	if id == "" {
 		return
@@ -142,7 +155,8 @@ func (c *checker) emiratiBuyer() {
 			"a trade licence or passport of the buyer needs the name of its issuer, which an invoice here has no field for: leave it out or give another registration")
 	case codelist.LegalRegistrationTypes().Has(kind):
 	case local:
-		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalType, both("ibr-180-ae"), "must say what the buyer's legal registration is: EID Emirates ID or CD cabinet decision")
+		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalType, both("ibr-180-ae"),
+			"must say what the buyer's legal registration is: EID Emirates ID or CD cabinet decision")
 	default:
 		c.legalScheme(kind, id)
 	}
@@ -151,13 +165,14 @@ func (c *checker) emiratiBuyer() {
 // legalScheme checks the scheme of the buyer's legal registration, and the form of the number in it.
 func (c *checker) legalScheme(scheme, id string) {
 	if scheme != "" && !interchangeScheme(scheme) {
-		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalScheme, ruleIDs{"ibr-cl-11", "BR-CL-11"}, "is not a scheme of ISO 6523, four digits such as 0060")
+		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalScheme, ruleIDs{"ibr-cl-11", "BR-CL-11"},
+			"is not a scheme of ISO 6523, four digits such as 0060")
 	}
 	c.identifier(scheme, id, c.draftPath("buyer_legal_id"))
 }
 
-// emirate checks a subdivision of the United Arab Emirates. The official rule is never reached for seller and buyer, so the
-// official rules let other texts pass.
+// emirate checks a subdivision of the United Arab Emirates. The official rule is never reached for seller and buyer, so
+// the official rules let other texts pass.
 func (c *checker) emirate(country, subdivision *string, path string) {
 	if text(country) == emirates && text(subdivision) != "" && !codelist.Emirates().Has(text(subdivision)) {
 		c.add(path, ruleEmirate, both("ibr-128-ae"), "must be the code of an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
@@ -168,7 +183,8 @@ func (c *checker) emirate(country, subdivision *string, path string) {
 func (c *checker) taxNumber(country, number *string, path string) {
 	n := text(number)
 	if text(country) == emirates && n != "" && (!digits(n, 15) || n[0] != '1' || !strings.HasSuffix(n, "03")) {
-		c.add(path, ruleIdentifier, both("ibr-132-ae"), "must be a tax registration number: 15 digits that begin with 1 and end with 03, without a country prefix")
+		c.add(path, ruleIdentifier, both("ibr-132-ae"),
+			"must be a tax registration number: 15 digits that begin with 1 and end with 03, without a country prefix")
 	}
 }
 
@@ -179,10 +195,12 @@ func (c *checker) emiratiFlags() {
 		id      string
 		message string
 	}{
-		{flagFreeZone, "ibr-007-ae", "a supply that involves a free zone names its beneficiary, which an invoice here has no field for"},
+		{flagFreeZone, "ibr-007-ae",
+			"a supply that involves a free zone names its beneficiary, which an invoice here has no field for"},
 		{flagSummary, "ibr-138-ae", "a summary invoice gives its period, which an invoice here has no field for"},
 		{flagAgent, "ibr-137-ae", "an invoice of an agent names the principal, which an invoice here has no field for"},
-		{flagCommerce, "ibr-142-ae", "electronic commerce gives the address of the delivery, which an invoice here has no field for"},
+		{flagCommerce, "ibr-142-ae",
+			"electronic commerce gives the address of the delivery, which an invoice here has no field for"},
 		{flagExport, "ibr-152-ae", "an export gives the address of the delivery, which an invoice here has no field for"},
 	} {
 		if c.flags()[f.at] == '1' {
@@ -190,19 +208,23 @@ func (c *checker) emiratiFlags() {
 		}
 	}
 	if untaxable(c.lines) && (c.flags()[flagDeemed] == '1' || c.flags()[flagMargin] == '1') {
-		c.add(c.draftPath("transaction_flags"), ruleNotCombinable, both("ibr-157-ae"), "a deemed supply or the margin scheme needs a taxable line")
+		c.add(c.draftPath("transaction_flags"), ruleNotCombinable, both("ibr-157-ae"),
+			"a deemed supply or the margin scheme needs a taxable line")
 	}
 }
 
 func (c *checker) emiratiLine(l *line) {
-	c.need(text(l.item.Description), l.path+".description", both("ibr-125-ae"), "the line needs a description beside its name")
+	c.need(text(l.item.Description), l.path+".description", both("ibr-125-ae"),
+		"the line needs a description beside its name")
 	if l.price != "" && decimal(l.discount).Sign() == 0 {
-		c.need(l.gross, l.path+".gross_unit_price", both("ibr-126-ae"), "the line needs its gross price, which equals the net price without a discount")
+		c.need(l.gross, l.path+".gross_unit_price", both("ibr-126-ae"),
+			"the line needs its gross price, which equals the net price without a discount")
 	}
 	c.emiratiTax(l)
 	code, scheme := text(l.item.CommodityCode), text(l.item.CommodityScheme)
 	if code != "" && scheme != tariffScheme && scheme != serviceScheme && scheme != articleScheme {
-		c.add(l.path+".commodity_scheme", ruleCommodity, both("ibr-188-ae"), "must be HS for a tariff number, SAC for a service accounting code or 0160 for a GTIN")
+		c.add(l.path+".commodity_scheme", ruleCommodity, both("ibr-188-ae"),
+			"must be HS for a tariff number, SAC for a service accounting code or 0160 for a GTIN")
 	}
 }
 
@@ -210,7 +232,8 @@ func (c *checker) emiratiLine(l *line) {
 func (c *checker) emiratiTax(l *line) {
 	path := l.path + ".vat_rate"
 	if margin := c.flags()[flagMargin] == '1'; l.category != "" && margin != (l.category == marginScheme) {
-		c.add(l.path+".vat_category", ruleNotCombinable, both("ibr-116-ae"), "category N and the transaction flag of the margin scheme go together, in every line")
+		c.add(l.path+".vat_category", ruleNotCombinable, both("ibr-116-ae"),
+			"category N and the transaction flag of the margin scheme go together, in every line")
 	}
 	rate := number(l.item.VATRate)
 	if rate == "" {
@@ -241,18 +264,23 @@ func (c *checker) emiratiReason(l *line) {
 			c.add(path, ruleTaxExemption, both("ibr-167-ae"), "is not an exemption of the UAE, such as DL8.46.1")
 		}
 	case reverseCharge:
-		c.need(code, path, both("ibr-166-ae"), "a line with reverse charge needs the code of its goods or services, such as DL8.48.8.1")
+		c.need(code, path, both("ibr-166-ae"),
+			"a line with reverse charge needs the code of its goods or services, such as DL8.48.8.1")
 		if reason, known := codelist.TaxExemptions().Lookup(code); code != "" && (!known || !reason.ReverseCharge) {
-			c.add(path, ruleTaxExemption, both("ibr-006-ae"), "is not a kind of reverse charge: DL8.48.3.1 to DL8.48.3.3, DL8.48.8.1 or DL8.48.8.2")
+			c.add(path, ruleTaxExemption, both("ibr-006-ae"),
+				"is not a kind of reverse charge: DL8.48.3.1 to DL8.48.3.3, DL8.48.8.1 or DL8.48.8.2")
 		}
-		c.need(text(c.Draft.BuyerTaxID), c.draftPath("buyer_tax_id"), both("ibr-103-ae"), "reverse charge needs the buyer's tax registration number")
+		c.need(text(c.Draft.BuyerTaxID), c.draftPath("buyer_tax_id"), both("ibr-103-ae"),
+			"reverse charge needs the buyer's tax registration number")
 		if text(l.item.CommodityCode) == "" || text(l.item.CommodityScheme) != articleScheme {
-			c.add(l.path+".commodity_code", ruleRequired, both("ibr-174-ae"), "a line with reverse charge needs its GTIN, with commodity_scheme 0160")
+			c.add(l.path+".commodity_code", ruleRequired, both("ibr-174-ae"),
+				"a line with reverse charge needs its GTIN, with commodity_scheme 0160")
 		}
 	}
 }
 
-// oneRate requires that all lines of a category have one rate, because the rules allow it one entry in the tax breakdown.
+// oneRate requires that all lines of a category have one rate, because the rules allow it one entry in the tax
+// breakdown.
 func (c *checker) oneRate(category, id string) {
 	first := ""
 	for i := range c.lines {
@@ -262,7 +290,8 @@ func (c *checker) oneRate(category, id string) {
 		case first == "":
 			first = l.percent
 		case l.percent != first:
-			c.add(l.path+".vat_rate", ruleTaxRate, both(id), fmt.Sprintf("all lines of category %s need the same rate, here %s", category, first))
+			c.add(l.path+".vat_rate", ruleTaxRate, both(id),
+				fmt.Sprintf("all lines of category %s need the same rate, here %s", category, first))
 		}
 	}
 }

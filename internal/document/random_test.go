@@ -40,7 +40,8 @@ func (r random) decimal(limit int64, scale int) *api.Decimal {
 
 // word returns a text with characters that need care in XML.
 func (r random) word() *string {
-	words := []string{"Harbour", "Palm & Sons", "<Trading>", "شركة النخيل", "\"quoted\"", "naïve", "O'Neill", "日本", "line\nbreak", "tab\tstop", "😀"}
+	words := []string{"Harbour", "Palm & Sons", "<Trading>", "شركة النخيل", "\"quoted\"", "naïve", "O'Neill", "日本",
+		"line\nbreak", "tab\tstop", "😀"}
 	text := ""
 	for range 1 + r.IntN(3) {
 		text += pick(r, words...) + " "
@@ -84,20 +85,25 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 
 func (r random) draft() *api.Draft {
 	d := &api.Draft{
-		InvoiceNumber: new("INV-" + strconv.Itoa(r.IntN(1e6))), RecipientName: r.plain(), BuyerStreet: r.plain(), BuyerCity: r.plain(),
-		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new(pick(r, "2026-03-01", "2026-03-31", "2027-01-01")),
-		IssueTime: maybe(r, 50, new("09:30")), PaymentMeansCode: new(pick(r, "1", "10", "20", "30", "42", "48", "54", "57", "58", "68", "91")),
-		ExternalID: maybe(r, 20, new("ERP-1")), Note: maybe(r, 40, r.word()), BuyerReference: maybe(r, 50, new("COST-7")),
-		OrderReference: maybe(r, 50, new("PO-4711")), ContractReference: maybe(r, 30, new("FRAME-2026")),
+		InvoiceNumber: new("INV-" + strconv.Itoa(r.IntN(1e6))), RecipientName: r.plain(), BuyerStreet: r.plain(),
+		BuyerCity: r.plain(), Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate:          new(pick(r, "2026-03-01", "2026-03-31", "2027-01-01")),
+		IssueTime:        maybe(r, 50, new("09:30")),
+		PaymentMeansCode: new(pick(r, "1", "10", "20", "30", "42", "48", "54", "57", "58", "68", "91")),
+		ExternalID:       maybe(r, 20, new("ERP-1")), Note: maybe(r, 40, r.word()),
+		BuyerReference: maybe(r, 50, new("COST-7")), OrderReference: maybe(r, 50, new("PO-4711")),
+		ContractReference: maybe(r, 30, new("FRAME-2026")),
 	}
 	r.buyer(d)
 	if r.chance(30) {
 		d.Currency = new(pick(r, "USD", "EUR", "JPY", "KWD", "XXX", "ISK"))
 		d.TaxExchangeRate = new(api.MustDecimal(pick(r, "3.6725", "0.025", "12", "4.000001")))
 	}
-	categories := [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E", "O"}, {"S", "Z", "E", "O"}, {"E"}, {"O"}, {"E", "O"}, {"AE"}, {"S", "AE", "Z"}, {"N"}}
+	categories := [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E", "O"}, {"S", "Z", "E", "O"}, {"E"}, {"O"}, {"E", "O"},
+		{"AE"}, {"S", "AE", "Z"}, {"N"}}
 	if r.profile == document.BIS3 {
-		categories = [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E"}, {"E"}, {"O"}, {"AE"}, {"S", "AE", "Z", "E"}, {"G"}, {"S", "G"}}
+		categories = [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E"}, {"E"}, {"O"}, {"AE"}, {"S", "AE", "Z", "E"}, {"G"},
+			{"S", "G"}}
 	}
 	use := pick(r, categories...)
 	for i := range 1 + r.IntN(6) {
@@ -117,12 +123,14 @@ func (r random) buyer(d *api.Draft) {
 	}
 	switch r.IntN(4) {
 	case 0:
-		d.RecipientNetworkID, d.BuyerTaxID = new(pick(r, "123456789012303", "9900000098", "2345678901")), new("123456789012303")
+		d.RecipientNetworkID, d.BuyerTaxID = new(pick(r, "123456789012303", "9900000098", "2345678901")),
+			new("123456789012303")
 		if r.profile == document.BIS3 {
 			d.BuyerTaxID = new("AE123456789012303")
 		}
 	case 1:
-		d.BuyerCountry, d.BuyerSubdivision, d.BuyerTaxID = new(pick(r, "DE", "SA", "XI")), new("Bavaria"), maybe(r, 50, new("DE123456789"))
+		d.BuyerCountry, d.BuyerSubdivision, d.BuyerTaxID = new(pick(r, "DE", "SA", "XI")), new("Bavaria"),
+			maybe(r, 50, new("DE123456789"))
 		d.BuyerEndpointScheme, d.RecipientNetworkID = new("0088"), new("4012345000009")
 		d.BuyerLegalID, d.BuyerLegalIDScheme = maybe(r, 50, new("123456785")), maybe(r, 50, new("0060"))
 	case 2:
@@ -159,12 +167,14 @@ func (r random) complete(d *api.Draft, categories []string) {
 
 func (r random) item(category string) api.Item {
 	item := api.Item{
-		ItemCode: maybe(r, 50, new("SKU-7")), Name: r.plain(), Description: r.word(), UnitCode: new(pick(r, "C62", "HUR", "KGM", "XBX", "EA")),
-		Quantity: r.decimal(1000, 3), BaseQuantity: maybe(r, 60, new(api.MustDecimal(pick(r, "1", "10", "100", "3", "0.5", "12", "1.000")))),
+		ItemCode: maybe(r, 50, new("SKU-7")), Name: r.plain(), Description: r.word(),
+		UnitCode: new(pick(r, "C62", "HUR", "KGM", "XBX", "EA")), Quantity: r.decimal(1000, 3), BaseQuantity: maybe(r, 60,
+			new(api.MustDecimal(pick(r, "1", "10", "100", "3", "0.5", "12", "1.000")))),
 		NetUnitPrice: r.decimal(10_000, 4), VATCategory: &category, OrderLine: maybe(r, 30, new("10")),
 	}
 	if r.chance(30) { // amounts of exactly half a cent
-		item.Quantity, item.NetUnitPrice = new(api.MustDecimal("1")), new(api.MustDecimal(fmt.Sprintf("%d.%02d5", r.IntN(3000), r.IntN(100))))
+		item.Quantity, item.NetUnitPrice = new(api.MustDecimal("1")),
+			new(api.MustDecimal(fmt.Sprintf("%d.%02d5", r.IntN(3000), r.IntN(100))))
 	}
 	item.GrossUnitPrice = item.NetUnitPrice
 	if r.chance(40) {
@@ -189,7 +199,8 @@ func (r random) item(category string) api.Item {
 	case "E":
 		item.TaxExemptionCode, item.TaxExemptionReason = new("DL8.46.1"), maybe(r, 50, new("Financial services"))
 	case "AE":
-		item.TaxExemptionCode, item.CommodityCode, item.CommodityScheme = new("DL8.48.8.1"), new("04012345123456"), new("0160")
+		item.TaxExemptionCode, item.CommodityCode, item.CommodityScheme = new("DL8.48.8.1"), new("04012345123456"),
+			new("0160")
 	case "G":
 		item.TaxExemptionReason = new("No tax is charged")
 	}
@@ -233,7 +244,8 @@ func (r random) unionSeller(s *api.Profile, d *api.Draft) {
 	s.LegalRegistration = new("CN-1234567")
 	switch r.IntN(5) {
 	case 0:
-		s.Country, s.Subdivision, s.TaxRegistrationNumber, s.LegalRegistrationType = new("FR"), nil, new("FR12345678901"), new("0009")
+		s.Country, s.Subdivision, s.TaxRegistrationNumber, s.LegalRegistrationType = new("FR"), nil, new("FR12345678901"),
+			new("0009")
 		s.EndpointScheme, s.EndpointID = new("0009"), new("12345678901234")
 	case 1:
 		s.Country, s.Subdivision, s.TaxRegistrationNumber = new("SE"), nil, new("SE556036079301")
@@ -253,7 +265,8 @@ func (r random) unionSeller(s *api.Profile, d *api.Draft) {
 			d.BuyerLegalID = nil
 		}
 	case 3:
-		s.Country, s.TaxRegistrationNumber, s.EndpointScheme, s.EndpointID = new("NO"), new("NO974760673MVA"), new("0192"), new("974760673")
+		s.Country, s.TaxRegistrationNumber, s.EndpointScheme, s.EndpointID = new("NO"), new("NO974760673MVA"), new("0192"),
+			new("974760673")
 		s.LegalRegistration, s.LegalRegistrationType = new("974760673"), new("0192")
 	}
 }
@@ -290,7 +303,8 @@ func (r random) credit(t *testing.T, d *document.Document) {
 		return // an invoice whose tax the format does not charge, so that the credit would exceed it
 	}
 	d.Credit = &api.CreditNote{
-		ID: d.ID, CreditNoteNumber: "CN-" + strconv.Itoa(r.IntN(1e6)), IssueDate: "2026-04-01", Reason: *r.word(), Kind: credit.Kind,
-		ReasonCode: new(pick(r, "DL8.61.1.A", "DL8.61.1.C", "DL8.61.1.E", "VD")), Currency: *d.Draft.Currency, TotalAmount: credit.Total, Items: credit.Items,
+		ID: d.ID, CreditNoteNumber: "CN-" + strconv.Itoa(r.IntN(1e6)), IssueDate: "2026-04-01", Reason: *r.word(),
+		Kind: credit.Kind, ReasonCode: new(pick(r, "DL8.61.1.A", "DL8.61.1.C", "DL8.61.1.E", "VD")),
+		Currency: *d.Draft.Currency, TotalAmount: credit.Total, Items: credit.Items,
 	}
 }

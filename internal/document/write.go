@@ -14,8 +14,8 @@ import (
 
 const namespace = "urn:oasis:names:specification:ubl:schema:xsd:"
 
-// writer writes elements with the usual prefixes of UBL. It leaves out elements without content, so that no document has an empty
-// one (PEPPOL-EN16931-R008, ibr-079).
+// writer writes elements with the usual prefixes of UBL. It leaves out elements without content, so that no document
+// has an empty one (PEPPOL-EN16931-R008, ibr-079).
 type writer struct {
 	out   *bytes.Buffer
 	depth int
@@ -75,8 +75,8 @@ func (w *writer) amount(name string, r *big.Rat, currency string) {
 	w.leaf(name, money(r), attribute{"currencyID", currency})
 }
 
-// document writes the whole document. Elements are in the order of the schema; those of this program have the same order in invoices
-// and credit notes.
+// document writes the whole document. Elements are in the order of the schema; those of this program have the same
+// order in invoices and credit notes.
 func (w *writer) document(m model) {
 	kind := "Invoice"
 	if m.Credit != nil {
@@ -103,7 +103,8 @@ func (w *writer) header(m model, kind string) {
 	d := m.Draft
 	number, issued, note := text(d.InvoiceNumber), text(d.IssueDate), text(d.Note)
 	if m.Credit != nil {
-		number, issued, note = strings.TrimSpace(m.Credit.CreditNoteNumber), m.Credit.IssueDate, strings.TrimSpace(m.Credit.Reason)
+		number, issued, note = strings.TrimSpace(m.Credit.CreditNoteNumber), m.Credit.IssueDate,
+			strings.TrimSpace(m.Credit.Reason)
 	}
 	w.leaf("cbc:CustomizationID", m.profile.customization())
 	w.leaf("cbc:ProfileID", m.profile.process())
@@ -208,8 +209,9 @@ func (w *writer) seller(m model) {
 
 func (w *writer) buyer(m model) {
 	d := m.Draft
-	p := party{scheme: d.BuyerEndpointScheme, address: d.RecipientNetworkID, street: d.BuyerStreet, city: d.BuyerCity, subdivision: d.BuyerSubdivision,
-		country: d.BuyerCountry, taxID: d.BuyerTaxID, name: d.RecipientName, legalID: text(d.BuyerLegalID)}
+	p := party{scheme: d.BuyerEndpointScheme, address: d.RecipientNetworkID, street: d.BuyerStreet, city: d.BuyerCity,
+		subdivision: d.BuyerSubdivision, country: d.BuyerCountry, taxID: d.BuyerTaxID, name: d.RecipientName,
+		legalID: text(d.BuyerLegalID)}
 	if scheme := text(d.BuyerLegalIDScheme); codelist.LegalRegistrationTypes().Has(scheme) {
 		if m.profile == PINTAE {
 			p.legalAttributes = []attribute{{"schemeAgencyID", scheme}}

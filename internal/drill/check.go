@@ -22,10 +22,11 @@ type CheckOptions struct {
 	Journal, Receipts string
 	// Provider is the URL of the provider sandbox, and ProviderCredential what it wants to be called with.
 	Provider, ProviderCredential string
-	// LostAfter is the time of the backup that was restored: what was acknowledged later may be lost. The zero time means that nothing may.
+	// LostAfter is the time of the backup that was restored: what was acknowledged later may be lost. The zero time means
+	// that nothing may.
 	LostAfter time.Time
-	// Patience bounds the wait for submissions and deliveries to end. A document that the provider never received is sent again only
-	// after it has been missing there for a minute.
+	// Patience bounds the wait for submissions and deliveries to end. A document that the provider never received is sent
+	// again only after it has been missing there for a minute.
 	Patience time.Duration
 	Now      func() time.Time
 }
@@ -40,8 +41,9 @@ type Report struct {
 	Found        map[Kind]int `json:"found"`
 	// AfterBackup counts the facts of each kind that are missing and may be, because they are younger than the backup.
 	AfterBackup map[Kind]int `json:"lost_after_backup"`
-	// Documents is the number of documents that the provider has, Repeated that of calls with an idempotency key that were made again,
-	// and Resubmitted that of submissions that were younger than the backup and were found again at the provider.
+	// Documents is the number of documents that the provider has, Repeated that of calls with an idempotency key that were
+	// made again, and Resubmitted that of submissions that were younger than the backup and were found again at the
+	// provider.
 	Documents   int `json:"provider_documents"`
 	Repeated    int `json:"repeated_calls"`
 	Resubmitted int `json:"found_again_at_provider"`
@@ -68,11 +70,12 @@ type check struct {
 	unknown map[string]bool // numbers of the documents whose draft is lost, and may be
 }
 
-// Check compares what the service has with what it has acknowledged, and with what the provider and the receivers have. The error is
-// about the check itself; losses are in the report. A report without losses means: every draft and credit note exists with the
-// acknowledged contents, and a repeated creation returns it; every submission exists under its reference, with every state that was shown
-// or a later one; the positions of events have no gap, and every event that was read or received is there unchanged; every event has
-// arrived, every submission has ended, and the provider has exactly one document for each; and each purchase of the provider is there.
+// Check compares what the service has with what it has acknowledged, and with what the provider and the receivers have.
+// The error is about the check itself; losses are in the report. A report without losses means: every draft and credit
+// note exists with the acknowledged contents, and a repeated creation returns it; every submission exists under its
+// reference, with every state that was shown or a later one; the positions of events have no gap, and every event that
+// was read or received is there unchanged; every event has arrived, every submission has ended, and the provider has
+// exactly one document for each; and each purchase of the provider is there.
 func Check(ctx context.Context, o CheckOptions) (Report, error) {
 	r := Report{Acknowledged: map[Kind]int{}, Found: map[Kind]int{}, AfterBackup: map[Kind]int{}, Lost: []string{}}
 	c := &check{options: o, report: &r, missing: map[string]bool{}, unknown: map[string]bool{}}
@@ -158,7 +161,8 @@ func longestGap(facts []Fact) (longest time.Duration) {
 	return longest
 }
 
-// end waits until every submission has ended and every event and purchase has arrived, and compares with the provider's ledger.
+// end waits until every submission has ended and every event and purchase has arrived, and compares with the provider's
+// ledger.
 func (c *check) end(ctx context.Context, all []*company) error {
 	deadline := c.options.Now().Add(c.options.Patience)
 	references := map[string]bool{} // of submissions, and whether the provider must have the document
@@ -187,7 +191,8 @@ func (c *check) end(ctx context.Context, all []*company) error {
 
 // ledger compares with the provider: it has exactly one document for each submission that has ended, and no other.
 func (c *check) ledger(ctx context.Context, references map[string]bool) error {
-	text, err := callProvider(ctx, &http.Client{Timeout: callTimeout}, http.MethodGet, c.options.Provider+"/control/ledger", c.options.ProviderCredential, nil, http.StatusOK)
+	text, err := callProvider(ctx, &http.Client{Timeout: callTimeout}, http.MethodGet,
+		c.options.Provider+"/control/ledger", c.options.ProviderCredential, nil, http.StatusOK)
 	if err != nil {
 		return err
 	}
@@ -202,7 +207,8 @@ func (c *check) ledger(ctx context.Context, references map[string]bool) error {
 	for _, document := range ledger.Documents {
 		number := cmp.Or(document.CreditNoteNumber, document.InvoiceNumber)
 		if document.Accepted != 1 || document.Conflicts != 0 || numbers[number] {
-			c.report.lose("the provider has more than one document of %s: %s was accepted %d times, with %d conflicts", number, document.Reference, document.Accepted, document.Conflicts)
+			c.report.lose("the provider has more than one document of %s: %s was accepted %d times, with %d conflicts", number,
+				document.Reference, document.Accepted, document.Conflicts)
 		}
 		has[document.Reference], numbers[number] = true, true
 		if _, known := references[document.Reference]; !known && !c.unknown[number] {

@@ -19,12 +19,16 @@ func (c *check) drafts(ctx context.Context, of *company) error {
 		if err := unmarshal(fact, &was, &request); err != nil {
 			return err
 		}
-		now, err := persist(ctx, of, func(service *client.Client) (api.Invoice, error) { return service.Invoice(ctx, fact.ID) })
+		now, err := persist(ctx, of, func(service *client.Client) (api.Invoice,
+			error) {
+			return service.Invoice(ctx, fact.ID)
+		})
 		if notFound(err) {
 			if c.missing[fact.ID] = c.tolerated(fact); c.missing[fact.ID] {
 				c.unknown[*was.InvoiceNumber] = true
 			} else {
-				c.report.lose("company %s: the draft %s was acknowledged at %s and does not exist", of.name, *was.InvoiceNumber, clock(fact))
+				c.report.lose("company %s: the draft %s was acknowledged at %s and does not exist", of.name, *was.InvoiceNumber,
+					clock(fact))
 			}
 			continue
 		}
@@ -39,15 +43,16 @@ func (c *check) drafts(ctx context.Context, of *company) error {
 			return service.CreateInvoice(ctx, request, client.IdempotencyKey(fact.Key))
 		})
 		if err != nil || repeated.ID != fact.ID {
-			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, *was.InvoiceNumber, repeated.ID, fact.ID, err)
+			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, *was.InvoiceNumber,
+				repeated.ID, fact.ID, err)
 		}
 		c.report.Repeated++
 	}
 	return nil
 }
 
-// compareDraft compares the contents of a draft with those that were acknowledged. A change that was requested but not acknowledged may
-// have happened.
+// compareDraft compares the contents of a draft with those that were acknowledged. A change that was requested but not
+// acknowledged may have happened.
 func (c *check) compareDraft(of *company, was, now api.Invoice, changing, changed *Fact) error {
 	want := was.Draft
 	switch {
@@ -81,12 +86,16 @@ func (c *check) credits(ctx context.Context, of *company) error {
 		if err := unmarshal(fact, &was, &request); err != nil {
 			return err
 		}
-		now, err := persist(ctx, of, func(service *client.Client) (api.CreditNote, error) { return service.CreditNote(ctx, fact.ID) })
+		now, err := persist(ctx, of, func(service *client.Client) (api.CreditNote,
+			error) {
+			return service.CreditNote(ctx, fact.ID)
+		})
 		if notFound(err) {
 			if c.missing[fact.ID] = c.tolerated(fact); c.missing[fact.ID] {
 				c.unknown[was.CreditNoteNumber] = true
 			} else {
-				c.report.lose("company %s: the credit note %s was acknowledged at %s and does not exist", of.name, was.CreditNoteNumber, clock(fact))
+				c.report.lose("company %s: the credit note %s was acknowledged at %s and does not exist", of.name,
+					was.CreditNoteNumber, clock(fact))
 			}
 			continue
 		}
@@ -94,14 +103,17 @@ func (c *check) credits(ctx context.Context, of *company) error {
 			return err
 		}
 		c.report.Found[kindCredit]++
-		if now.InvoiceID != was.InvoiceID || now.CreditNoteNumber != was.CreditNoteNumber || !equal(was.Items, now.Items) || !was.CreatedAt.Equal(now.CreatedAt) {
-			c.report.lose("company %s: the credit note %s has other contents than those acknowledged", of.name, was.CreditNoteNumber)
+		if now.InvoiceID != was.InvoiceID || now.CreditNoteNumber != was.CreditNoteNumber || !equal(was.Items, now.Items) ||
+			!was.CreatedAt.Equal(now.CreatedAt) {
+			c.report.lose("company %s: the credit note %s has other contents than those acknowledged", of.name,
+				was.CreditNoteNumber)
 		}
 		repeated, err := persist(ctx, of, func(service *client.Client) (api.CreditNote, error) {
 			return service.CreateCreditNote(ctx, request, client.IdempotencyKey(fact.Key))
 		})
 		if err != nil || repeated.ID != fact.ID {
-			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name, was.CreditNoteNumber, repeated.ID, fact.ID, err)
+			c.report.lose("company %s: the repeated creation of %s returned %q instead of %s (%v)", of.name,
+				was.CreditNoteNumber, repeated.ID, fact.ID, err)
 		}
 		c.report.Repeated++
 	}
@@ -114,8 +126,8 @@ type shown struct {
 	states     api.StateDetails
 }
 
-// submissions checks that every submission exists under its reference and shows the acknowledged states or later ones. One that is
-// younger than the backup is submitted again: the service must find its document at the provider.
+// submissions checks that every submission exists under its reference and shows the acknowledged states or later ones.
+// One that is younger than the backup is submitted again: the service must find its document at the provider.
 func (c *check) submissions(ctx context.Context, of *company) error {
 	for _, kind := range []Kind{kindSubmission, kindCreditSent} {
 		for _, fact := range c.of(of, kind) {
@@ -142,14 +154,18 @@ func (c *check) submission(ctx context.Context, of *company, fact Fact) error {
 		return nil
 	}
 	if now.submission == nil && c.tolerated(fact) {
-		if now, err = persist(ctx, of, func(service *client.Client) (shown, error) { return resubmit(ctx, service, fact) }); err != nil {
+		if now, err = persist(ctx, of, func(service *client.Client) (shown,
+			error) {
+			return resubmit(ctx, service, fact)
+		}); err != nil {
 			c.report.lose("company %s: the submission %s cannot be repeated: %v", of.name, was.submission.ID, err)
 			return nil
 		}
 		c.report.Resubmitted++
 	}
 	if now.submission == nil || now.submission.ID != was.submission.ID {
-		c.report.lose("company %s: the submission %s was acknowledged at %s and does not exist", of.name, was.submission.ID, clock(fact))
+		c.report.lose("company %s: the submission %s was acknowledged at %s and does not exist", of.name, was.submission.ID,
+			clock(fact))
 		return nil
 	}
 	c.report.Found[fact.Kind]++
@@ -158,8 +174,10 @@ func (c *check) submission(ctx context.Context, of *company, fact Fact) error {
 	}
 	for n, before := range dimensions(was.states) {
 		after := dimensions(now.states)[n]
-		if before != nil && (after == nil || before.Final && after.Value != before.Value || after.ReportedAt.Before(before.ReportedAt)) {
-			c.report.lose("company %s: a state of the submission %s was %s and is older now", of.name, was.submission.ID, before.Value)
+		if before != nil && (after == nil || before.Final && after.Value != before.Value ||
+			after.ReportedAt.Before(before.ReportedAt)) {
+			c.report.lose("company %s: a state of the submission %s was %s and is older now", of.name, was.submission.ID,
+				before.Value)
 		}
 	}
 	return nil

@@ -1,13 +1,14 @@
-// Package drill proves what a deployment has kept after a disaster: it makes load, writes down what the service acknowledges, and
-// afterwards looks for each of these facts.
+// Package drill proves what a deployment has kept after a disaster: it makes load, writes down what the service
+// acknowledges, and afterwards looks for each of these facts.
 //
-// Its invariants: a fact is on disk (fsync) before anything else happens, so that the witness of a disaster does not depend on what the
-// disaster destroys; the load repeats a call that got no answer under the same idempotency key until it is answered, as a careful client
-// does; and the check passes only if it has looked for something, so that an empty journal is a failure.
+// Its invariants: a fact is on disk (fsync) before anything else happens, so that the witness of a disaster does not
+// depend on what the disaster destroys; the load repeats a call that got no answer under the same idempotency key until
+// it is answered, as a careful client does; and the check passes only if it has looked for something, so that an empty
+// journal is a failure.
 //
-// A drill has three parts, which scripts/disaster-drill runs as processes: [Receive] receives webhooks and [Load] makes calls, each with a
-// journal; [Check] reads both. Start reading at [Check]. The servers may change their addresses: [Servers] reads them from a file again
-// before each call.
+// A drill has three parts, which scripts/disaster-drill runs as processes: [Receive] receives webhooks and [Load] makes
+// calls, each with a journal; [Check] reads both. Start reading at [Check]. The servers may change their addresses:
+// [Servers] reads them from a file again before each call.
 package drill
 
 import (
@@ -25,7 +26,8 @@ import (
 	"quittance/client"
 )
 
-// callTimeout bounds one attempt of a call. It is longer than the server takes to answer that its database is unavailable (30 s).
+// callTimeout bounds one attempt of a call. It is longer than the server takes to answer that its database is
+// unavailable (30 s).
 const callTimeout = 40 * time.Second
 
 // errNoServers reports that the file of addresses has none, as during an outage.
@@ -69,8 +71,8 @@ func companies(dir string, servers Servers) ([]*company, error) {
 			return nil, fmt.Errorf("API keys: %w", err)
 		}
 		transport := &http.Transport{DisableKeepAlives: true} // a restarted server causes no surprise
-		out = append(out, &company{name: strings.TrimSuffix(filepath.Base(path), ".key"), key: strings.TrimSpace(string(key)), servers: servers,
-			http: &http.Client{Transport: transport, Timeout: callTimeout}})
+		out = append(out, &company{name: strings.TrimSuffix(filepath.Base(path), ".key"), key: strings.TrimSpace(string(key)),
+			servers: servers, http: &http.Client{Transport: transport, Timeout: callTimeout}})
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("API keys: %s has no file *.key", dir)
@@ -84,17 +86,19 @@ func (c *company) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(client.Config{BaseURL: base, APIKey: c.key, HTTPClient: c.http, MaxAttempts: 1, UserAgent: "quittance-drill"})
+	return client.New(client.Config{BaseURL: base, APIKey: c.key, HTTPClient: c.http, MaxAttempts: 1,
+		UserAgent: "quittance-drill"})
 }
 
 // pause is the time between two attempts of a call.
 const pause = 100 * time.Millisecond
 
-// again reports whether a careful client repeats a call that failed with err: the service was not reached, did not answer, or asks to
-// try later.
+// again reports whether a careful client repeats a call that failed with err: the service was not reached, did not
+// answer, or asks to try later.
 func again(err error) bool {
 	failed, answered := errors.AsType[*client.ResponseError](err)
-	return !answered || failed.Status >= http.StatusInternalServerError || failed.Status == http.StatusTooManyRequests || failed.Status < http.StatusMultipleChoices
+	return !answered || failed.Status >= http.StatusInternalServerError || failed.Status == http.StatusTooManyRequests ||
+		failed.Status < http.StatusMultipleChoices
 }
 
 // persist calls do with a client until it is answered or ctx ends. A refusal (4xx) is an answer.

@@ -30,10 +30,13 @@ func startSandbox(t *testing.T) sandbox.Info {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(context.Background())
-	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: 20 * time.Millisecond, Empty: true, Now: time.Now, Log: quiet,
-		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond, PollMax: time.Second,
-			ProviderTimeout: time.Minute, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond, RetryAttempts: 12, AttemptTimeout: time.Minute,
-			PrintTimeout: time.Minute, ImportTimeout: time.Minute, Grace: 10 * time.Second, Version: "test", Log: quiet,
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0",
+		Pace: 20 * time.Millisecond, Empty: true, Now: time.Now, Log: quiet,
+		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour,
+			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: time.Minute,
+			PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond, RetryAttempts: 12,
+			AttemptTimeout: time.Minute, PrintTimeout: time.Minute, ImportTimeout: time.Minute,
+			Grace: 10 * time.Second, Version: "test", Log: quiet,
 			Destinations: webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}})
 	if err != nil {
 		stop()
@@ -73,13 +76,14 @@ func newDrilled(t *testing.T) drilled {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "company.key"), server.APIKey)
 	write(t, filepath.Join(dir, "servers"), server.BaseURL)
-	d := drilled{options: drill.CheckOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")), Journal: filepath.Join(dir, "journal"),
-		Receipts: filepath.Join(dir, "receipts"), Provider: server.ProviderURL, ProviderCredential: server.ProviderCredential, Patience: kit.Patience(), Now: time.Now}}
+	d := drilled{options: drill.CheckOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")),
+		Journal: filepath.Join(dir, "journal"), Receipts: filepath.Join(dir, "receipts"), Provider: server.ProviderURL,
+		ProviderCredential: server.ProviderCredential, Patience: kit.Patience(), Now: time.Now}}
 	listening, ended := make(chan string, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		ended <- drill.Receive(ctx, drill.ReceiveOptions{Listen: "127.0.0.1:0", Identity: server.DataDir, Journal: d.options.Receipts, Now: time.Now,
-			Ready: func(url string) error { listening <- url; return nil }})
+		ended <- drill.Receive(ctx, drill.ReceiveOptions{Listen: "127.0.0.1:0", Identity: server.DataDir,
+			Journal: d.options.Receipts, Now: time.Now, Ready: func(url string) error { listening <- url; return nil }})
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -91,8 +95,8 @@ func newDrilled(t *testing.T) drilled {
 	defer enough()
 	loaded := make(chan error, 1)
 	go func() {
-		loaded <- drill.Load(loading, drill.LoadOptions{Keys: dir, Servers: d.options.Servers, Journal: d.options.Journal, Receiver: <-listening, Provider: server.ProviderURL,
-			ProviderCredential: server.ProviderCredential, Now: time.Now})
+		loaded <- drill.Load(loading, drill.LoadOptions{Keys: dir, Servers: d.options.Servers, Journal: d.options.Journal,
+			Receiver: <-listening, Provider: server.ProviderURL, ProviderCredential: server.ProviderCredential, Now: time.Now})
 	}()
 	kit.Until(t, "a credit note is submitted and a webhook received", func() bool {
 		select {
@@ -123,8 +127,8 @@ func read(path string) []byte {
 	return text
 }
 
-// TestCheckFindsEveryLoss checks that a deployment without a disaster has everything, and that a check finds each single fact that the
-// deployment does not have, or has otherwise.
+// TestCheckFindsEveryLoss checks that a deployment without a disaster has everything, and that a check finds each
+// single fact that the deployment does not have, or has otherwise.
 func TestCheckFindsEveryLoss(t *testing.T) {
 	t.Parallel()
 	d := newDrilled(t)
@@ -157,11 +161,13 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 		{"contents of a draft", "draft", replace(`"Palm Trading LLC"`, `"Date Trading LLC"`), "other contents"},
 		{"idempotency key", "draft", replace(`"key":"drill-`, `"key":"other-`), "repeated creation"},
 		{"change", "change", replace(`"buyer_reference":"changed`, `"buyer_reference":"has changed`), "other contents"},
-		{"submission", "submission", func(fact []byte) []byte { return replaceSubmission(t, fact, another) }, "does not exist"},
+		{"submission", "submission", func(fact []byte) []byte { return replaceSubmission(t, fact, another) },
+			"does not exist"},
 		{"state", "submission", replace(`"reported_at":"20`, `"reported_at":"30`), "is older now"},
 		{"credit note", "credit_note", newID, "does not exist"},
 		{"contents of a credit note", "credit_note", replace(`"name":"Consulting"`, `"name":"Insulting"`), "other contents"},
-		{"submission of a credit note", "credit_note_submission", func(fact []byte) []byte { return replaceSubmission(t, fact, another) }, "does not exist"},
+		{"submission of a credit note", "credit_note_submission",
+			func(fact []byte) []byte { return replaceSubmission(t, fact, another) }, "does not exist"},
 		{"subscription", "subscription", newID, "is not active"},
 		{"event", "event", newID, "does not exist"},
 		{"position of an event", "event", replace(`"position":1,`, `"position":2,`), "has changed"},
@@ -193,26 +199,29 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 	t.Run("a provider that has lost the documents", func(t *testing.T) {
 		t.Parallel()
 		changed := d.options
-		changed.Provider = otherLedger(t, d.options, func(fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument { return nil })
+		changed.Provider = otherLedger(t, d.options,
+			func(fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument { return nil })
 		wantLoss(t, changed, "the provider does not have")
 	})
 	t.Run("a document that the service does not know", func(t *testing.T) {
 		t.Parallel()
 		changed := d.options
-		changed.Provider = otherLedger(t, d.options, func(document fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument {
-			unknown := document
-			unknown.Reference, unknown.InvoiceNumber = another, "OTHER-"+document.Reference
-			return []fakeprovider.LedgerDocument{document, unknown}
-		})
+		changed.Provider = otherLedger(t, d.options,
+			func(document fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument {
+				unknown := document
+				unknown.Reference, unknown.InvoiceNumber = another, "OTHER-"+document.Reference
+				return []fakeprovider.LedgerDocument{document, unknown}
+			})
 		wantLoss(t, changed, "which the service does not know")
 	})
 	t.Run("a document that was accepted twice", func(t *testing.T) {
 		t.Parallel()
 		changed := d.options
-		changed.Provider = otherLedger(t, d.options, func(document fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument {
-			document.Accepted++
-			return []fakeprovider.LedgerDocument{document}
-		})
+		changed.Provider = otherLedger(t, d.options,
+			func(document fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument {
+				document.Accepted++
+				return []fakeprovider.LedgerDocument{document}
+			})
 		wantLoss(t, changed, "more than one document")
 	})
 	t.Run("an empty journal", func(t *testing.T) {
@@ -226,8 +235,8 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 	})
 }
 
-// TestLoadBeginsWithEverySubscription checks that nothing runs, and so nothing uses the journal after it is closed, when the service refuses
-// the subscription of a later company.
+// TestLoadBeginsWithEverySubscription checks that nothing runs, and so nothing uses the journal after it is closed,
+// when the service refuses the subscription of a later company.
 func TestLoadBeginsWithEverySubscription(t *testing.T) {
 	t.Parallel()
 	calls := make(chan string, 100)
@@ -251,7 +260,8 @@ func TestLoadBeginsWithEverySubscription(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		fmt.Fprint(w, `{"data":{"id":"01890a5d-ac96-774b-bcce-b302099a8057"},"error":{"code":"forbidden","message":"refused"}}`)
+		fmt.Fprint(w,
+			`{"data":{"id":"01890a5d-ac96-774b-bcce-b302099a8057"},"error":{"code":"forbidden","message":"refused"}}`)
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
@@ -260,7 +270,8 @@ func TestLoadBeginsWithEverySubscription(t *testing.T) {
 	write(t, filepath.Join(dir, "servers"), server.URL)
 	ctx, cancel := context.WithTimeout(t.Context(), kit.Patience())
 	defer cancel()
-	err := drill.Load(ctx, drill.LoadOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")), Journal: filepath.Join(dir, "journal"),
+	err := drill.Load(ctx, drill.LoadOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")),
+		Journal:  filepath.Join(dir, "journal"),
 		Receiver: "https://127.0.0.1:1", Provider: server.URL, Now: time.Now})
 	if err == nil || !strings.Contains(err.Error(), "company 2, subscription") {
 		t.Errorf("the load ends with %v", err)
@@ -277,7 +288,8 @@ func wantLoss(t *testing.T, options drill.CheckOptions, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Losses == 0 || !slices.ContainsFunc(report.Lost, func(lost string) bool { return strings.Contains(lost, want) }) {
+	if report.Losses == 0 || !slices.ContainsFunc(report.Lost,
+		func(lost string) bool { return strings.Contains(lost, want) }) {
 		t.Errorf("%d losses, %q, none of which says %q", report.Losses, report.Lost, want)
 	}
 }
@@ -332,9 +344,11 @@ func replaceSubmission(t *testing.T, line []byte, id string) []byte {
 }
 
 // otherLedger serves the ledger of a provider with other documents in place of each, and returns its address.
-func otherLedger(t *testing.T, options drill.CheckOptions, instead func(fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument) string {
+func otherLedger(t *testing.T, options drill.CheckOptions,
+	instead func(fakeprovider.LedgerDocument) []fakeprovider.LedgerDocument) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, options.Provider+"/control/ledger", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, options.Provider+"/control/ledger",
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +371,8 @@ func otherLedger(t *testing.T, options drill.CheckOptions, instead func(fakeprov
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) })) // the check may disconnect
+	// the check may disconnect
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
 	t.Cleanup(server.Close)
 	return server.URL
 }

@@ -22,8 +22,8 @@ func canonical(event []byte) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// eventFacts returns a page of the feed as facts. The cursor after it is the position of its last event, and positions have no gaps; so
-// a cursor that does not follow from the one before and the number of events is an error.
+// eventFacts returns a page of the feed as facts. The cursor after it is the position of its last event, and positions
+// have no gaps; so a cursor that does not follow from the one before and the number of events is an error.
 func eventFacts(company, after string, feed api.Feed[api.Event[json.RawMessage]]) ([]Fact, error) {
 	var before int64
 	if after != "" {
@@ -37,7 +37,8 @@ func eventFacts(company, after string, feed api.Feed[api.Event[json.RawMessage]]
 		return nil, fmt.Errorf("cursor: %w", err)
 	}
 	if end != before+int64(len(feed.Data)) {
-		return nil, fmt.Errorf("events are missing: %d follow position %d, but the cursor after them is %d", len(feed.Data), before, end)
+		return nil, fmt.Errorf("events are missing: %d follow position %d, but the cursor after them is %d", len(feed.Data),
+			before, end)
 	}
 	var facts []Fact
 	for n, event := range feed.Data {
@@ -48,7 +49,8 @@ func eventFacts(company, after string, feed api.Feed[api.Event[json.RawMessage]]
 		if err != nil {
 			return nil, fmt.Errorf("event: %w", err)
 		}
-		facts = append(facts, Fact{Company: company, Kind: kindEvent, ID: event.ID, Position: before + int64(n) + 1, Response: text})
+		facts = append(facts, Fact{Company: company, Kind: kindEvent, ID: event.ID, Position: before + int64(n) + 1,
+			Response: text})
 	}
 	return facts, nil
 }
@@ -77,7 +79,8 @@ func feed(ctx context.Context, of *company) (map[string]Fact, error) {
 	}
 }
 
-// events checks that every event that was read or received is still there, at its position and unchanged, and that the subscriptions are.
+// events checks that every event that was read or received is still there, at its position and unchanged, and that the
+// subscriptions are.
 func (c *check) events(ctx context.Context, of *company, receipts []Fact) error {
 	found, err := feed(ctx, of)
 	if err != nil {
@@ -98,7 +101,10 @@ func (c *check) events(ctx context.Context, of *company, receipts []Fact) error 
 		}
 	}
 	for _, fact := range c.of(of, kindHook) {
-		hook, err := persist(ctx, of, func(c *client.Client) (api.Subscription, error) { return c.Subscription(ctx, fact.ID) })
+		hook, err := persist(ctx, of, func(c *client.Client) (api.Subscription,
+			error) {
+			return c.Subscription(ctx, fact.ID)
+		})
 		if err != nil || !hook.Active {
 			c.report.lose("company %s: the subscription %s is not active (%v)", of.name, fact.ID, err)
 			continue
@@ -108,8 +114,8 @@ func (c *check) events(ctx context.Context, of *company, receipts []Fact) error 
 	return nil
 }
 
-// open describes what of a company has not ended yet, and adds the references of its submissions to references, with whether the provider
-// must have their documents.
+// open describes what of a company has not ended yet, and adds the references of its submissions to references, with
+// whether the provider must have their documents.
 func (c *check) open(ctx context.Context, of *company, references map[string]bool) (open []string, err error) {
 	service, err := of.client()
 	if err != nil {
@@ -156,7 +162,8 @@ func openSubmissions(ctx context.Context, c *client.Client, references map[strin
 			open = append(open, fmt.Sprintf("the submission of %s has not ended: %s", number, s.Outcome))
 		}
 	}
-	for invoice, err := range c.AllInvoices(ctx, client.InvoiceQuery{Paging: client.Paging{PerPage: eventPage}, Submitted: new(true), Sort: "created_at"}) {
+	for invoice, err := range c.AllInvoices(ctx, client.InvoiceQuery{Paging: client.Paging{PerPage: eventPage},
+		Submitted: new(true), Sort: "created_at"}) {
 		if err != nil {
 			return open, err
 		}
@@ -171,10 +178,12 @@ func openSubmissions(ctx context.Context, c *client.Client, references map[strin
 	return open, nil
 }
 
-// missingPurchases describes the e-invoices that the provider has received for a company and that the company cannot see.
+// missingPurchases describes the e-invoices that the provider has received for a company and that the company cannot
+// see.
 func (c *check) missingPurchases(ctx context.Context, service *client.Client) (missing []string, err error) {
 	seen := map[string]bool{}
-	for incoming, err := range service.AllIncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: eventPage}}) {
+	for incoming, err := range service.AllIncomingInvoices(ctx,
+		client.IncomingInvoiceQuery{Paging: client.Paging{PerPage: eventPage}}) {
 		if err != nil {
 			return nil, err
 		}

@@ -13,10 +13,12 @@ import (
 // Kind is what a fact is about.
 type Kind string
 
-// The kinds of facts. All but changing are acknowledged: the service answered with 2xx, or in the case of a receipt and an event sent it.
+// The kinds of facts. All but changing are acknowledged: the service answered with 2xx, or in the case of a receipt and
+// an event sent it.
 const (
-	kindDraft      Kind = "draft"
-	kindChanging   Kind = "changing" // a change of a draft that is about to be requested; without a change after it, nobody knows
+	kindDraft Kind = "draft"
+	// a change of a draft that is about to be requested; without a change after it, nobody knows
+	kindChanging   Kind = "changing"
 	kindChange     Kind = "change"
 	kindSubmission Kind = "submission"
 	kindCredit     Kind = "credit_note"
@@ -81,7 +83,8 @@ func (j *journal) add(facts ...Fact) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// readJournal returns the facts of a journal. The last line may be incomplete if the process was killed; it was not acted on then.
+// readJournal returns the facts of a journal. The last line may be incomplete if the process was killed; it was not
+// acted on then.
 func readJournal(path string) ([]Fact, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -30,8 +30,8 @@ const (
 	purchasePause = time.Second
 )
 
-// recipients are the recipients of the invoices: ordinary ones, some for which the provider accepts the document and its answer is lost,
-// and one that it rejects.
+// recipients are the recipients of the invoices: ordinary ones, some for which the provider accepts the document and
+// its answer is lost, and one that it rejects.
 var recipients = [...]string{"1000000100", "1000000100", "1000000100", "sandbox-drop-after-accept", "1000000100", "sandbox-503-after-accept", "1000000100", "sandbox-rejected-validation"} //nolint:gochecknoglobals // a constant
 
 // LoadOptions configures [Load].
@@ -40,14 +40,15 @@ type LoadOptions struct {
 	Servers  Servers // file
 	Journal  string  // file
 	Receiver string  // URL that [Receive] is ready with
-	// Provider is the URL of the provider sandbox of all companies, and ProviderCredential what it wants to be called with.
+	// Provider is the URL of the provider sandbox of all companies, and ProviderCredential what it wants to be called
+	// with.
 	Provider, ProviderCredential string
 	Now                          func() time.Time
 }
 
-// Load subscribes the receiver to all events of each company, and then creates, changes, submits and credits invoices, lets the provider
-// receive others, and reads the events, until ctx ends. Everything that is acknowledged is in the journal before the next call. It returns
-// an error if the service refuses a call that it should accept.
+// Load subscribes the receiver to all events of each company, and then creates, changes, submits and credits invoices,
+// lets the provider receive others, and reads the events, until ctx ends. Everything that is acknowledged is in the
+// journal before the next call. It returns an error if the service refuses a call that it should accept.
 func Load(ctx context.Context, o LoadOptions) (err error) {
 	all, err := companies(o.Keys, o.Servers)
 	if err != nil {
@@ -96,8 +97,10 @@ type load struct {
 	options LoadOptions
 }
 
-// acknowledged makes a call until it is answered, and records the answer. identify returns the identifier of what the answer is about.
-func acknowledged[T any](ctx context.Context, l *load, fact Fact, identify func(T) string, do func(*client.Client) (T, error)) (answer T, err error) {
+// acknowledged makes a call until it is answered, and records the answer. identify returns the identifier of what the
+// answer is about.
+func acknowledged[T any](ctx context.Context, l *load, fact Fact, identify func(T) string,
+	do func(*client.Client) (T, error)) (answer T, err error) {
 	if answer, err = persist(ctx, l.company, do); err != nil {
 		return answer, fmt.Errorf("company %s, %s %s: %w", l.name, fact.Kind, fact.Key, err)
 	}
@@ -113,13 +116,14 @@ func creditID(n api.CreditNote) string { return n.ID }
 
 func (l *load) subscribe(ctx context.Context) error {
 	hook := api.SubscriptionRequest{URL: new(l.options.Receiver + "/" + l.name)}
-	_, err := acknowledged(ctx, l, Fact{Kind: kindHook}, func(s api.Subscription) string { return s.ID }, func(c *client.Client) (api.Subscription, error) {
-		made, err := c.CreateSubscription(ctx, hook, client.IdempotencyKey("drill-subscription-"+l.name))
-		if errors.Is(err, client.ErrSecretLost) {
-			err = nil // the answer to the first attempt was lost, and nothing here verifies signatures
-		}
-		return made.Subscription, err // without the signing secret
-	})
+	_, err := acknowledged(ctx, l, Fact{Kind: kindHook}, func(s api.Subscription) string { return s.ID },
+		func(c *client.Client) (api.Subscription, error) {
+			made, err := c.CreateSubscription(ctx, hook, client.IdempotencyKey("drill-subscription-"+l.name))
+			if errors.Is(err, client.ErrSecretLost) {
+				err = nil // the answer to the first attempt was lost, and nothing here verifies signatures
+			}
+			return made.Subscription, err // without the signing secret
+		})
 	return err
 }
 
@@ -147,7 +151,8 @@ func (l *load) invoices(ctx context.Context, worker int) error {
 		if n%6 == 0 {
 			continue // it stays a draft
 		}
-		submitted, err := acknowledged(ctx, l, Fact{Kind: kindSubmission}, invoiceID, func(c *client.Client) (api.Invoice, error) { return submit(ctx, c, invoice.ID) })
+		submitted, err := acknowledged(ctx, l, Fact{Kind: kindSubmission}, invoiceID,
+			func(c *client.Client) (api.Invoice, error) { return submit(ctx, c, invoice.ID) })
 		if err != nil {
 			return err
 		}
@@ -184,12 +189,14 @@ func (l *load) draft(ctx context.Context, number, recipient string) (api.Invoice
 		return api.Invoice{}, fmt.Errorf("journal: %w", err)
 	}
 	key := "drill-" + number
-	return acknowledged(ctx, l, Fact{Kind: kindDraft, Key: key, Request: request}, invoiceID, func(c *client.Client) (api.Invoice, error) {
-		return c.CreateInvoice(ctx, draft, client.IdempotencyKey(key))
-	})
+	return acknowledged(ctx, l, Fact{Kind: kindDraft, Key: key, Request: request}, invoiceID,
+		func(c *client.Client) (api.Invoice, error) {
+			return c.CreateInvoice(ctx, draft, client.IdempotencyKey(key))
+		})
 }
 
-// change changes the buyer's reference of a draft. The intention is recorded too, because a change that got no answer may have happened.
+// change changes the buyer's reference of a draft. The intention is recorded too, because a change that got no answer
+// may have happened.
 func (l *load) change(ctx context.Context, invoice api.Invoice, number string) error {
 	patch := map[string]any{"buyer_reference": "changed " + number}
 	request, err := json.Marshal(patch)
@@ -199,28 +206,31 @@ func (l *load) change(ctx context.Context, invoice api.Invoice, number string) e
 	if err != nil {
 		return err
 	}
-	_, err = acknowledged(ctx, l, Fact{Kind: kindChange, Request: request}, invoiceID, func(c *client.Client) (api.Invoice, error) {
-		return c.PatchInvoice(ctx, invoice.ID, patch, client.IdempotencyKey("drill-change-"+number))
-	})
+	_, err = acknowledged(ctx, l, Fact{Kind: kindChange, Request: request}, invoiceID,
+		func(c *client.Client) (api.Invoice, error) {
+			return c.PatchInvoice(ctx, invoice.ID, patch, client.IdempotencyKey("drill-change-"+number))
+		})
 	return err
 }
 
 // credit credits an invoice in full and submits the credit note.
 func (l *load) credit(ctx context.Context, invoice api.Invoice, number string) error {
-	request := api.CreditNoteRequest{InvoiceID: &invoice.ID, CreditNoteNumber: &number, IssueDate: new(l.options.Now().Format(time.DateOnly)),
-		Reason: new("A drill."), Kind: new(api.CreditFull)}
+	request := api.CreditNoteRequest{InvoiceID: &invoice.ID, CreditNoteNumber: &number,
+		IssueDate: new(l.options.Now().Format(time.DateOnly)), Reason: new("A drill."), Kind: new(api.CreditFull)}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	key := "drill-" + number
-	note, err := acknowledged(ctx, l, Fact{Kind: kindCredit, Key: key, Request: body}, creditID, func(c *client.Client) (api.CreditNote, error) {
-		return c.CreateCreditNote(ctx, request, client.IdempotencyKey(key))
-	})
+	note, err := acknowledged(ctx, l, Fact{Kind: kindCredit, Key: key, Request: body}, creditID,
+		func(c *client.Client) (api.CreditNote, error) {
+			return c.CreateCreditNote(ctx, request, client.IdempotencyKey(key))
+		})
 	if err != nil {
 		return err
 	}
-	_, err = acknowledged(ctx, l, Fact{Kind: kindCreditSent}, creditID, func(c *client.Client) (api.CreditNote, error) { return submitCredit(ctx, c, note.ID) })
+	_, err = acknowledged(ctx, l, Fact{Kind: kindCreditSent}, creditID,
+		func(c *client.Client) (api.CreditNote, error) { return submitCredit(ctx, c, note.ID) })
 	return err
 }
 
@@ -270,8 +280,8 @@ func (l *load) events(ctx context.Context) error {
 func purchases(ctx context.Context, journal *journal, o LoadOptions) error {
 	httpClient := &http.Client{Timeout: callTimeout}
 	for n := 1; ; n++ {
-		purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("DRILL-%05d", n), Number: fmt.Sprintf("SUP-%05d", n), Revision: 1, Hours: 1 + n%7,
-			Issued: o.Now()}.Render()
+		purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("DRILL-%05d", n),
+			Number: fmt.Sprintf("SUP-%05d", n), Revision: 1, Hours: 1 + n%7, Issued: o.Now()}.Render()
 		if err != nil {
 			return err
 		}
@@ -282,7 +292,8 @@ func purchases(ctx context.Context, journal *journal, o LoadOptions) error {
 		if err != nil {
 			return fmt.Errorf("purchase: %w", err)
 		}
-		if _, err := callProvider(ctx, httpClient, http.MethodPost, o.Provider+"/control/purchases", o.ProviderCredential, body, http.StatusCreated); err != nil {
+		if _, err := callProvider(ctx, httpClient, http.MethodPost, o.Provider+"/control/purchases", o.ProviderCredential,
+			body, http.StatusCreated); err != nil {
 			return err
 		}
 		if err := journal.add(Fact{Kind: kindPurchase, ID: purchase.ID}); err != nil {
@@ -298,7 +309,8 @@ func purchases(ctx context.Context, journal *journal, o LoadOptions) error {
 const maxProviderBody = 256 << 20
 
 // callProvider calls the provider sandbox and returns the body of its response.
-func callProvider(ctx context.Context, c *http.Client, method, url, credential string, body []byte, want int) ([]byte, error) {
+func callProvider(ctx context.Context, c *http.Client, method, url, credential string, body []byte,
+	want int) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("provider: %w", err)
@@ -326,10 +338,12 @@ func callProvider(ctx context.Context, c *http.Client, method, url, credential s
 func syntheticDraft(number, recipient string, now time.Time) api.Draft {
 	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient,
-		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Synthetic Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
-		TotalAmount: decimal("105.00"), Currency: new("AED"), IssueDate: new(now.Format(time.DateOnly)), DueDate: new(now.AddDate(0, 0, 30).Format(time.DateOnly)),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Synthetic Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: decimal("105.00"), Currency: new("AED"),
+		IssueDate:        new(now.Format(time.DateOnly)),
+		DueDate:          new(now.AddDate(0, 0, 30).Format(time.DateOnly)),
 		PaymentMeansCode: new("30"),
-		Items: []api.Item{{ItemCode: new("SYN-001"), Name: new("Consulting"), Description: new("Synthetic line of a drill."), UnitCode: new("HUR"),
-			Quantity: decimal("2"), BaseQuantity: decimal("1"), NetUnitPrice: decimal("50.00"), GrossUnitPrice: decimal("50.00"), DiscountAmount: decimal("0.00"),
-			VATCategory: new("S"), VATRate: decimal("5")}}}
+		Items: []api.Item{{ItemCode: new("SYN-001"), Name: new("Consulting"), Description: new("Synthetic line of a drill."),
+			UnitCode: new("HUR"), Quantity: decimal("2"), BaseQuantity: decimal("1"), NetUnitPrice: decimal("50.00"),
+			GrossUnitPrice: decimal("50.00"), DiscountAmount: decimal("0.00"), VATCategory: new("S"), VATRate: decimal("5")}}}
 }

@@ -27,13 +27,14 @@ type ReceiveOptions struct {
 	Identity string // directory of the certificate, made when missing: see [fakeprovider.ReceiverIdentity]
 	Journal  string // file
 	Now      func() time.Time
-	// Ready is called with the URL once it listens. The URL of a company's subscription is this, a slash and the name of the company.
+	// Ready is called with the URL once it listens. The URL of a company's subscription is this, a slash and the name of
+	// the company.
 	Ready func(url string) error
 }
 
-// Receive receives the webhooks of all companies over HTTPS until ctx ends. A callback is in the journal before it is answered with 200.
-// It answers every tenth event with 503 at first, so that there are always deliveries to be repeated. It ends with an error if it cannot
-// write the journal.
+// Receive receives the webhooks of all companies over HTTPS until ctx ends. A callback is in the journal before it is
+// answered with 200. It answers every tenth event with 503 at first, so that there are always deliveries to be
+// repeated. It ends with an error if it cannot write the journal.
 func Receive(ctx context.Context, o ReceiveOptions) (err error) {
 	identity, err := fakeprovider.ReceiverIdentity(o.Identity, o.Now())
 	if err != nil {
@@ -45,9 +46,10 @@ func Receive(ctx context.Context, o ReceiveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, journal.close()) }()
 	failed := make(chan error, 1)
-	server, err := fakeprovider.Listen(ctx, o.Listen, httpserver.Config{Handler: &receiver{journal: journal, failed: failed, refused: map[string]bool{}},
-		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &identity.Certificate, nil },
-		Log:         slog.New(slog.DiscardHandler)}) // connections break when a server is killed
+	server, err := fakeprovider.Listen(ctx, o.Listen,
+		httpserver.Config{Handler: &receiver{journal: journal, failed: failed, refused: map[string]bool{}},
+			Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &identity.Certificate, nil },
+			Log:         slog.New(slog.DiscardHandler)}) // connections break when a server is killed
 	if err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
@@ -91,7 +93,8 @@ func (h *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body is not an event", http.StatusBadRequest)
 		return
 	}
-	if err := h.journal.add(Fact{Company: strings.TrimPrefix(r.URL.Path, "/"), Kind: kindReceipt, ID: id, Response: event}); err != nil {
+	if err := h.journal.add(Fact{Company: strings.TrimPrefix(r.URL.Path, "/"), Kind: kindReceipt, ID: id,
+		Response: event}); err != nil {
 		http.Error(w, "not recorded", http.StatusInternalServerError)
 		select {
 		case h.failed <- err:

@@ -12,8 +12,10 @@ var reported = []struct { //nolint:gochecknoglobals // a constant
 	kind Kind
 	text string
 }{
-	{kindDraft, "drafts"}, {kindChange, "changes of drafts"}, {kindSubmission, "submissions"}, {kindCredit, "credit notes"},
-	{kindCreditSent, "submissions of credit notes"}, {kindHook, "subscriptions"}, {kindEvent, "events read"}, {kindReceipt, "webhooks received"},
+	{kindDraft, "drafts"}, {kindChange, "changes of drafts"}, {kindSubmission, "submissions"},
+	{kindCredit, "credit notes"}, {kindCreditSent, "submissions of credit notes"}, {kindHook, "subscriptions"},
+	{kindEvent, "events read"},
+	{kindReceipt, "webhooks received"},
 	{kindPurchase, "incoming e-invoices"},
 }
 
@@ -24,10 +26,12 @@ func (r *Report) Print(w io.Writer) error {
 	// A builder does not fail, and neither does a table on it.
 	_, _ = fmt.Fprintln(table, "acknowledged\tfound\tafter the backup\t")
 	for _, row := range reported {
-		_, _ = fmt.Fprintf(table, "%d\t%d\t%d\t  %s\n", r.Acknowledged[row.kind], r.Found[row.kind], r.AfterBackup[row.kind], row.text)
+		_, _ = fmt.Fprintf(table, "%d\t%d\t%d\t  %s\n", r.Acknowledged[row.kind], r.Found[row.kind], r.AfterBackup[row.kind],
+			row.text)
 	}
 	_ = table.Flush()
-	fmt.Fprintf(&text, "documents at the provider: %d; repeated calls that returned the same: %d; submitted again and found at the provider: %d\n",
+	fmt.Fprintf(&text,
+		"documents at the provider: %d; repeated calls that returned the same: %d; submitted again and found at the provider: %d\n",
 		r.Documents, r.Repeated, r.Resubmitted)
 	fmt.Fprintf(&text, "longest time without an acknowledged call: %.1f s\n", r.WithoutService)
 	fmt.Fprintf(&text, "broken promises: %d\n", r.Losses)

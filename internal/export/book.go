@@ -37,7 +37,8 @@ func structFields[R any]() []field[R] {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		column := field[R]{name: name, text: func(row *R) string { return textOf(reflect.ValueOf(row).Elem().FieldByIndex(f.Index)) }}
+		column := field[R]{name: name,
+			text: func(row *R) string { return textOf(reflect.ValueOf(row).Elem().FieldByIndex(f.Index)) }}
 		switch f.Type {
 		case reflect.TypeFor[*api.Decimal](), reflect.TypeFor[*int]():
 			column.kind = tabular.Decimal

@@ -1,9 +1,10 @@
-// Package export makes files of lists: all rows that a list of the API or the console has under some filters, as CSV or XLSX.
+// Package export makes files of lists: all rows that a list of the API or the console has under some filters, as CSV or
+// XLSX.
 //
-// A file is whole or visibly broken. Whatever can be refused is refused before the first byte: a list of too many rows, and for XLSX
-// every error of the database. A CSV file is sent while its rows are read, so the sender ends the connection if [File.WriteTo] fails. The
-// rows are those of one moment, each as it is when it is read; memory is bounded by their identifiers, one batch of rows, and for XLSX
-// what package tabular keeps of a sheet.
+// A file is whole or visibly broken. Whatever can be refused is refused before the first byte: a list of too many rows,
+// and for XLSX every error of the database. A CSV file is sent while its rows are read, so the sender ends the
+// connection if [File.WriteTo] fails. The rows are those of one moment, each as it is when it is read; memory is
+// bounded by their identifiers, one batch of rows, and for XLSX what package tabular keeps of a sheet.
 //
 // Start reading at [Exporter.Open] and [Exporter.Invoices].
 package export
@@ -84,8 +85,9 @@ type File struct {
 	close []func() error
 }
 
-// Open selects the rows of a list for a company. It makes an XLSX file at once, and leaves a CSV file to [File.WriteTo]. The error is
-// [fairlimit.ErrFull] if too many files are made, and a [view.TooManyRowsError] if the list is too long.
+// Open selects the rows of a list for a company. It makes an XLSX file at once, and leaves a CSV file to
+// [File.WriteTo]. The error is [fairlimit.ErrFull] if too many files are made, and a [view.TooManyRowsError] if the
+// list is too long.
 func (x *Exporter) Open(ctx context.Context, company store.ID, list List, format tabular.Format) (*File, error) {
 	if !x.files.TryAcquire(company, 1) {
 		return nil, fairlimit.ErrFull
@@ -137,7 +139,8 @@ func (x *Exporter) openWorkbook(f *File, company store.ID, list List, rows iter.
 	return nil
 }
 
-// Disposition returns the value of Content-Disposition with which a browser saves the file and does not show it (RFC 6266).
+// Disposition returns the value of Content-Disposition with which a browser saves the file and does not show it (RFC
+// 6266).
 func (f *File) Disposition() string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": f.Name})
 }
@@ -179,7 +182,8 @@ func (b *boundedWriter) Write(text []byte) (int, error) {
 }
 
 // batches returns the rows with some identifiers. read returns the cells of at most [view.MaxBatch] of them.
-func batches(ctx context.Context, ids []store.ID, read func(ctx context.Context, ids []store.ID) ([][]string, error)) iter.Seq2[[]string, error] {
+func batches(ctx context.Context, ids []store.ID,
+	read func(ctx context.Context, ids []store.ID) ([][]string, error)) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for batch := range slices.Chunk(ids, view.MaxBatch) {
 			rows, err := read(ctx, batch)

@@ -16,9 +16,10 @@ import (
 // TestExportsAreBounded checks that a company can make two files at a time, and as many again when they are closed.
 func TestExportsAreBounded(t *testing.T) {
 	exporter := export.New(0)
-	empty := export.List{Name: "list", Columns: []tabular.Column{{Name: "text"}}, Rows: func(context.Context) (iter.Seq2[[]string, error], error) {
-		return func(func([]string, error) bool) {}, nil
-	}}
+	empty := export.List{Name: "list", Columns: []tabular.Column{{Name: "text"}},
+		Rows: func(context.Context) (iter.Seq2[[]string, error], error) {
+			return func(func([]string, error) bool) {}, nil
+		}}
 	open := func(company store.ID) *export.File {
 		t.Helper()
 		file, err := exporter.Open(t.Context(), company, empty, tabular.XLSX)

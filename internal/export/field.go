@@ -57,7 +57,8 @@ func whole[R any](name string, fields []field[R], read func(ctx context.Context)
 }
 
 // byID returns a list whose rows are read by their identifiers, which ids selects.
-func byID[R any](name string, fields []field[R], ids func(ctx context.Context) ([]store.ID, error), read func(ctx context.Context, ids []store.ID) ([]R, error)) List {
+func byID[R any](name string, fields []field[R], ids func(ctx context.Context) ([]store.ID, error),
+	read func(ctx context.Context, ids []store.ID) ([]R, error)) List {
 	return List{Name: name, Columns: columns(fields), Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
 		selected, err := ids(ctx)
 		if err != nil {
@@ -71,7 +72,8 @@ func byID[R any](name string, fields []field[R], ids func(ctx context.Context) (
 }
 
 // present turns the facts of a batch into types of the API.
-func present[F, R any](as func(F) R, read func(ctx context.Context, ids []store.ID) ([]F, error)) func(ctx context.Context, ids []store.ID) ([]R, error) {
+func present[F, R any](as func(F) R, read func(ctx context.Context, ids []store.ID) ([]F,
+	error)) func(ctx context.Context, ids []store.ID) ([]R, error) {
 	return func(ctx context.Context, ids []store.ID) ([]R, error) {
 		facts, err := read(ctx, ids)
 		return presentAll(as, facts), err
@@ -122,7 +124,8 @@ func outcome(s *api.Submission) string {
 	return string(s.Outcome)
 }
 
-// stateFields are the four states: for each the provider's word, whether it is final, and the meaning that the provider publishes.
+// stateFields are the four states: for each the provider's word, whether it is final, and the meaning that the provider
+// publishes.
 func stateFields[R any](details func(row *R) api.StateDetails) []field[R] {
 	var out []field[R]
 	for _, dimension := range [...]struct {
@@ -144,8 +147,10 @@ func stateFields[R any](details func(row *R) api.StateDetails) []field[R] {
 		}
 		out = append(out,
 			field[R]{dimension.name, tabular.Text, reported(func(d *api.StateDetail) string { return d.Value })},
-			field[R]{dimension.name + "_final", tabular.Text, reported(func(d *api.StateDetail) string { return strconv.FormatBool(d.Final) })},
-			field[R]{dimension.name + "_meaning", tabular.Text, reported(func(d *api.StateDetail) string { return optional(d.Meaning) })})
+			field[R]{dimension.name + "_final", tabular.Text,
+				reported(func(d *api.StateDetail) string { return strconv.FormatBool(d.Final) })},
+			field[R]{dimension.name + "_meaning", tabular.Text,
+				reported(func(d *api.StateDetail) string { return optional(d.Meaning) })})
 	}
 	return out
 }

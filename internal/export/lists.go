@@ -55,23 +55,24 @@ func invoiceFields() []field[api.InvoiceSummary] {
 
 // InvoiceItems returns the items of invoices, one row for each, in the columns of an import.
 func (x *Exporter) InvoiceItems(t *store.Tenant, ids func(context.Context) ([]store.ID, error)) List {
-	return List{Name: "invoice-items", Columns: tabular.Columns(), Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
-		selected, err := ids(ctx)
-		if err != nil {
-			return nil, err
-		}
-		items := 0
-		for batch := range slices.Chunk(selected, view.MaxBatch) {
-			count, err := x.of(t).ItemCount(ctx, batch)
+	return List{Name: "invoice-items", Columns: tabular.Columns(),
+		Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
+			selected, err := ids(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if items += count; items > x.maxRows {
-				return nil, &view.TooManyRowsError{Limit: x.maxRows}
+			items := 0
+			for batch := range slices.Chunk(selected, view.MaxBatch) {
+				count, err := x.of(t).ItemCount(ctx, batch)
+				if err != nil {
+					return nil, err
+				}
+				if items += count; items > x.maxRows {
+					return nil, &view.TooManyRowsError{Limit: x.maxRows}
+				}
 			}
-		}
-		return itemRows(ctx, t, selected), nil
-	}}
+			return itemRows(ctx, t, selected), nil
+		}}
 }
 
 // itemRows returns the items of invoices. It reads one document after the other.
@@ -95,7 +96,8 @@ func itemRows(ctx context.Context, t *store.Tenant, ids []store.ID) iter.Seq2[[]
 }
 
 // CreditNoteIDs returns the identifiers of the credit notes of a filtered list.
-func (x *Exporter) CreditNoteIDs(t *store.Tenant, filter view.CreditNoteFilter) func(context.Context) ([]store.ID, error) {
+func (x *Exporter) CreditNoteIDs(t *store.Tenant,
+	filter view.CreditNoteFilter) func(context.Context) ([]store.ID, error) {
 	return func(ctx context.Context) ([]store.ID, error) { return x.of(t).CreditNoteIDs(ctx, filter) }
 }
 
@@ -246,8 +248,10 @@ func (x *Exporter) APIKeys(t *store.Tenant, now time.Time) List {
 	})
 }
 
-// Audit returns the entries of the audit log of a filtered list. The caller makes their cells, which have names of people.
-func (x *Exporter) Audit(t *store.Tenant, filter view.AuditFilter, columns []tabular.Column, cells func(entries []store.AuditEntry) [][]string) List {
+// Audit returns the entries of the audit log of a filtered list. The caller makes their cells, which have names of
+// people.
+func (x *Exporter) Audit(t *store.Tenant, filter view.AuditFilter, columns []tabular.Column,
+	cells func(entries []store.AuditEntry) [][]string) List {
 	return List{Name: "activity", Columns: columns, Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
 		ids, err := x.of(t).AuditIDs(ctx, filter)
 		if err != nil {

@@ -1,9 +1,9 @@
 // Package fairlimit divides a limited capacity (workers, requests, bytes) fairly among holders, such as companies.
 //
-// Its invariant: a holder gets nothing beyond a fixed fraction of what is free at that moment (dynamic thresholds: Choudhury
-// and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone may have much, and a hundred that keep
-// what they get share it and still leave a part free for the next. Holders need not be known in advance, and nothing is
-// reserved for those that are inactive.
+// Its invariant: a holder gets nothing beyond a fixed fraction of what is free at that moment (dynamic thresholds:
+// Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone may have much, and a
+// hundred that keep what they get share it and still leave a part free for the next. Holders need not be known in
+// advance, and nothing is reserved for those that are inactive.
 //
 // Start reading at [Policy.Available]; [Limiter] applies a policy and counts who holds what.
 package fairlimit
@@ -41,8 +41,8 @@ type Limiter[K comparable] struct {
 	mu   sync.Mutex
 	used int
 	held map[K]int // without holders that have nothing
-	// waiting has the callers of Acquire that wait, by holder, each holder's in order of arrival. turns has those holders in the
-	// order in which they acquire next.
+	// waiting has the callers of Acquire that wait, by holder, each holder's in order of arrival. turns has those holders
+	// in the order in which they acquire next.
 	waiting map[K][]chan struct{}
 	turns   []K
 }

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/fairlimit"
 )
 
-// TestAloneAndAmongMany: a holder alone gets its fraction of the whole capacity, up to its maximum. When many holders acquire
-// all they can and release nothing, each of them gets something, but no more than the one before.
+// TestAloneAndAmongMany: a holder alone gets its fraction of the whole capacity, up to its maximum. When many holders
+// acquire all they can and release nothing, each of them gets something, but no more than the one before.
 func TestAloneAndAmongMany(t *testing.T) {
 	fill := func(l *fairlimit.Limiter[int], holder int) (got int) {
 		for l.TryAcquire(holder, 1) {
@@ -32,8 +32,8 @@ func TestAloneAndAmongMany(t *testing.T) {
 	}
 }
 
-// TestAccounting: in any order of acquisitions and releases, no more than the capacity is in use, no holder exceeds its maximum,
-// and at the end everything is free.
+// TestAccounting: in any order of acquisitions and releases, no more than the capacity is in use, no holder exceeds its
+// maximum, and at the end everything is free.
 func TestAccounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size, most = 20, 7

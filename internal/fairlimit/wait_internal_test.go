@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAcquire: waiting holders acquire in turn, however many callers of one of them wait, each as the policy allows. A caller
-// whose context ends leaves nothing behind.
+// TestAcquire: waiting holders acquire in turn, however many callers of one of them wait, each as the policy allows. A
+// caller whose context ends leaves nothing behind.
 func TestAcquire(t *testing.T) {
 	l := New[string](2, Policy{Divisor: 1, Max: 1})
 	for _, holder := range []string{"a", "b"} {

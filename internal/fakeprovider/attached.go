@@ -37,8 +37,8 @@ func (a *attached) complete() bool {
 	return err == nil && media == "application/xml" && len(a.Body) > 0 && a.SHA256 == digest(a.Body)
 }
 
-// judge validates a document as a provider does: by the rules of the format that it names, and against the invoice that came with it. A
-// document without messages is accepted.
+// judge validates a document as a provider does: by the rules of the format that it names, and against the invoice that
+// came with it. A document without messages is accepted.
 func (a *attached) judge(invoice *api.Draft) (rules.Profile, []Message) {
 	profile, findings := rules.Judge(a.Body)
 	var messages []Message
@@ -53,7 +53,8 @@ func (a *attached) judge(invoice *api.Draft) (rules.Profile, []Message) {
 		return profile, messages
 	}
 	if profile != "" && a.Profile != string(profile) {
-		messages = append(messages, Message{Code: "SANDBOX-MISMATCH", Text: "document.profile: is not the format that the document names"})
+		messages = append(messages, Message{Code: "SANDBOX-MISMATCH",
+			Text: "document.profile: is not the format that the document names"})
 	}
 	return profile, append(messages, disagreements(&document.ParsedDocument, invoice)...)
 }
@@ -64,7 +65,8 @@ func disagreements(document *api.ParsedDocument, invoice *api.Draft) []Message {
 	compare := func(field string, inDocument, inInvoice *string) {
 		// The reader of documents replaces each run of white space by one space.
 		if value(inDocument) != strings.Join(strings.Fields(value(inInvoice)), " ") {
-			messages = append(messages, Message{Code: "SANDBOX-MISMATCH", Text: field + ": differs between the document and the invoice"})
+			messages = append(messages, Message{Code: "SANDBOX-MISMATCH",
+				Text: field + ": differs between the document and the invoice"})
 		}
 	}
 	compare("invoice_number", document.Number, invoice.InvoiceNumber)
@@ -72,13 +74,15 @@ func disagreements(document *api.ParsedDocument, invoice *api.Draft) []Message {
 	compare("recipient_network_id", document.Buyer.NetworkID, invoice.RecipientNetworkID)
 	compare("buyer_endpoint_scheme", document.Buyer.EndpointScheme, invoice.BuyerEndpointScheme)
 	if !sameTotal(document, invoice) {
-		messages = append(messages, Message{Code: "SANDBOX-MISMATCH", Text: fmt.Sprintf("total_amount: differs from the document's by more than a minor unit for each of its %d lines", document.LineCount)})
+		messages = append(messages, Message{Code: "SANDBOX-MISMATCH",
+			Text: fmt.Sprintf("total_amount: differs from the document's by more than a minor unit for each of its %d lines",
+				document.LineCount)})
 	}
 	return messages
 }
 
-// sameTotal reports whether the amount due of a document is the total of the invoice. Formats round in ways of their own, by at most one
-// minor unit of the currency for each line.
+// sameTotal reports whether the amount due of a document is the total of the invoice. Formats round in ways of their
+// own, by at most one minor unit of the currency for each line.
 func sameTotal(document *api.ParsedDocument, invoice *api.Draft) bool {
 	if document.Totals.Payable == nil || invoice.TotalAmount == nil {
 		return document.Totals.Payable == nil && invoice.TotalAmount == nil

@@ -30,7 +30,8 @@ func withDocument(t *testing.T, reference, ubl string, edit func(map[string]any)
 	t.Helper()
 	whole := decode[map[string]any](t, string(providertest.Document(reference).Body))
 	sum := sha256.Sum256([]byte(ubl))
-	member := map[string]any{"profile": "pint-ae", "media_type": "application/xml", "body_base64": base64.StdEncoding.EncodeToString([]byte(ubl)), "sha256": hex.EncodeToString(sum[:])}
+	member := map[string]any{"profile": "pint-ae", "media_type": "application/xml",
+		"body_base64": base64.StdEncoding.EncodeToString([]byte(ubl)), "sha256": hex.EncodeToString(sum[:])}
 	if edit != nil {
 		edit(member)
 	}
@@ -42,8 +43,8 @@ func withDocument(t *testing.T, reference, ubl string, edit func(map[string]any)
 	return string(text)
 }
 
-// TestADocumentIsAcceptedAndKept submits a UBL document: it takes the course of its receiver, the ledger shows its digest also after a
-// restart, and a repetition gets the same report.
+// TestADocumentIsAcceptedAndKept submits a UBL document: it takes the course of its receiver, the ledger shows its
+// digest also after a restart, and a repetition gets the same report.
 func TestADocumentIsAcceptedAndKept(t *testing.T) {
 	dir, ubl := t.TempDir(), ublDocument(t)
 	body := withDocument(t, "ref-1", ubl, nil)
@@ -51,7 +52,8 @@ func TestADocumentIsAcceptedAndKept(t *testing.T) {
 	t.Run("first run", func(t *testing.T) {
 		s := start(t, dir, nil)
 		response, text := s.call("POST", "/v1/documents", body)
-		if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK || report.Status != "accepted" || len(report.Messages) != 0 {
+		if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK ||
+			report.Status != "accepted" || len(report.Messages) != 0 {
 			t.Fatalf("%d %s", response.StatusCode, text)
 		}
 		first = text
@@ -60,7 +62,8 @@ func TestADocumentIsAcceptedAndKept(t *testing.T) {
 	if _, text := s.call("POST", "/v1/documents", body); text != first {
 		t.Errorf("the repetition got %s, not %s", text, first)
 	}
-	if response, text := s.call("POST", "/v1/documents", withDocument(t, "ref-1", strings.Replace(ubl, "COST-7", "COST-8", 1), nil)); response.StatusCode != http.StatusConflict {
+	if response, text := s.call("POST", "/v1/documents", withDocument(t,
+		"ref-1", strings.Replace(ubl, "COST-7", "COST-8", 1), nil)); response.StatusCode != http.StatusConflict {
 		t.Errorf("another document under the reference got %d %s", response.StatusCode, text)
 	}
 	_, text := s.call("GET", "/control/ledger/ref-1", "")
@@ -69,19 +72,22 @@ func TestADocumentIsAcceptedAndKept(t *testing.T) {
 		Body json.RawMessage `json:"body"`
 	}](t, text)
 	sum := sha256.Sum256([]byte(ubl))
-	want := fakeprovider.LedgerAttachment{MediaType: "application/xml", SHA256: hex.EncodeToString(sum[:]), Size: len(ubl), Profile: "pint-ae"}
+	want := fakeprovider.LedgerAttachment{MediaType: "application/xml", SHA256: hex.EncodeToString(sum[:]), Size: len(ubl),
+		Profile: "pint-ae"}
 	if entry.Document == nil || *entry.Document != want || string(entry.Body) != body {
 		t.Errorf("the ledger has %+v", entry)
 	}
 }
 
-// TestADocumentIsJudged submits documents with faults: each is rejected by the rules of its format, or because it disagrees with the invoice.
+// TestADocumentIsJudged submits documents with faults: each is rejected by the rules of its format, or because it
+// disagrees with the invoice.
 func TestADocumentIsJudged(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	ubl := ublDocument(t)
 	for name, c := range map[string]struct{ from, to, code string }{
-		"rule":     {"  <cbc:DueDate>2026-03-31</cbc:DueDate>\n", "", "ibr-127-ae"},
-		"sum":      {`<cbc:TaxInclusiveAmount currencyID="AED">1050.00`, `<cbc:TaxInclusiveAmount currencyID="AED">1050.01`, "ibr-co-15"},
+		"rule": {"  <cbc:DueDate>2026-03-31</cbc:DueDate>\n", "", "ibr-127-ae"},
+		"sum": {`<cbc:TaxInclusiveAmount currencyID="AED">1050.00`, `<cbc:TaxInclusiveAmount currencyID="AED">1050.01`,
+			"ibr-co-15"},
 		"format":   {"ae-1<", "xx-1<", "PROFILE"},
 		"hostile":  {"<Invoice ", "<!DOCTYPE Invoice><Invoice ", "XML"},
 		"size":     {"</Invoice>", "</Invoice>" + strings.Repeat(" ", 10<<20), "XML"},
@@ -104,7 +110,8 @@ func TestADocumentIsJudged(t *testing.T) {
 		if response.StatusCode != http.StatusOK || report.Status != "rejected" || !found || report.Discovery != nil {
 			t.Errorf("%s: %d %s", name, response.StatusCode, text)
 		}
-		if state := report.States["submission_state"]; state.Value != "rejected_by_provider" || !state.Terminal || state.Meaning != "negative" || len(report.States) != 1 {
+		if state := report.States["submission_state"]; state.Value != "rejected_by_provider" || !state.Terminal ||
+			state.Meaning != "negative" || len(report.States) != 1 {
 			t.Errorf("%s: %+v", name, report.States)
 		}
 	}
@@ -114,9 +121,12 @@ func TestADocumentIsJudged(t *testing.T) {
 func TestADocumentWithWhiteSpace(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, number := range []string{"  INV  1 ", "INV\u20281"} {
-		body := withDocument(t, "ref-"+strconv.Itoa(len(number)), strings.ReplaceAll(ublDocument(t), ">INV-1<", ">"+number+"<"), nil)
-		response, text := s.call("POST", "/v1/documents", strings.Replace(body, `"invoice_number":"INV-1"`, `"invoice_number":"`+number+`"`, 1))
-		if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK || report.Status != "accepted" {
+		body := withDocument(t, "ref-"+strconv.Itoa(len(number)),
+			strings.ReplaceAll(ublDocument(t), ">INV-1<", ">"+number+"<"), nil)
+		response, text := s.call("POST", "/v1/documents", strings.Replace(body, `"invoice_number":"INV-1"`,
+			`"invoice_number":"`+number+`"`, 1))
+		if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK ||
+			report.Status != "accepted" {
 			t.Errorf("%q: %d %s", number, response.StatusCode, text)
 		}
 	}
@@ -125,8 +135,10 @@ func TestADocumentWithWhiteSpace(t *testing.T) {
 // TestADocumentOfAnotherFormat submits a document under the name of another format.
 func TestADocumentOfAnotherFormat(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
-	response, text := s.call("POST", "/v1/documents", withDocument(t, "ref-1", ublDocument(t), func(m map[string]any) { m["profile"] = "bis3" }))
-	if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK || report.Status != "rejected" || len(report.Messages) != 1 || report.Messages[0].Code != "SANDBOX-MISMATCH" {
+	response, text := s.call("POST", "/v1/documents", withDocument(t, "ref-1", ublDocument(t),
+		func(m map[string]any) { m["profile"] = "bis3" }))
+	if report := decode[fakeprovider.Report](t, text); response.StatusCode != http.StatusOK ||
+		report.Status != "rejected" || len(report.Messages) != 1 || report.Messages[0].Code != "SANDBOX-MISMATCH" {
 		t.Errorf("%d %s", response.StatusCode, text)
 	}
 }

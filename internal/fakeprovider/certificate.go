@@ -34,7 +34,8 @@ type Identity struct {
 // ReceiverIdentity reads a receiver's certificate from dir. If there is none, it makes one for loopback addresses that
 // is valid for ten years from now.
 func ReceiverIdentity(dir string, now time.Time) (Identity, error) {
-	authority, chain, key := filepath.Join(dir, "receiver-ca.pem"), filepath.Join(dir, "receiver.pem"), filepath.Join(dir, "receiver-key.pem")
+	authority, chain, key := filepath.Join(dir, "receiver-ca.pem"), filepath.Join(dir, "receiver.pem"),
+		filepath.Join(dir, "receiver-key.pem")
 	if _, err := os.Stat(authority); errors.Is(err, fs.ErrNotExist) {
 		if err := makeIdentity(authority, chain, key, now); err != nil {
 			return Identity{}, fmt.Errorf("receiver certificate: %w", err)
@@ -95,7 +96,8 @@ func makeIdentity(authority, chain, key string, now time.Time) error {
 	}{
 		{key, "PRIVATE KEY", keyDER}, {chain, "CERTIFICATE", leafDER}, {authority, "CERTIFICATE", rootDER},
 	} {
-		if err := os.WriteFile(file.path, pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.der}), 0o600); err != nil {
+		if err := os.WriteFile(file.path, pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.der}),
+			0o600); err != nil {
 			return err
 		}
 	}

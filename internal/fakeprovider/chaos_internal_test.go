@@ -17,9 +17,12 @@ func TestChaosRates(t *testing.T) {
 		kind        callKinds
 		least, most float64
 	}{
-		{ChaosOff, submission, 0, 0}, {ChaosOff, statusQuery, 0, 0}, {ChaosOff, purchasePages, 0, 0}, {ChaosOff, purchaseDocument, 0, 0},
-		{ChaosLow, submission, 0.007, 0.013}, {ChaosLow, statusQuery, 0.025, 0.035}, {ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
-		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, statusQuery, 0.32, 0.35}, {ChaosHigh, purchasePages, 0.32, 0.35}, {ChaosHigh, purchaseDocument, 0.32, 0.35},
+		{ChaosOff, submission, 0, 0}, {ChaosOff, statusQuery, 0, 0}, {ChaosOff, purchasePages, 0, 0},
+		{ChaosOff, purchaseDocument, 0, 0}, {ChaosLow, submission, 0.007, 0.013}, {ChaosLow, statusQuery, 0.025, 0.035},
+		{ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
+		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, statusQuery, 0.32, 0.35},
+		{ChaosHigh, purchasePages, 0.32, 0.35},
+		{ChaosHigh, purchaseDocument, 0.32, 0.35},
 	} {
 		chance, err := newChaos(c.level, 7)
 		if err != nil {

@@ -38,25 +38,30 @@ func TestRules(t *testing.T) {
 	for _, reference := range []string{"ref-1", "ref-2"} {
 		s.submit(reference, http.StatusOK, nil)
 	}
-	got := s.control("POST", "/control/misbehave", `{"reference":"ref-1","misbehaviour":"unavailable_before","times":2}`, 201)
-	wantEqual(t, "forced rules", got.Forced, []fakeprovider.Rule{{Reference: "ref-1", Misbehaviour: fakeprovider.UnavailableBefore, Times: 2}})
+	got := s.control("POST", "/control/misbehave", `{"reference":"ref-1","misbehaviour":"unavailable_before","times":2}`,
+		201)
+	wantEqual(t, "forced rules", got.Forced,
+		[]fakeprovider.Rule{{Reference: "ref-1", Misbehaviour: fakeprovider.UnavailableBefore, Times: 2}})
 	if len(got.Misbehaviours) != len(fakeprovider.Misbehaviours()) {
 		t.Errorf("%d misbehaviours, want %d", len(got.Misbehaviours), len(fakeprovider.Misbehaviours()))
 	}
-	s.control("POST", "/control/misbehave", `{"method":"GET","path_prefix":"/v1/purchases","misbehaviour":"too_many_requests","times":1}`, 201)
+	s.control("POST", "/control/misbehave",
+		`{"method":"GET","path_prefix":"/v1/purchases","misbehaviour":"too_many_requests","times":1}`, 201)
 	for n, c := range []struct {
 		method, path string
 		status       int
 	}{
-		{"GET", "/v1/documents/ref-2", 200}, {"GET", "/v1/documents/ref-1", 503}, {"GET", "/v1/documents/ref-1", 503}, {"GET", "/v1/documents/ref-1", 200},
-		{"GET", "/v1/purchases", 429}, {"GET", "/v1/purchases", 200}, {"GET", "/v1/nowhere", 404},
+		{"GET", "/v1/documents/ref-2", 200}, {"GET", "/v1/documents/ref-1", 503}, {"GET", "/v1/documents/ref-1", 503},
+		{"GET", "/v1/documents/ref-1", 200}, {"GET", "/v1/purchases", 429}, {"GET", "/v1/purchases", 200},
+		{"GET", "/v1/nowhere", 404},
 	} {
 		if response, text := s.call(c.method, c.path, ""); response.StatusCode != c.status {
 			t.Errorf("call %d: %d %s", n, response.StatusCode, text)
 		}
 	}
 	got = s.control("GET", "/control/misbehaviours", "", 200)
-	if len(got.Forced) != 0 || got.Misbehaviours[fakeprovider.UnavailableBefore] != 2 || got.Misbehaviours[fakeprovider.TooMany] != 1 || got.Misbehaviours[fakeprovider.Huge] != 0 {
+	if len(got.Forced) != 0 || got.Misbehaviours[fakeprovider.UnavailableBefore] != 2 ||
+		got.Misbehaviours[fakeprovider.TooMany] != 1 || got.Misbehaviours[fakeprovider.Huge] != 0 {
 		t.Errorf("%+v", got)
 	}
 	s.control("POST", "/control/misbehave", `{"misbehaviour":"drop_before","times":1000000}`, 201)
@@ -86,8 +91,8 @@ func TestRulePrecedence(t *testing.T) {
 	}
 }
 
-// TestScenarioRules checks that a rule decides what happens to the next documents, whoever their recipients are, in every submit call and
-// status query of them.
+// TestScenarioRules checks that a rule decides what happens to the next documents, whoever their recipients are, in
+// every submit call and status query of them.
 func TestScenarioRules(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	s.submit("earlier", http.StatusOK, nil)
@@ -98,7 +103,8 @@ func TestScenarioRules(t *testing.T) {
 		status               int
 	}{
 		{"earlier", "1234567890", 200}, // it was submitted before
-		{"one", "1234567890", 429}, {"two", "sandbox-lost", 200}, {"one", "1234567890", 429}, {"one", "1234567890", 200}, {"three", "1234567890", 200},
+		{"one", "1234567890", 429}, {"two", "sandbox-lost", 200}, {"one", "1234567890", 429}, {"one",
+			"1234567890", 200}, {"three", "1234567890", 200},
 		{"four", "1234567890", 200},
 	} {
 		body := document(t, c.reference, recipient(c.recipient))
@@ -109,7 +115,8 @@ func TestScenarioRules(t *testing.T) {
 			t.Errorf("submission %d: %d %s", n, response.StatusCode, text)
 		}
 	}
-	for reference, want := range map[string]string{"earlier": "", "one": "sandbox-429-twice", "two": "sandbox-rejected-validation", "three": "sandbox-rejected-validation", "four": ""} {
+	for reference, want := range map[string]string{"earlier": "", "one": "sandbox-429-twice",
+		"two": "sandbox-rejected-validation", "three": "sandbox-rejected-validation", "four": ""} {
 		if doc, _ := s.Ledger().Document(reference); doc.Scenario != want {
 			t.Errorf("%s: scenario %q, want %q", reference, doc.Scenario, want)
 		}
@@ -130,12 +137,14 @@ func TestReferenceCounts(t *testing.T) {
 		_, _, _ = s.try("POST", "/v1/documents", doc)
 	}
 	s.call("POST", "/v1/documents", document(t, "ref-1", recipient("other")))
-	s.call("POST", "/v1/documents", document(t, "ref-1", nil), func(r *http.Request) { r.Header.Set("Authorization", "Bearer no") })
+	s.call("POST", "/v1/documents", document(t, "ref-1", nil),
+		func(r *http.Request) { r.Header.Set("Authorization", "Bearer no") })
 	response, text := s.call("GET", "/control/references/ref-1", "")
 	if response.StatusCode != 200 || text != `{"reference":"ref-1","posts":5,"received":3,"accepted":1,"conflicts":1}` {
 		t.Errorf("%d %s", response.StatusCode, text)
 	}
-	if _, text := s.call("GET", "/control/references/ref-2", ""); text != `{"reference":"ref-2","posts":0,"received":0,"accepted":0,"conflicts":0}` {
+	if _, text := s.call("GET", "/control/references/ref-2",
+		""); text != `{"reference":"ref-2","posts":0,"received":0,"accepted":0,"conflicts":0}` {
 		t.Errorf("never seen: %s", text)
 	}
 }
@@ -261,7 +270,8 @@ func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 	if before < 8 || before > 35 {
 		t.Errorf("%d of 60 went wrong", before)
 	}
-	if got := s.control("POST", "/control/chaos", `{"level":"off"}`, 200); got.Chaos.Level != "off" || got.Chaos.Seed != 9 {
+	if got := s.control("POST", "/control/chaos", `{"level":"off"}`, 200); got.Chaos.Level != "off" ||
+		got.Chaos.Seed != 9 {
 		t.Errorf("%+v", got)
 	}
 	for range 60 {

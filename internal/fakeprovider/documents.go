@@ -15,8 +15,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller, the reference, and
-// the document in base64.
+// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller, the
+// reference, and the document in base64.
 const maxDocument = 16 << 20
 
 // submitted is the body of POST /v1/documents.
@@ -58,15 +58,18 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !validReference(doc.Reference) || doc.Invoice == nil {
-		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document",
+			"A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
 		return
 	}
 	if doc.Document != nil && !doc.Document.complete() {
-		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "document needs the media type application/xml, a body and the body's SHA-256 in hexadecimal.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document",
+			"document needs the media type application/xml, a body and the body's SHA-256 in hexadecimal.")
 		return
 	}
 	if n := doc.CreditNote; n != nil && (n.Number == "" || n.TotalAmount == nil) {
-		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "credit_note needs a credit_note_number and a total_amount.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document",
+			"credit_note needs a credit_note_number and a total_amount.")
 		return
 	}
 	t := requestStateOf(r)
@@ -78,7 +81,8 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.failed(w, r, err)
 	default:
-		t.courseChanged = courseChanged && accepted.AcceptedAt.Equal(entry.AcceptedAt) // and not a document that was accepted before
+		// and not a document that was accepted before
+		t.courseChanged = courseChanged && accepted.AcceptedAt.Equal(entry.AcceptedAt)
 		s.writeReport(w, t, accepted, true)
 	}
 }
@@ -103,14 +107,15 @@ func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument,
 		outline.arrives = arrives
 	}
 	return LedgerDocument{
-		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20], CreditNoteNumber: note.Number,
-		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: t.scenario.ID,
+		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20],
+		CreditNoteNumber: note.Number, InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: t.scenario.ID,
 		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
 		ArrivesAfter: micros(outline.arrives, s.options.Pace), Document: document,
 	}, courseChanged
 }
 
-// assess validates a submission: the document, if there is one, and otherwise the invoice. The attachment describes the document.
+// assess validates a submission: the document, if there is one, and otherwise the invoice. The attachment describes the
+// document.
 func assess(doc submitted) (*LedgerAttachment, []Message) {
 	if doc.Document == nil {
 		return nil, validate(doc.Invoice)
@@ -120,7 +125,8 @@ func assess(doc submitted) (*LedgerAttachment, []Message) {
 		stated.InvoiceNumber, stated.TotalAmount = &n.Number, n.TotalAmount
 	}
 	profile, faults := doc.Document.judge(&stated)
-	return &LedgerAttachment{MediaType: doc.Document.MediaType, SHA256: doc.Document.SHA256, Size: len(doc.Document.Body), Profile: profile}, faults
+	return &LedgerAttachment{MediaType: doc.Document.MediaType, SHA256: doc.Document.SHA256, Size: len(doc.Document.Body),
+		Profile: profile}, faults
 }
 
 // getDocument implements GET /v1/documents/{reference}.
@@ -189,9 +195,11 @@ func decode(w http.ResponseWriter, body []byte, target any, options ...json.Opti
 	case err == nil:
 		return true
 	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		writeError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
+		writeError(w, http.StatusBadRequest, "malformed_request",
+			"The body is not one JSON document in UTF-8 without duplicate keys.")
 	default:
-		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type or is unknown.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document",
+			"A field of the body has the wrong type or is unknown.")
 	}
 	return false
 }

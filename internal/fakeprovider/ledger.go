@@ -58,7 +58,8 @@ type LedgerDocument struct {
 	Reference         string `json:"reference"`
 	ProviderReference string `json:"provider_reference"`
 	InvoiceNumber     string `json:"invoice_number"`
-	// CreditNoteNumber is the number of the credit note, "" for an invoice. InvoiceNumber is then that of the credited invoice.
+	// CreditNoteNumber is the number of the credit note, "" for an invoice. InvoiceNumber is then that of the credited
+	// invoice.
 	CreditNoteNumber string `json:"credit_note_number,omitempty"`
 	Scenario         string `json:"scenario"` // "" for the default course
 	SHA256           string `json:"sha256"`   // of the request body

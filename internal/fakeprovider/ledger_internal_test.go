@@ -44,12 +44,14 @@ func TestDuplicatesWithinABatch(t *testing.T) {
 	})
 	reply := make(chan error, 8)
 	document := func(body string) pendingWrite {
-		return pendingWrite{document: &LedgerDocument{Reference: "ref-1", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
+		return pendingWrite{document: &LedgerDocument{Reference: "ref-1", SHA256: digest([]byte(body))}, body: []byte(body),
+			reply: reply}
 	}
 	purchase := func(body string) pendingWrite {
 		return pendingWrite{purchase: &Purchase{ID: "p", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
 	}
-	batch := []pendingWrite{document("a"), document("a"), document("b"), purchase("a"), purchase("a"), purchase("b"), purchase("a")}
+	batch := []pendingWrite{document("a"), document("a"), document("b"), purchase("a"), purchase("a"), purchase("b"),
+		purchase("a")}
 	if _, err := ledger.commit(batch, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ func TestAReopenedLedgerIsTheSame(t *testing.T) {
 	for i := range 20 {
 		accept(t, ledger, fmt.Sprintf("ref-%d", i%15))
 	}
-	if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: "ref-0"}, []byte("other")); !errors.Is(err, fakeprovider.ErrReferenceReused) {
+	if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: "ref-0"}, []byte("other")); !errors.Is(err,
+		fakeprovider.ErrReferenceReused) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "one", "two"} {
@@ -81,7 +82,8 @@ func TestAReopenedLedgerIsTheSame(t *testing.T) {
 	if err := ledger.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: "late"}, nil); !errors.Is(err, fakeprovider.ErrLedgerClosed) {
+	if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: "late"}, nil); !errors.Is(err,
+		fakeprovider.ErrLedgerClosed) {
 		t.Fatal(err)
 	}
 	again := open(t, dir)
@@ -93,10 +95,12 @@ func TestAReopenedLedgerIsTheSame(t *testing.T) {
 	if d, _ := again.Document("ref-0"); d.Received != 3 || d.Accepted != 1 || d.Conflicts != 1 {
 		t.Fatalf("%+v", d)
 	}
-	if body, found, err := again.Body("ref-7"); err != nil || !found || string(body) != `{"reference":"ref-7","text":"<é>"}` {
+	if body, found, err := again.Body("ref-7"); err != nil || !found ||
+		string(body) != `{"reference":"ref-7","text":"<é>"}` {
 		t.Fatalf("%q %v %v", body, found, err)
 	}
-	if p, text, found, err := again.PurchaseDocument("p"); err != nil || !found || string(text) != "two" || p.MediaType != "text/plain" {
+	if p, text, found, err := again.PurchaseDocument("p"); err != nil || !found || string(text) != "two" ||
+		p.MediaType != "text/plain" {
 		t.Fatalf("%+v %q %v %v", p, text, found, err)
 	}
 }
@@ -143,8 +147,8 @@ func TestATornTailIsRemoved(t *testing.T) {
 
 func TestACorruptLedgerIsRefused(t *testing.T) {
 	for _, text := range []string{
-		"garbage\n{\"kind\":\"repeat\",\"reference\":\"a\"}\n", "{\"kind\":\"repeat\",\"reference\":\"a\"}\n", "{\"kind\":\"later\"}\n",
-		"{\"kind\":\"document\"}\n", "{\"kind\":\"purchase\"}\n",
+		"garbage\n{\"kind\":\"repeat\",\"reference\":\"a\"}\n", "{\"kind\":\"repeat\",\"reference\":\"a\"}\n",
+		"{\"kind\":\"later\"}\n", "{\"kind\":\"document\"}\n", "{\"kind\":\"purchase\"}\n",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(file(dir), []byte(text), 0o600); err != nil {
@@ -321,7 +325,8 @@ func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) m
 
 // submitTo submits a document; ok is false without a complete response.
 func submitTo(t *testing.T, url, reference string) (report fakeprovider.Report, ok bool) {
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/documents", strings.NewReader(document(t, reference, nil)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/documents",
+		strings.NewReader(document(t, reference, nil)))
 	if err != nil {
 		t.Error(err)
 		return report, false
@@ -359,7 +364,8 @@ func BenchmarkLedgerAccept(b *testing.B) {
 			next++
 			reference := fmt.Sprintf("ref-%d", next)
 			n.Unlock()
-			if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: reference}, []byte(`{"reference":"x"}`)); err != nil {
+			if _, err := ledger.Accept(fakeprovider.LedgerDocument{Reference: reference},
+				[]byte(`{"reference":"x"}`)); err != nil {
 				b.Error(err)
 			}
 		}

@@ -19,7 +19,8 @@ func Run(ctx context.Context, listen string, options Options, ready func(url str
 		return err
 	}
 	defer func() { err = errors.Join(err, provider.Close()) }()
-	server, err := Listen(ctx, listen, httpserver.Config{Handler: provider, Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))})
+	server, err := Listen(ctx, listen, httpserver.Config{Handler: provider,
+		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))})
 	if err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
@@ -36,15 +37,17 @@ func Run(ctx context.Context, listen string, options Options, ready func(url str
 	}
 }
 
-// The limits of a party of a sandbox. The program that tries the service out is its only client, so there is none for each source.
-// A request may be answered with silence on purpose, so its time is longer than that.
+// The limits of a party of a sandbox. The program that tries the service out is its only client, so there is none for
+// each source. A request may be answered with silence on purpose, so its time is longer than that.
 const (
 	partyConnections = 4096
 	partyTimeout     = 5 * time.Minute
 )
 
-// Listen returns an HTTP server for one of the parties of a sandbox, with limits in place of those of the configuration.
+// Listen returns an HTTP server for one of the parties of a sandbox, with limits in place of those of the
+// configuration.
 func Listen(ctx context.Context, address string, config httpserver.Config) (*httpserver.Server, error) {
-	config.Connections, config.Timeout = connlimit.Config{Total: connlimit.Within(partyConnections, connlimit.Files())}, partyTimeout
+	config.Connections, config.Timeout = connlimit.Config{Total: connlimit.Within(partyConnections, connlimit.Files())},
+		partyTimeout
 	return httpserver.Listen(ctx, address, config)
 }

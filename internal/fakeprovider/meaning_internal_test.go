@@ -9,8 +9,8 @@ import (
 )
 
 // TestValuesHaveMeanings checks that the provider sandbox publishes the meaning of every value of every course, except
-// for the unknown one, and that the last value of a course does not mean that the document is waiting. A rejection by the tax
-// authority is one of them: final and negative.
+// for the unknown one, and that the last value of a course does not mean that the document is waiting. A rejection by
+// the tax authority is one of them: final and negative.
 func TestValuesHaveMeanings(t *testing.T) {
 	words, rejected := 0, 0
 	for _, scenario := range courseScenarios() {
@@ -23,7 +23,8 @@ func TestValuesHaveMeanings(t *testing.T) {
 			if (step.Meaning == "") != (step.Word == "zz_unheard_of") {
 				t.Errorf("%s: %q means %q", scenario.ID, step.Word, step.Meaning)
 			}
-			if scenario.ID == "sandbox-rejected-authority" && step.Dimension == invoice.DimensionTaxAuthority && step.Word == "rejected" && step.Terminal && step.Meaning == api.MeaningNegative {
+			if scenario.ID == "sandbox-rejected-authority" && step.Dimension == invoice.DimensionTaxAuthority &&
+				step.Word == "rejected" && step.Terminal && step.Meaning == api.MeaningNegative {
 				rejected++
 			}
 			if step.Terminal && step.Meaning == api.MeaningWaiting {

@@ -37,8 +37,8 @@ type conversation struct {
 	scenario       string    // the scenario that a rule has chosen; "" if none has
 }
 
-// Rule makes future calls go wrong, or decides what happens to future documents. A condition that is absent matches every call. A call
-// that cannot go wrong in this way is not affected.
+// Rule makes future calls go wrong, or decides what happens to future documents. A condition that is absent matches
+// every call. A call that cannot go wrong in this way is not affected.
 type Rule struct {
 	// Method is GET or POST; "" for both.
 	Method string `json:"method,omitempty"`
@@ -48,8 +48,8 @@ type Rule struct {
 	Reference string `json:"reference,omitempty"`
 	// Misbehaviour is one of [Misbehaviours]; "" for a rule with a scenario.
 	Misbehaviour Misbehaviour `json:"misbehaviour,omitempty"`
-	// Scenario is the ID of one of [Scenarios], which happens to a document that is submitted for the first time, whoever its
-	// recipient is; "" for a rule with a misbehaviour.
+	// Scenario is the ID of one of [Scenarios], which happens to a document that is submitted for the first time, whoever
+	// its recipient is; "" for a rule with a misbehaviour.
 	Scenario string `json:"scenario,omitempty"`
 	// Times is how many more calls go wrong, or to how many more documents the scenario happens, from 1 to 1,000,000.
 	Times int `json:"times"`
@@ -61,12 +61,14 @@ const (
 	maxRules = 1000
 )
 
-// ErrRule reports that a rule names no known misbehaviour or scenario, or both, or cannot match any call, that its times are out of
-// bounds, or that there are too many pending rules.
-var ErrRule = errors.New("provider sandbox: a rule needs either a misbehaviour or a scenario that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
+// ErrRule reports that a rule names no known misbehaviour or scenario, or both, or cannot match any call, that its
+// times are out of bounds, or that there are too many pending rules.
+var ErrRule = errors.New(
+	"provider sandbox: a rule needs either a misbehaviour or a scenario that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
 
 func newMemory() *memory {
-	m := &memory{misbehaviours: map[Misbehaviour]Way{}, draws: map[drawKey]int{}, counts: map[Misbehaviour]int{}, conversations: map[string]*conversation{}}
+	m := &memory{misbehaviours: map[Misbehaviour]Way{}, draws: map[drawKey]int{}, counts: map[Misbehaviour]int{},
+		conversations: map[string]*conversation{}}
 	for _, way := range Misbehaviours() {
 		m.misbehaviours[way.Name] = way
 	}
@@ -79,8 +81,11 @@ func (s *Server) AddRule(rule Rule) error {
 	m := s.memory
 	_, misbehaviour := m.misbehaviours[rule.Misbehaviour]
 	_, scenario := s.scenarios[rule.Scenario]
-	if misbehaviour == scenario || misbehaviour && rule.Scenario != "" || scenario && rule.Misbehaviour != "" || rule.Times < 1 || rule.Times > maxTimes || !slices.Contains([]string{"", http.MethodGet, http.MethodPost}, rule.Method) ||
-		rule.PathPrefix != "" && !strings.HasPrefix(rule.PathPrefix, "/v1/") || rule.Reference != "" && !validReference(rule.Reference) {
+	if misbehaviour == scenario || misbehaviour && rule.Scenario != "" || scenario && rule.Misbehaviour != "" ||
+		rule.Times < 1 || rule.Times > maxTimes || !slices.Contains([]string{"", http.MethodGet, http.MethodPost},
+		rule.Method) ||
+		rule.PathPrefix != "" && !strings.HasPrefix(rule.PathPrefix, "/v1/") || rule.Reference != "" &&
+		!validReference(rule.Reference) {
 		return ErrRule
 	}
 	m.mu.Lock()
@@ -168,8 +173,8 @@ func (m *memory) recordReport(reference string, at time.Time) {
 	}
 }
 
-// choose counts a call and returns how it goes wrong: as a rule says, as its scenario says, or at random. It also returns the
-// scenario of the document: that of a rule, or otherwise that of its magic recipient.
+// choose counts a call and returns how it goes wrong: as a rule says, as its scenario says, or at random. It also
+// returns the scenario of the document: that of a rule, or otherwise that of its magic recipient.
 func (m *memory) choose(c *call, scenarioFor func(recipient string) Scenario) (wrong Misbehaviour, magic Scenario) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +186,10 @@ func (m *memory) choose(c *call, scenarioFor func(recipient string) Scenario) (w
 		}
 	}
 	magic = scenarioFor(cmp.Or(t.scenario, c.recipient))
-	if rule := m.take(func(rule *Rule) bool { return rule.matches(c) && m.applicable(rule.Misbehaviour, c) }); rule != nil {
+	if rule := m.take(func(rule *Rule) bool {
+		return rule.matches(c) &&
+			m.applicable(rule.Misbehaviour, c)
+	}); rule != nil {
 		return rule.Misbehaviour, magic
 	}
 	return m.chooseWithoutRules(c, t, magic), magic
@@ -247,7 +255,8 @@ func (m *memory) recordCall(c *call) *conversation {
 
 // matches reports whether a rule applies to a call.
 func (r *Rule) matches(c *call) bool {
-	return (r.Method == "" || r.Method == c.method) && strings.HasPrefix(c.path, r.PathPrefix) && (r.Reference == "" || r.Reference == c.reference)
+	return (r.Method == "" || r.Method == c.method) && strings.HasPrefix(c.path, r.PathPrefix) &&
+		(r.Reference == "" || r.Reference == c.reference)
 }
 
 // applicable reports whether a call can go wrong in a way: only a report that was given can be repeated, and the course

@@ -26,7 +26,8 @@ type call struct {
 
 // hidden reports whether the provider pretends not to have the document yet.
 func (c *call) hidden() bool {
-	return c.kind == statusQuery && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
+	return c.kind == statusQuery && c.document != nil &&
+		c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
 }
 
 // reportedBefore reports whether a report on the document was given before.
@@ -80,7 +81,8 @@ func (s *Server) misbehaving(next http.Handler) http.Handler {
 
 // recordMisbehaviour counts and logs a misbehaviour that is about to happen, and returns how often it happened before.
 func (s *Server) recordMisbehaviour(r *http.Request, wrong Misbehaviour) (before int) {
-	s.options.Log.InfoContext(r.Context(), "the provider sandbox misbehaves", "misbehaviour", string(wrong), "method", r.Method, "path", r.URL.Path)
+	s.options.Log.InfoContext(r.Context(), "the provider sandbox misbehaves", "misbehaviour", string(wrong),
+		"method", r.Method, "path", r.URL.Path)
 	return s.memory.countMisbehaviour(wrong)
 }
 

@@ -75,29 +75,40 @@ var (
 
 // hostilities are the expected effects of every misbehaviour: the response, the ledger, and the adapter's result.
 var hostilities = map[fakeprovider.Misbehaviour]hostility{
-	fakeprovider.TooMany:           {calls: "slpd", all: refused, wire: status(429, "Retry-After", "1")},
-	fakeprovider.TooManyAlways:     {calls: "slpd", all: refused, wire: status(429, "Retry-After", "99999999999999999999999")},
-	fakeprovider.Unauthorized:      {calls: "slpd", all: adapterResult{kind: provider.Refused, status: 401}, wire: status(401, "WWW-Authenticate", "Bearer")},
-	fakeprovider.UnavailableBefore: {calls: "slpd", all: adapterResult{status: 503}, wire: status(503, "Retry-After", "1")},
-	fakeprovider.DropBefore:        {calls: "slpd", all: broken, wire: dropped},
-	fakeprovider.Redirect:          {calls: "slpd", all: redirected, wire: status(307, "Location", "https://elsewhere.invalid/v1/documents")},
-	fakeprovider.RedirectToService: {calls: "slpd", all: redirected, wire: status(307, "Location", "http://127.0.0.1:1/v1/documents")},
-	fakeprovider.DropAfter:         {calls: "slpd", taken: true, all: broken, wire: dropped},
-	fakeprovider.UnavailableAfter:  {calls: "slpd", taken: true, all: adapterResult{status: 503}, wire: status(503, "Retry-After", "1")},
-	fakeprovider.RefuseAfter:       {calls: "s", taken: true, all: adapterResult{status: 422}, wire: status(422, "", "")},
+	fakeprovider.TooMany: {calls: "slpd", all: refused, wire: status(429, "Retry-After", "1")},
+	fakeprovider.TooManyAlways: {calls: "slpd", all: refused,
+		wire: status(429, "Retry-After", "99999999999999999999999")},
+	fakeprovider.Unauthorized: {calls: "slpd", all: adapterResult{kind: provider.Refused, status: 401},
+		wire: status(401, "WWW-Authenticate", "Bearer")},
+	fakeprovider.UnavailableBefore: {calls: "slpd", all: adapterResult{status: 503},
+		wire: status(503, "Retry-After", "1")},
+	fakeprovider.DropBefore: {calls: "slpd", all: broken, wire: dropped},
+	fakeprovider.Redirect: {calls: "slpd", all: redirected,
+		wire: status(307, "Location", "https://elsewhere.invalid/v1/documents")},
+	fakeprovider.RedirectToService: {calls: "slpd", all: redirected,
+		wire: status(307, "Location", "http://127.0.0.1:1/v1/documents")},
+	fakeprovider.DropAfter: {calls: "slpd", taken: true, all: broken, wire: dropped},
+	fakeprovider.UnavailableAfter: {calls: "slpd", taken: true, all: adapterResult{status: 503},
+		wire: status(503, "Retry-After", "1")},
+	fakeprovider.RefuseAfter: {calls: "s", taken: true, all: adapterResult{status: 422}, wire: status(422, "", "")},
 	fakeprovider.Arriving: {calls: "sl", taken: true, all: broken, wire: dropped,
 		except: map[rune]adapterResult{'l': {kind: provider.UnknownReference, status: 404}}},
-	fakeprovider.Silence: {calls: "slpd", taken: true, all: adapterResult{class: provider.ClassTimeout}, wire: says(whole)},
-	fakeprovider.Drip:    {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTimeout}, wire: says(whole)},
-	fakeprovider.HeaderBomb: {calls: "slpd", taken: true, all: broken, wire: func(r *http.Response, body string, err error) bool {
-		return says(whole)(r, body, err) && len(r.Header.Values("X-Padding")) == 1024
-	}},
+	fakeprovider.Silence: {calls: "slpd", taken: true, all: adapterResult{class: provider.ClassTimeout},
+		wire: says(whole)},
+	fakeprovider.Drip: {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTimeout},
+		wire: says(whole)},
+	fakeprovider.HeaderBomb: {calls: "slpd", taken: true, all: broken,
+		wire: func(r *http.Response, body string, err error) bool {
+			return says(whole)(r, body, err) && len(r.Header.Values("X-Padding")) == 1024
+		}},
 	fakeprovider.Huge: {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTooLarge},
 		except: map[rune]adapterResult{'d': {kind: provider.Complete, status: 200, class: provider.ClassTooLarge}},
 		wire: func(r *http.Response, body string, err error) bool {
-			return err == nil && r.StatusCode == 200 && len(body) == maxTried && strings.HasPrefix(body, `{"reference":"ref-1",`) && strings.HasSuffix(body, "xxx")
+			return err == nil && r.StatusCode == 200 && len(body) == maxTried &&
+				strings.HasPrefix(body, `{"reference":"ref-1",`) && strings.HasSuffix(body, "xxx")
 		}},
-	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]adapterResult{'p': noPage, 'd': {kind: provider.Complete, status: 200}},
+	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable,
+		except: map[rune]adapterResult{'p': noPage, 'd': {kind: provider.Complete, status: 200}},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && !json.Valid([]byte(body))
 		}},
@@ -109,19 +120,24 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && strings.Contains(body, `"status":1`)
 		}},
-	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]adapterResult{'d': {kind: provider.Complete, status: 200}},
-		wire: status(200, "X-Debug-Authorization", "Bearer "+credential)},
-	fakeprovider.EchoBody: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
-		return says(whole)(r, body, err) && strings.Contains(body, credential)
-	}},
-	fakeprovider.EchoBase64: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
-		return says(whole)(r, body, err) && strings.Contains(body, basicEcho)
-	}},
-	fakeprovider.Foreign: {calls: "sl", taken: true, all: adapterResult{kind: provider.Complete, status: 200, body: aForeign},
+	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported,
+		except: map[rune]adapterResult{'d': {kind: provider.Complete, status: 200}},
+		wire:   status(200, "X-Debug-Authorization", "Bearer "+credential)},
+	fakeprovider.EchoBody: {calls: "slp", taken: true, all: reported,
+		wire: func(r *http.Response, body string, err error) bool {
+			return says(whole)(r, body, err) && strings.Contains(body, credential)
+		}},
+	fakeprovider.EchoBase64: {calls: "slp", taken: true, all: reported,
+		wire: func(r *http.Response, body string, err error) bool {
+			return says(whole)(r, body, err) && strings.Contains(body, basicEcho)
+		}},
+	fakeprovider.Foreign: {calls: "sl", taken: true,
+		all: adapterResult{kind: provider.Complete, status: 200, body: aForeign},
 		wire: says(func(r fakeprovider.Report) bool {
 			return r.Status == "rejected" && strings.Count(finals(r), "rejected!") == 4
 		})},
-	fakeprovider.Stale: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool { return r.Sequence == 1 })},
+	fakeprovider.Stale: {calls: "l", all: reported,
+		wire: says(func(r fakeprovider.Report) bool { return r.Sequence == 1 })},
 	fakeprovider.Repeated: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool {
 		return r.Sequence > 1 && !strings.Contains(finals(r), "receiver=accepted")
 	})},
@@ -129,7 +145,8 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 		return r.Sequence > 1 && !strings.Contains(finals(r), "receiver=accepted")
 	})},
 	fakeprovider.Contradicting: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool {
-		return r.Sequence > 1 && strings.Count(finals(r), "=contradicted") == len(r.States) && !strings.Contains(finals(r), "!")
+		return r.Sequence > 1 && strings.Count(finals(r), "=contradicted") == len(r.States) &&
+			!strings.Contains(finals(r), "!")
 	})},
 	fakeprovider.Reversed:         {calls: "s", taken: true, all: reported, wire: says(whole)},
 	fakeprovider.Reopened:         {calls: "s", taken: true, all: reported, wire: says(whole)},
@@ -137,8 +154,9 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.MissingDimension: {calls: "s", taken: true, all: reported, wire: says(whole)},
 }
 
-// ample is the time-out of calls that end by themselves, and brief is the first one of calls that never would. On a busy machine, a call may
-// time out before the request has arrived, or before the status of the response has. Then the test begins anew with twice the time.
+// ample is the time-out of calls that end by themselves, and brief is the first one of calls that never would. On a
+// busy machine, a call may time out before the request has arrived, or before the status of the response has. Then the
+// test begins anew with twice the time.
 const (
 	ample = 2 * time.Minute
 	brief = 300 * time.Millisecond
@@ -147,7 +165,8 @@ const (
 // adapterTo returns the real adapter to a provider sandbox.
 func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
 	t.Helper()
-	h, err := provider.NewHTTP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout, Clock: time.Now})
+	h, err := provider.NewHTTP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout,
+		Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +256,8 @@ func TestAdapterResults(t *testing.T) {
 					s = hostileTo(t, call, time.Hour)
 					s.force(name)
 					response = play(t, adapterTo(t, s.url, timeout), call)
-					early = response.ErrorClass == provider.ClassTimeout && (response.HTTPStatus != c.all.status || s.MisbehaviourCounts()[name] == 0)
+					early = response.ErrorClass == provider.ClassTimeout &&
+						(response.HTTPStatus != c.all.status || s.MisbehaviourCounts()[name] == 0)
 				}
 				if !strings.ContainsRune(c.calls, call) {
 					if response.Kind != provider.Complete || s.MisbehaviourCounts()[name] != 0 || len(s.Rules()) != 1 {
@@ -258,7 +278,8 @@ func TestAdapterResults(t *testing.T) {
 				}
 				again := play(t, adapterTo(t, s.url, ample), call)
 				checkHeard(t, again, adapterResult{kind: provider.Complete, status: again.HTTPStatus, body: aReport}, call)
-				if docs := s.Ledger().Documents(); call == 's' && (len(docs) != 1 || docs[0].Accepted != 1 || s.Posts("ref-1") != 2) {
+				if docs := s.Ledger().Documents(); call == 's' &&
+					(len(docs) != 1 || docs[0].Accepted != 1 || s.Posts("ref-1") != 2) {
 					t.Errorf("%d posts, %+v", s.Posts("ref-1"), docs)
 				}
 			})
@@ -288,7 +309,8 @@ func checkHeard(t *testing.T, response provider.Response, want adapterResult, ca
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if response.RetryAfter < 0 || response.RetryAfter > provider.MaxRetryAfter || len(response.Body) > provider.MaxResponse {
+	if response.RetryAfter < 0 || response.RetryAfter > provider.MaxRetryAfter ||
+		len(response.Body) > provider.MaxResponse {
 		t.Errorf("wait %s, %d bytes", response.RetryAfter, len(response.Body))
 	}
 	if response.Kind != provider.Complete || call == 'p' || call == 'd' {
@@ -315,7 +337,8 @@ func TestEveryWrongTypeIsUnreadable(t *testing.T) {
 	for range 7 {
 		s.force(fakeprovider.WrongTypes)
 		response := h.Status(t.Context(), provider.Query{Reference: "ref-1"})
-		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil || !json.Valid(response.Body) {
+		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil ||
+			!json.Valid(response.Body) {
 			t.Errorf("%v %s", err, response.Body)
 		}
 		bodies[string(response.Body)] = true
@@ -387,7 +410,8 @@ func TestAHugeResponseIsNotRead(t *testing.T) {
 	s.force(fakeprovider.Huge)
 	response := adapterTo(t, counting.URL, ample).Submit(t.Context(), providertest.Document("ref-1"))
 	<-done
-	if response.Size > provider.MaxResponse || len(response.Body) > provider.MaxResponse || !strings.HasPrefix(string(response.Body), `{"reference":"ref-1"`) {
+	if response.Size > provider.MaxResponse || len(response.Body) > provider.MaxResponse ||
+		!strings.HasPrefix(string(response.Body), `{"reference":"ref-1"`) {
 		t.Errorf("%d bytes read, %d kept", response.Size, len(response.Body))
 	}
 	if n := sent.Load(); n < provider.MaxResponse || n > 32<<20 {

@@ -88,7 +88,8 @@ func (k callKinds) names() []string {
 	for _, kind := range []struct {
 		calls callKinds
 		name  string
-	}{{submission, "submission"}, {statusQuery, "status query"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}, {recipientLookup, "recipient look-up"}} {
+	}{{submission, "submission"}, {statusQuery, "status query"}, {purchasePages, "purchases"},
+		{purchaseDocument, "purchase document"}, {recipientLookup, "recipient look-up"}} {
 		if k&kind.calls != 0 {
 			names = append(names, kind.name)
 		}
@@ -120,20 +121,26 @@ func refusals() []Way {
 	return []Way{
 		{Name: TooMany, Description: "429 with Retry-After: 1; nothing was done.",
 			on: anyCall, low: allCalls &^ submission, high: allCalls},
-		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: anyCall},
+		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.",
+			on: anyCall},
 		{Name: Unauthorized, Description: "401, as if our credential was withdrawn; nothing was done.", on: anyCall},
 		{Name: UnavailableBefore, Description: "503 with Retry-After: 1; nothing was done.",
 			on: anyCall, low: allCalls &^ submission, high: allCalls},
 		{Name: DropBefore, Description: "The connection is dropped; nothing was done.",
 			on: anyCall, low: allCalls &^ submission, high: allCalls},
 		{Name: Redirect, Description: "307 to another host; nothing was done.", on: anyCall, high: allCalls},
-		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: anyCall, high: allCalls},
-		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: anyCall, low: submission, high: submission},
-		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: anyCall, low: submission, high: submission},
-		{Name: RefuseAfter, Description: "The answer is 422, while the document was taken and goes on in the background: processing, accepted 2 s later.",
-			on: submission, low: submission, high: submission, edit: processingFirst},
-		{Name: Arriving, Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a status query is 404 unknown_reference once.",
-			on: documents, high: documents, edit: func(c *course) { c.arrives = 120 }},
+		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: anyCall,
+			high: allCalls},
+		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: anyCall, low: submission,
+			high: submission},
+		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: anyCall, low: submission,
+			high: submission},
+		{Name: RefuseAfter,
+			Description: "The answer is 422, while the document was taken and goes on in the background: processing, accepted 2 s later.",
+			on:          submission, low: submission, high: submission, edit: processingFirst},
+		{Name: Arriving,
+			Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a status query is 404 unknown_reference once.",
+			on:          documents, high: documents, edit: func(c *course) { c.arrives = 120 }},
 	}
 }
 
@@ -145,34 +152,46 @@ func distortions() []Way {
 		{Name: HeaderBomb, Description: "The right answer behind 1 MiB of headers.", on: anyCall, high: allCalls},
 		{Name: Huge, Description: "The right answer, padded to 300 MiB.", on: anyCall, high: jsonCalls},
 		{Name: Garbage, Description: "200 with bytes that are no JSON.", on: anyCall, low: submission, high: jsonCalls},
-		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: anyCall, low: allCalls, high: allCalls},
-		{Name: WrongTypes, Description: "The right answer with one member of a wrong type, another one each time.", on: jsonCalls, high: jsonCalls},
+		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: anyCall,
+			low: allCalls, high: allCalls},
+		{Name: WrongTypes, Description: "The right answer with one member of a wrong type, another one each time.",
+			on: jsonCalls, high: jsonCalls},
 		{Name: Echo, Description: "The right answer, with our credential in a header.", on: anyCall, high: jsonCalls},
-		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: jsonCalls | recipientLookup, high: jsonCalls},
-		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.", on: jsonCalls | recipientLookup, high: jsonCalls},
+		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: jsonCalls | recipientLookup,
+			high: jsonCalls},
+		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.",
+			on: jsonCalls | recipientLookup, high: jsonCalls},
 	}
 }
 
 // falseReports are the ways to report something that is not true, or no longer true.
 func falseReports() []Way {
 	return []Way{
-		{Name: Foreign, Description: "A report on another document: rejected, and everything final.", on: documents, high: documents},
-		{Name: Stale, Description: "The very first report again, after a newer one.", on: statusQuery, low: statusQuery, high: statusQuery},
-		{Name: Repeated, Description: "The previous report again, to the byte.", on: statusQuery, low: statusQuery, high: statusQuery},
-		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: statusQuery, low: statusQuery, high: statusQuery},
-		{Name: Contradicting, Description: "The previous report again under its sequence, with other words, none of them final.", on: statusQuery, high: statusQuery},
+		{Name: Foreign, Description: "A report on another document: rejected, and everything final.", on: documents,
+			high: documents},
+		{Name: Stale, Description: "The very first report again, after a newer one.", on: statusQuery, low: statusQuery,
+			high: statusQuery},
+		{Name: Repeated, Description: "The previous report again, to the byte.", on: statusQuery, low: statusQuery,
+			high: statusQuery},
+		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: statusQuery,
+			low: statusQuery, high: statusQuery},
+		{Name: Contradicting,
+			Description: "The previous report again under its sequence, with other words, none of them final.", on: statusQuery,
+			high: statusQuery},
 	}
 }
 
 // courseChanges are the ways to give a document an unusual course. Every response about it is right.
 func courseChanges() []Way {
 	return []Way{
-		{Name: Reversed, Description: "The states become final in reverse order.", on: submission, high: submission, courseOnly: true, edit: reversed},
+		{Name: Reversed, Description: "The states become final in reverse order.", on: submission, high: submission,
+			courseOnly: true, edit: reversed},
 		{Name: Reopened, Description: "tax_authority_state is final as accepted, then under_review, then final as rejected.",
 			on: submission, high: submission, courseOnly: true, edit: reopened},
-		{Name: UnknownValue, Description: "tax_authority_state ends as zz_unheard_of, which is not final.", on: submission, high: submission, courseOnly: true, edit: unknownValue},
-		{Name: MissingDimension, Description: "receiver_state is never reported.", on: submission, high: submission, courseOnly: true,
-			edit: func(c *course) { c.moves[atReceiver].silent = true }},
+		{Name: UnknownValue, Description: "tax_authority_state ends as zz_unheard_of, which is not final.", on: submission,
+			high: submission, courseOnly: true, edit: unknownValue},
+		{Name: MissingDimension, Description: "receiver_state is never reported.", on: submission, high: submission,
+			courseOnly: true, edit: func(c *course) { c.moves[atReceiver].silent = true }},
 	}
 }
 

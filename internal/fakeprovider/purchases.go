@@ -57,8 +57,8 @@ func (s *Server) getPurchaseDocument(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newPurchase is the body of POST /control/purchases: the bytes of a purchase and its metadata. The server determines the digest and
-// the time of receipt itself.
+// newPurchase is the body of POST /control/purchases: the bytes of a purchase and its metadata. The server determines
+// the digest and the time of receipt itself.
 type newPurchase struct {
 	Purchase
 	Document []byte `json:"document_base64"`

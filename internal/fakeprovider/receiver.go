@@ -57,7 +57,8 @@ func NewReceiver(now func() time.Time, log *slog.Logger) *Receiver {
 	return &Receiver{now: now, log: log, changed: make(chan struct{}), handlers: map[string]http.Handler{}}
 }
 
-// Handle lets a handler respond to the callbacks of a path. A callback is kept once the handler has returned or panicked.
+// Handle lets a handler respond to the callbacks of a path. A callback is kept once the handler has returned or
+// panicked.
 func (r *Receiver) Handle(path string, handler http.Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

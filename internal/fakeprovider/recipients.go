@@ -21,9 +21,11 @@ type recipient struct {
 	ID     string `json:"id"`
 }
 
-// valid reports whether an address has the form of one: a scheme of four digits, and an identifier without control characters.
+// valid reports whether an address has the form of one: a scheme of four digits, and an identifier without control
+// characters.
 func (r recipient) valid() bool {
-	return len(r.Scheme) == 4 && strings.Trim(r.Scheme, "0123456789") == "" && r.ID != "" && utf8.RuneCountInString(r.ID) <= maxRecipientID &&
+	return len(r.Scheme) == 4 && strings.Trim(r.Scheme, "0123456789") == "" && r.ID != "" &&
+		utf8.RuneCountInString(r.ID) <= maxRecipientID &&
 		!strings.ContainsFunc(r.ID, unicode.IsControl)
 }
 
@@ -35,7 +37,8 @@ type lookup struct {
 	Profiles []rules.Profile `json:"profiles"`
 }
 
-// postLookup implements POST /v1/recipients/lookup. It answers as receiver discovery does for a document to the same recipient.
+// postLookup implements POST /v1/recipients/lookup. It answers as receiver discovery does for a document to the same
+// recipient.
 func (s *Server) postLookup(w http.ResponseWriter, r *http.Request) {
 	body, ok := readJSON(w, r, maxLookup)
 	if !ok {
@@ -46,7 +49,8 @@ func (s *Server) postLookup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !wanted.valid() {
-		writeError(w, http.StatusUnprocessableEntity, "invalid_recipient", "A recipient needs a scheme of four digits and an id of 1 to 256 characters.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_recipient",
+			"A recipient needs a scheme of four digits and an id of 1 to 256 characters.")
 		return
 	}
 	found := lookup{Profiles: []rules.Profile{}}

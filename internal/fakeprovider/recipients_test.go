@@ -8,7 +8,8 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// TestRecipientsAreLookedUp looks up every kind of recipient: the answer is that of receiver discovery for a document to it.
+// TestRecipientsAreLookedUp looks up every kind of recipient: the answer is that of receiver discovery for a document
+// to it.
 func TestRecipientsAreLookedUp(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for id, want := range map[string]string{
@@ -19,7 +20,8 @@ func TestRecipientsAreLookedUp(t *testing.T) {
 		"sandbox-discovery-timed-out": `{"found":null,"profiles":[]}`,
 	} {
 		for range 2 {
-			if response, text := s.call("POST", "/v1/recipients/lookup", `{"scheme":"0235","id":"`+id+`","later":1}`); response.StatusCode != http.StatusOK || text != want {
+			if response, text := s.call("POST", "/v1/recipients/lookup",
+				`{"scheme":"0235","id":"`+id+`","later":1}`); response.StatusCode != http.StatusOK || text != want {
 				t.Errorf("%s: %d %s, want %s", id, response.StatusCode, text, want)
 			}
 		}
@@ -42,7 +44,8 @@ func TestRecipientsAreLookedUp(t *testing.T) {
 		response, text := s.call("POST", "/v1/recipients/lookup", body)
 		wantError(t, response, text, want.status, want.code)
 	}
-	response, text := s.call("POST", "/v1/recipients/lookup", `{"scheme":"0235","id":"1"}`, func(r *http.Request) { r.Header.Del("Authorization") })
+	response, text := s.call("POST", "/v1/recipients/lookup",
+		`{"scheme":"0235","id":"1"}`, func(r *http.Request) { r.Header.Del("Authorization") })
 	wantError(t, response, text, http.StatusUnauthorized, "unauthenticated")
 	response, text = s.call("GET", "/v1/recipients/lookup", "")
 	wantError(t, response, text, http.StatusMethodNotAllowed, "method_not_allowed")
@@ -57,7 +60,8 @@ func TestLookUpsGoWrongOnRequest(t *testing.T) {
 			t.Fatalf("%d %s", response.StatusCode, text)
 		}
 	}
-	if err := s.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.UnavailableBefore, Times: 1}); err != nil {
+	if err := s.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: fakeprovider.UnavailableBefore,
+		Times: 1}); err != nil {
 		t.Fatal(err)
 	}
 	response, text := s.call("POST", "/v1/recipients/lookup", body)

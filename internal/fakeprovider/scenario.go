@@ -6,8 +6,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID, and with a credit note whose
-// reason is.
+// Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID, and with
+// a credit note whose reason is.
 type Scenario struct {
 	// ID is the magic recipient_network_id.
 	ID string `json:"id"`
@@ -38,30 +38,37 @@ func Scenarios() []Scenario {
 func courseScenarios() []Scenario {
 	return []Scenario{
 		{ID: "sandbox-accepted", Description: "Accepted at once; all four states are final within 5 s, in any order."},
-		{ID: "sandbox-rejected-validation", Description: "Rejected by the provider at once: status rejected, submission_state rejected_by_provider, the other three never reported.",
-			edit: func(c *course) { c.reject(0, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
+		{ID: "sandbox-rejected-validation",
+			Description: "Rejected by the provider at once: status rejected, submission_state rejected_by_provider, the other three never reported.",
+			edit:        func(c *course) { c.reject(0, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
 		{ID: "sandbox-rejected-authority", Description: "Accepted; tax_authority_state ends as rejected.",
 			edit: func(c *course) { c.moves[atAuthority].final = valueRejected }},
 		{ID: "sandbox-rejected-receiver", Description: "Accepted; receiver_state ends as rejected.",
 			edit: func(c *course) { c.moves[atReceiver].final = valueRejected }},
 		{ID: "sandbox-processing", Description: "202 with status processing first, accepted 2 s later.",
 			edit: func(c *course) { c.status = []statusChange{{0, invoice.Processing}, {2, invoice.Accepted}} }},
-		{ID: "sandbox-processing-rejected", Description: "202 with status processing first, rejected by the provider 2 s later.",
-			edit: func(c *course) { c.reject(2, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
-		{ID: "sandbox-receiver-not-found", Description: "Receiver discovery and a look-up of the recipient say not found; receiver_state ends as undeliverable.",
+		{ID: "sandbox-processing-rejected",
+			Description: "202 with status processing first, rejected by the provider 2 s later.",
+			edit:        func(c *course) { c.reject(2, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
+		{ID: "sandbox-receiver-not-found",
+			Description: "Receiver discovery and a look-up of the recipient say not found; receiver_state ends as undeliverable.",
 			edit: func(c *course) {
 				c.discovery, c.moves[atReceiver] = discoveryNotFound, dimensionCourse{final: "undeliverable"}
 			}},
-		{ID: "sandbox-discovery-timed-out", Description: "Receiver discovery says timed_out, and a look-up of the recipient cannot say; receiver_state stays waiting_for_receiver, which is not final.",
+		{ID: "sandbox-discovery-timed-out",
+			Description: "Receiver discovery says timed_out, and a look-up of the recipient cannot say; receiver_state stays waiting_for_receiver, which is not final.",
 			edit: func(c *course) {
 				c.discovery, c.moves[atReceiver] = discoveryTimedOut, dimensionCourse{final: "waiting_for_receiver", open: true}
 			}},
-		{ID: "sandbox-reversed", Description: "The states become final in reverse order: receiver, tax authority, provider invoice, submission, 1 s apart.",
-			edit: reversed},
-		{ID: "sandbox-reopened", Description: "tax_authority_state is final as accepted after 1 s, under_review after 2.5 s, and final as rejected after 4 s; receiver_state becomes final last, after 5 s.",
-			edit: reopened},
-		{ID: "sandbox-unknown-word", Description: "tax_authority_state ends as zz_unheard_of, a value that is in no table and not final.",
-			edit: unknownValue},
+		{ID: "sandbox-reversed",
+			Description: "The states become final in reverse order: receiver, tax authority, provider invoice, submission, 1 s apart.",
+			edit:        reversed},
+		{ID: "sandbox-reopened",
+			Description: "tax_authority_state is final as accepted after 1 s, under_review after 2.5 s, and final as rejected after 4 s; receiver_state becomes final last, after 5 s.",
+			edit:        reopened},
+		{ID: "sandbox-unknown-word",
+			Description: "tax_authority_state ends as zz_unheard_of, a value that is in no table and not final.",
+			edit:        unknownValue},
 		slow("sandbox-slow-submission", atSubmission), slow("sandbox-slow-provider-invoice", atProviderInvoice),
 		slow("sandbox-slow-authority", atAuthority), slow("sandbox-slow-receiver", atReceiver),
 		silent("sandbox-silent-submission", atSubmission), silent("sandbox-silent-provider-invoice", atProviderInvoice),
@@ -75,7 +82,8 @@ func slow(id string, dimension int) Scenario {
 }
 
 func silent(id string, dimension int) Scenario {
-	return Scenario{ID: id, Description: string(invoice.Dimensions[dimension]) + " is never reported; the other three become final.",
+	return Scenario{ID: id, Description: string(invoice.Dimensions[dimension]) +
+		" is never reported; the other three become final.",
 		edit: func(c *course) { c.moves[dimension].silent = true }}
 }
 
@@ -143,8 +151,8 @@ func failureScenarios() []Scenario {
 	}
 }
 
-// subject returns what chooses the scenario of a document: the reason of a credit note if it is the ID of a scenario, so that a credit note
-// can take another course than its invoice, and otherwise the recipient.
+// subject returns what chooses the scenario of a document: the reason of a credit note if it is the ID of a scenario,
+// so that a credit note can take another course than its invoice, and otherwise the recipient.
 func (s *Server) subject(recipient, reason string) string {
 	if _, known := s.scenarios[reason]; known {
 		return reason

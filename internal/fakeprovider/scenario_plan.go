@@ -119,9 +119,12 @@ const (
 // meanings are the meanings that the provider sandbox publishes for its state values. It says nothing about values that
 // are missing here.
 var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant table
-	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive, "rejected_by_provider": api.MeaningNegative,
-	"processing": api.MeaningWaiting, "pending": api.MeaningWaiting, "sent": api.MeaningWaiting, "under_review": api.MeaningWaiting,
-	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, valueRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
+	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive,
+	"rejected_by_provider": api.MeaningNegative, "processing": api.MeaningWaiting, "pending": api.MeaningWaiting,
+	"sent": api.MeaningWaiting, "under_review": api.MeaningWaiting, "waiting_for_receiver": api.MeaningWaiting,
+	"accepted":      api.MeaningPositive,
+	valueRejected:   api.MeaningNegative,
+	"undeliverable": api.MeaningNegative,
 }
 
 // valueRejected is the terminal value of a dimension that refused.
@@ -230,11 +233,14 @@ func (c *course) plan(reference string, pace time.Duration) Plan {
 			if i == atSubmission {
 				first = 0 // something is known immediately
 			}
-			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first, Meaning: meanings[m.first]})
+			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first,
+				Meaning: meanings[m.first]})
 		}
-		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open, Meaning: meanings[m.final]})
+		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open,
+			Meaning: meanings[m.final]})
 		for _, l := range m.then {
-			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open, Meaning: meanings[l.word]})
+			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open,
+				Meaning: meanings[l.word]})
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b Step) int { return cmp.Compare(a.After, b.After) })

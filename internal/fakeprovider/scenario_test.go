@@ -40,17 +40,22 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 		return strings.Trim(strings.ReplaceAll(strings.Replace(all, part, "", 1), ",,", ","), ",")
 	}
 	want := map[string]string{ // the final states
-		"sandbox-accepted":                "accepted " + all,
-		"sandbox-rejected-validation":     "rejected submission=rejected_by_provider!",
-		"sandbox-rejected-authority":      "accepted " + strings.Replace(all, "tax_authority=accepted", "tax_authority=rejected", 1),
-		"sandbox-rejected-receiver":       "accepted " + strings.Replace(all, "receiver=accepted", "receiver=rejected", 1),
-		"sandbox-processing":              "accepted " + all,
-		"sandbox-processing-rejected":     "rejected submission=rejected_by_provider!",
-		"sandbox-receiver-not-found":      "accepted " + strings.Replace(all, "receiver=accepted", "receiver=undeliverable", 1),
-		"sandbox-discovery-timed-out":     "accepted " + strings.Replace(all, "receiver=accepted!", "receiver=waiting_for_receiver", 1),
-		"sandbox-reversed":                "accepted " + all,
-		"sandbox-reopened":                "accepted " + strings.Replace(all, "tax_authority=accepted", "tax_authority=rejected", 1),
-		"sandbox-unknown-word":            "accepted " + strings.Replace(all, "tax_authority=accepted!", "tax_authority=zz_unheard_of", 1),
+		"sandbox-accepted":            "accepted " + all,
+		"sandbox-rejected-validation": "rejected submission=rejected_by_provider!",
+		"sandbox-rejected-authority": "accepted " + strings.Replace(all, "tax_authority=accepted",
+			"tax_authority=rejected", 1),
+		"sandbox-rejected-receiver":   "accepted " + strings.Replace(all, "receiver=accepted", "receiver=rejected", 1),
+		"sandbox-processing":          "accepted " + all,
+		"sandbox-processing-rejected": "rejected submission=rejected_by_provider!",
+		"sandbox-receiver-not-found": "accepted " + strings.Replace(all, "receiver=accepted",
+			"receiver=undeliverable", 1),
+		"sandbox-discovery-timed-out": "accepted " + strings.Replace(all, "receiver=accepted!",
+			"receiver=waiting_for_receiver", 1),
+		"sandbox-reversed": "accepted " + all,
+		"sandbox-reopened": "accepted " + strings.Replace(all, "tax_authority=accepted",
+			"tax_authority=rejected", 1),
+		"sandbox-unknown-word": "accepted " + strings.Replace(all, "tax_authority=accepted!",
+			"tax_authority=zz_unheard_of", 1),
 		"sandbox-silent-submission":       "accepted " + without("submission=accepted_by_provider!"),
 		"sandbox-silent-provider-invoice": "accepted " + without("provider_invoice=accepted!"),
 		"sandbox-silent-authority":        "accepted " + without("tax_authority=accepted!"),
@@ -62,7 +67,8 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 	discoveries := map[string]string{"sandbox-receiver-not-found": "not_found", "sandbox-discovery-timed-out": "timed_out"}
 	s := start(t, t.TempDir(), nil)
 	for id, end := range want {
-		if report := s.submit(id, first(id), recipient(id)); report.Sequence != 1 || report.States["submission_state"].Value == "" && id != "sandbox-silent-submission" {
+		if report := s.submit(id, first(id), recipient(id)); report.Sequence != 1 ||
+			report.States["submission_state"].Value == "" && id != "sandbox-silent-submission" {
 			t.Errorf("%s begins with %+v", id, report)
 		}
 		s.clock.advance(5 * time.Second)
@@ -75,7 +81,8 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 		if got := string(report.Status) + " " + finals(report); got != end {
 			t.Errorf("%s ends as %s, want %s", id, got, end)
 		}
-		if rejected := report.Status == invoice.Rejected; rejected != (len(report.Messages) > 0) || rejected != (report.Discovery == nil) {
+		if rejected := report.Status == invoice.Rejected; rejected != (len(report.Messages) > 0) ||
+			rejected != (report.Discovery == nil) {
 			t.Errorf("%s: %+v", id, report)
 		}
 		if report.Discovery != nil && report.Discovery.Result != cmp.Or(discoveries[id], "found") {
@@ -83,7 +90,8 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 		}
 	}
 	for _, scenario := range fakeprovider.Scenarios() {
-		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" && scenario.ID != fakeprovider.LostScenario {
+		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" &&
+			scenario.ID != fakeprovider.LostScenario {
 			t.Errorf("%s is not tested", scenario.ID)
 		}
 		if !strings.HasPrefix(scenario.ID, "sandbox-") || len(scenario.ID) > 64 || scenario.Description == "" {
@@ -160,7 +168,8 @@ func TestADocumentIsAFunctionOfItsPlanAndTheClock(t *testing.T) {
 			}
 			changed := now.Status != before.Status || !maps.Equal(now.States, before.States) ||
 				len(now.Messages) != len(before.Messages) || (now.Discovery == nil) != (before.Discovery == nil)
-			if (now.Sequence > before.Sequence) != changed || now.Sequence < before.Sequence || now.ReportedAt < before.ReportedAt {
+			if (now.Sequence > before.Sequence) != changed || now.Sequence < before.Sequence ||
+				now.ReportedAt < before.ReportedAt {
 				rt.Fatalf("before %+v, now %+v", before, now)
 			}
 			before = now
@@ -221,8 +230,8 @@ var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-contradicting": fakeprovider.Contradicting,
 }
 
-// TestLostDocument checks that the outcome of a lost document is never known: every submit call is ambiguous, and every status query says
-// that there is no such document.
+// TestLostDocument checks that the outcome of a lost document is never known: every submit call is ambiguous, and every
+// status query says that there is no such document.
 func TestLostDocument(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	h := adapterTo(t, s.url, ample)
@@ -344,7 +353,8 @@ func TestADocumentThatIsStillArriving(t *testing.T) {
 		s.clock.advance(wait)
 		response, text := s.call("GET", "/v1/documents/ref-1", "")
 		wantError(t, response, text, 404, "unknown_reference")
-		if doc, taken := s.Ledger().Document("ref-1"); !taken || doc.Accepted != 1 || s.MisbehaviourCounts()[fakeprovider.Arriving] != n+2 {
+		if doc, taken := s.Ledger().Document("ref-1"); !taken || doc.Accepted != 1 ||
+			s.MisbehaviourCounts()[fakeprovider.Arriving] != n+2 {
 			t.Fatalf("%+v after %d status queries, %v", doc, n+1, s.MisbehaviourCounts())
 		}
 	}
@@ -371,7 +381,8 @@ func TestClosingEndsASilence(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Hour })
 	ended := make(chan error, 1)
 	go func() {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/documents", strings.NewReader(document(t, "ref-1", recipient("sandbox-silence"))))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/documents",
+			strings.NewReader(document(t, "ref-1", recipient("sandbox-silence"))))
 		if err != nil {
 			ended <- err
 			return

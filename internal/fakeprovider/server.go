@@ -1,5 +1,6 @@
 // Package fakeprovider implements the parties that the service talks to, for use on one machine: a fake regulated
-// provider, which users know as the provider sandbox and which speaks the provider protocol, and a receiver of webhooks.
+// provider, which users know as the provider sandbox and which speaks the provider protocol, and a receiver of
+// webhooks.
 //
 // Invariant: each party behaves towards the service like a stranger's server. It shares no state with the service, and
 // the provider answers nothing that is not durable in its [Ledger] first.
@@ -73,7 +74,8 @@ type Server struct {
 // New opens the ledger and makes the server; the caller has to listen. It returns [ErrOptions], an error of
 // [OpenLedger], or an error for an unknown level of chaos.
 func New(options Options) (*Server, error) {
-	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 || options.Latency < 0 {
+	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 ||
+		options.Latency < 0 {
 		return nil, ErrOptions
 	}
 	if options.Pace == 0 {

@@ -152,9 +152,11 @@ func decode[T any](t *testing.T, text string) T {
 func wantError(t *testing.T, response *http.Response, text string, status int, code string) {
 	t.Helper()
 	envelope := decode[map[string]map[string]string](t, text)
-	if response.StatusCode != status || len(envelope) != 1 || envelope["error"]["code"] != code || envelope["error"]["message"] == "" ||
+	if response.StatusCode != status || len(envelope) != 1 || envelope["error"]["code"] != code ||
+		envelope["error"]["message"] == "" ||
 		response.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s %s: want %d %s, got %d %s", response.Request.Method, response.Request.URL, status, code, response.StatusCode, text)
+		t.Errorf("%s %s: want %d %s, got %d %s", response.Request.Method, response.Request.URL, status,
+			code, response.StatusCode, text)
 	}
 }
 
@@ -176,7 +178,8 @@ func TestTheHTTPAdapterConforms(t *testing.T) {
 			}
 			server.ServeHTTP(w, r)
 		}))
-		adapter, err := provider.NewHTTP(provider.Config{BaseURL: listener.URL, Credential: secret.New(credential), Clock: time.Now})
+		adapter, err := provider.NewHTTP(provider.Config{BaseURL: listener.URL, Credential: secret.New(credential),
+			Clock: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,10 +332,12 @@ func TestTheProviderValidates(t *testing.T) {
 			}
 			continue
 		}
-		if report.Status != "rejected" || len(report.Messages) != 1 || report.Messages[0].Code != c.code || report.Messages[0].Text == "" || report.Discovery != nil {
+		if report.Status != "rejected" || len(report.Messages) != 1 || report.Messages[0].Code != c.code ||
+			report.Messages[0].Text == "" || report.Discovery != nil {
 			t.Errorf("%s: %+v", c.code, report)
 		}
-		if state := report.States["submission_state"]; state.Value != "rejected_by_provider" || !state.Terminal || len(report.States) != 1 {
+		if state := report.States["submission_state"]; state.Value != "rejected_by_provider" || !state.Terminal ||
+			len(report.States) != 1 {
 			t.Errorf("%s: %+v", c.code, report.States)
 		}
 	}
@@ -340,12 +345,14 @@ func TestTheProviderValidates(t *testing.T) {
 
 func TestPurchasesAreListedByCursorAndRevised(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
-	if response, text := s.call("GET", "/v1/purchases", ""); response.StatusCode != 200 || text != `{"purchases":[],"next_cursor":"0","has_more":false}` {
+	if response, text := s.call("GET", "/v1/purchases", ""); response.StatusCode != 200 ||
+		text != `{"purchases":[],"next_cursor":"0","has_more":false}` {
 		t.Fatalf("%d %s", response.StatusCode, text)
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte("<Invoice/>"))
-	response, text := s.call("POST", "/control/purchases", `{"id":"p-1","document_type":"invoice","invoice_number":"S-1","supplier_name":"S","currency":"AED",`+
-		`"total_amount":10.50,"document_base64":"`+encoded+`"}`)
+	response, text := s.call("POST", "/control/purchases",
+		`{"id":"p-1","document_type":"invoice","invoice_number":"S-1","supplier_name":"S","currency":"AED",`+
+			`"total_amount":10.50,"document_base64":"`+encoded+`"}`)
 	if response.StatusCode != http.StatusCreated {
 		t.Fatalf("%d %s", response.StatusCode, text)
 	}
@@ -365,7 +372,8 @@ func TestPurchasesAreListedByCursorAndRevised(t *testing.T) {
 		t.Fatalf("the same bytes made a new revision: %s", text)
 	}
 	for _, id := range []string{"p-2", "p-1"} {
-		if _, err := s.AddPurchase(fakeprovider.Purchase{ID: id, MediaType: "application/pdf"}, []byte("new "+id)); err != nil {
+		if _, err := s.AddPurchase(fakeprovider.Purchase{ID: id, MediaType: "application/pdf"},
+			[]byte("new "+id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -395,12 +403,14 @@ func TestTheControlListsTheLedger(t *testing.T) {
 		t.Fatalf("%d %s", response.StatusCode, text)
 	}
 	d := ledger.Documents[0]
-	if d.Reference != "ref-1" || d.InvoiceNumber != "INV-1" || d.Scenario != "sandbox-accepted" || d.Accepted != 1 || d.Received != 1 || len(d.Plan) == 0 {
+	if d.Reference != "ref-1" || d.InvoiceNumber != "INV-1" || d.Scenario != "sandbox-accepted" || d.Accepted != 1 ||
+		d.Received != 1 || len(d.Plan) == 0 {
 		t.Fatalf("%+v", d)
 	}
 	response, text = s.call("GET", "/control/ledger/ref-1", "")
 	body := decode[struct{ Body json.RawMessage }](t, text).Body
-	if want := document(t, "ref-1", recipient("sandbox-accepted")); response.StatusCode != 200 || !bytes.Equal(body, []byte(want)) {
+	if want := document(t, "ref-1", recipient("sandbox-accepted")); response.StatusCode != 200 ||
+		!bytes.Equal(body, []byte(want)) {
 		t.Fatalf("%d %s, want %s", response.StatusCode, body, want)
 	}
 }

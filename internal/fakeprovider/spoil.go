@@ -71,7 +71,8 @@ func (s *Server) respondWrongly(response *capture, w http.ResponseWriter, r *htt
 }
 
 // distort responds with bytes that differ from the right response; before is how often this happened before.
-func (s *Server) distort(response *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState, before int) {
+func (s *Server) distort(response *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState,
+	before int) {
 	body := response.body.Bytes()
 	switch t.misbehaviour {
 	case Truncated:
@@ -132,8 +133,9 @@ func contradicting(report Report) Report {
 
 // foreign returns a report on another document than the requested one: one of the ledger if it has another one.
 func (s *Server) foreign(reference string) Report {
-	report := Report{Reference: cmp.Or(s.ledger.otherReference(reference), "00000000-0000-7000-8000-000000000000"), ProviderReference: "PSB-FOREIGN",
-		Status: invoice.Rejected, Sequence: 999, ReportedAt: s.options.Clock().UTC().Format(timeFormat),
+	report := Report{Reference: cmp.Or(s.ledger.otherReference(reference), "00000000-0000-7000-8000-000000000000"),
+		ProviderReference: "PSB-FOREIGN",
+		Status:            invoice.Rejected, Sequence: 999, ReportedAt: s.options.Clock().UTC().Format(timeFormat),
 		States: map[invoice.Dimension]Reported{}, Messages: []Message{}}
 	for _, dimension := range invoice.Dimensions {
 		report.States[dimension] = Reported{Value: valueRejected, Terminal: true}
@@ -144,8 +146,9 @@ func (s *Server) foreign(reference string) Report {
 // wrongTypes returns the right response with one member of a wrong type, a different one for each n.
 func wrongTypes(body []byte, kind callKinds, n int) ([]byte, error) {
 	type fault struct{ member, value string }
-	faults := []fault{{"status", `1`}, {"states", `["accepted","accepted","accepted","accepted"]`}, {"sequence", `"1"`}, {"reference", `{"id":7}`},
-		{"states", `{"submission_state":{"value":1,"terminal":true}}`}, {"states", `{"receiver_state":{"value":"accepted","terminal":"yes"}}`}, {"sequence", `1.5`}}
+	faults := []fault{{"status", `1`}, {"states", `["accepted","accepted","accepted","accepted"]`}, {"sequence", `"1"`},
+		{"reference", `{"id":7}`}, {"states", `{"submission_state":{"value":1,"terminal":true}}`},
+		{"states", `{"receiver_state":{"value":"accepted","terminal":"yes"}}`}, {"sequence", `1.5`}}
 	if kind == purchasePages {
 		faults = []fault{{"purchases", `{"id":"P-1"}`}, {"next_cursor", `7`}, {"has_more", `"no"`}}
 	}

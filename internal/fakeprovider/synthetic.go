@@ -14,12 +14,14 @@ import (
 	"quittance/client/api"
 )
 
-// purchaseXML is the template of a synthetic purchase document: a PINT-AE invoice with a time sheet as an embedded file.
+// purchaseXML is the template of a synthetic purchase document: a PINT-AE invoice with a time sheet as an embedded
+// file.
 //
 //go:embed purchase.xml
 var purchaseXML string
 
-// SyntheticPurchase is an invoice of a synthetic supplier, in one of its revisions. It bills hours at 100.00 dirhams with 5 % tax.
+// SyntheticPurchase is an invoice of a synthetic supplier, in one of its revisions. It bills hours at 100.00 dirhams
+// with 5 % tax.
 type SyntheticPurchase struct {
 	// ID is the purchase's identifier and Number the invoice number. Neither may contain characters with a meaning in XML.
 	ID, Number string
@@ -29,8 +31,8 @@ type SyntheticPurchase struct {
 	Issued time.Time
 }
 
-// Render returns the purchase's metadata and document. Equal purchases have equal documents. The time of receipt is left to the
-// caller.
+// Render returns the purchase's metadata and document. Equal purchases have equal documents. The time of receipt is
+// left to the caller.
 func (p SyntheticPurchase) Render() (Purchase, []byte, error) {
 	layout, err := template.New("purchase").Option("missingkey=error").Parse(purchaseXML)
 	if err != nil {
@@ -42,16 +44,19 @@ func (p SyntheticPurchase) Render() (Purchase, []byte, error) {
 	sheet := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "Consultant,Hours\nSynthetic person,%d\n", p.Hours))
 	uuid := digest([]byte(p.ID))
 	var document bytes.Buffer
-	if err := layout.Execute(&document, map[string]any{"Number": p.Number, "UUID": uuid[:8] + "-" + uuid[8:12] + "-8" + uuid[13:16] + "-8" + uuid[17:20] + "-" + uuid[20:32],
-		"Issued": issued, "Due": due, "Revision": p.Revision, "Hours": p.Hours, "Net": cents(10000 * p.Hours), "Tax": cents(500 * p.Hours), "Total": total,
-		"Attachment": sheet}); err != nil {
+	if err := layout.Execute(&document, map[string]any{"Number": p.Number,
+		"UUID":   uuid[:8] + "-" + uuid[8:12] + "-8" + uuid[13:16] + "-8" + uuid[17:20] + "-" + uuid[20:32],
+		"Issued": issued, "Due": due, "Revision": p.Revision, "Hours": p.Hours, "Net": cents(10000 * p.Hours),
+		"Tax": cents(500 * p.Hours), "Total": total, "Attachment": sheet}); err != nil {
 		return Purchase{}, nil, fmt.Errorf("synthetic purchase: %w", err)
 	}
-	return Purchase{ID: p.ID, DocumentType: "380", InvoiceNumber: p.Number, SupplierName: "Synthetic Supplies LLC", SupplierNetworkID: "1000000900",
-		IssueDate: issued, DueDate: due, Currency: "AED", TotalAmount: &total, SHA256: digest(document.Bytes()), MediaType: "application/xml"}, document.Bytes(), nil
+	return Purchase{ID: p.ID, DocumentType: "380", InvoiceNumber: p.Number, SupplierName: "Synthetic Supplies LLC",
+		SupplierNetworkID: "1000000900", IssueDate: issued, DueDate: due, Currency: "AED", TotalAmount: &total,
+		SHA256: digest(document.Bytes()), MediaType: "application/xml"}, document.Bytes(), nil
 }
 
-// postSyntheticPurchase implements POST /control/purchases/synthetic, which only a sandbox has; see [Server.AddSyntheticPurchase].
+// postSyntheticPurchase implements POST /control/purchases/synthetic, which only a sandbox has; see
+// [Server.AddSyntheticPurchase].
 func (s *Server) postSyntheticPurchase(w http.ResponseWriter, r *http.Request) {
 	var wanted struct {
 		ID string `json:"id"`
@@ -73,8 +78,8 @@ func (s *Server) postSyntheticPurchase(w http.ResponseWriter, r *http.Request) {
 // ErrPurchaseID reports that the identifier of a synthetic purchase has another form.
 var ErrPurchaseID = errors.New("id must have 1 to 128 characters of A-Z a-z 0-9 . _ -")
 
-// AddSyntheticPurchase adds a synthetic purchase. If the identifier exists, the supplier revises it: the next revision bills five hours more.
-// It returns [ErrPurchaseID].
+// AddSyntheticPurchase adds a synthetic purchase. If the identifier exists, the supplier revises it: the next revision
+// bills five hours more. It returns [ErrPurchaseID].
 func (s *Server) AddSyntheticPurchase(id string) (Purchase, error) {
 	if !validReference(id) || strings.Contains(id, ":") {
 		return Purchase{}, ErrPurchaseID
@@ -83,7 +88,8 @@ func (s *Server) AddSyntheticPurchase(id string) (Purchase, error) {
 	for _, earlier := range s.ledger.PurchaseList() {
 		if earlier.ID == p.ID {
 			p.Revision++
-			if issued, err := time.Parse(time.DateOnly, earlier.IssueDate); err == nil { // other purchases may have any text there
+			// other purchases may have any text there
+			if issued, err := time.Parse(time.DateOnly, earlier.IssueDate); err == nil {
 				p.Issued = issued
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/ubl/rules"
 )
 
-// TestSyntheticPurchases adds a synthetic purchase and has its supplier revise it: each revision is a PINT-AE invoice that breaks no rule
-// and has an attachment, and its metadata is that of the document.
+// TestSyntheticPurchases adds a synthetic purchase and has its supplier revise it: each revision is a PINT-AE invoice
+// that breaks no rule and has an attachment, and its metadata is that of the document.
 func TestSyntheticPurchases(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	totals := map[string]bool{}
@@ -30,8 +30,10 @@ func TestSyntheticPurchases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *read.Number != added.InvoiceNumber || *read.IssueDate != added.IssueDate || *read.DueDate != added.DueDate || string(*read.Totals.Payable) != added.TotalAmount.String() ||
-			len(read.Warnings) > 0 || len(read.Attachments) != 1 || *read.Attachments[0].Name != "time-sheet.csv" || *read.Attachments[0].Size < 10 {
+		if *read.Number != added.InvoiceNumber || *read.IssueDate != added.IssueDate || *read.DueDate != added.DueDate ||
+			string(*read.Totals.Payable) != added.TotalAmount.String() ||
+			len(read.Warnings) > 0 || len(read.Attachments) != 1 || *read.Attachments[0].Name != "time-sheet.csv" ||
+			*read.Attachments[0].Size < 10 {
 			t.Errorf("revision %d: %+v", revision, read.ParsedDocument)
 		}
 		totals[added.TotalAmount.String()] = true

@@ -1,5 +1,5 @@
-// Package files has what the standard library lacks for files whose content must be private and durable, and for the exclusive use of
-// files by one process.
+// Package files has what the standard library lacks for files whose content must be private and durable, and for the
+// exclusive use of files by one process.
 //
 // It keeps no state. Start reading at [MakePrivate].
 package files
@@ -18,8 +18,8 @@ var ErrLocked = errors.New("the file is locked")
 // ErrNotRegular means that something else than a regular file is in its place: a link, a pipe, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// OpenRegular opens a file for reading in a place that belongs to somebody else. It follows no link at the end of the path and waits for
-// nothing: what is not a regular file is [ErrNotRegular].
+// OpenRegular opens a file for reading in a place that belongs to somebody else. It follows no link at the end of the
+// path and waits for nothing: what is not a regular file is [ErrNotRegular].
 func OpenRegular(path string) (*os.File, error) {
 	file, err := openAsIs(path)
 	if err != nil {
@@ -54,8 +54,8 @@ func OpenOrCreate(path string) (*os.File, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return file, err
 		}
-		// Another process may have created it meanwhile. A link that leads nowhere exists, too, and is not followed: the owner of the
-		// directory could have made it, and would get the file wherever it leads.
+		// Another process may have created it meanwhile. A link that leads nowhere exists, too, and is not followed: the
+		// owner of the directory could have made it, and would get the file wherever it leads.
 		file, err = Create(path)
 		if info, found := os.Lstat(path); !errors.Is(err, fs.ErrExist) || found == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return file, err
@@ -63,11 +63,12 @@ func OpenOrCreate(path string) (*os.File, error) {
 	}
 }
 
-// Create creates a file that must not exist, for reading and writing, with mode 0600. If root does, the file belongs to the owner and the
-// group of its directory, so that a service can use what an administrator has made for it.
+// Create creates a file that must not exist, for reading and writing, with mode 0600. If root does, the file belongs to
+// the owner and the group of its directory, so that a service can use what an administrator has made for it.
 func Create(path string) (*os.File, error) { return CreateFor(path, filepath.Dir(path)) }
 
-// CreateFor creates a file as [Create] does, but if root does, it belongs to the owner and the group of the file or directory at like.
+// CreateFor creates a file as [Create] does, but if root does, it belongs to the owner and the group of the file or
+// directory at like.
 func CreateFor(path, like string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil || os.Geteuid() != root {
@@ -79,8 +80,8 @@ func CreateFor(path, like string) (*os.File, error) {
 	return file, nil
 }
 
-// CreateDirectory creates a directory that must not exist, with mode 0700. If root does, it belongs to the owner and the group of the
-// directory that it is in.
+// CreateDirectory creates a directory that must not exist, with mode 0700. If root does, it belongs to the owner and
+// the group of the directory that it is in.
 func CreateDirectory(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil || os.Geteuid() != root {
 		return err

@@ -14,8 +14,8 @@ import (
 	"quittance/internal/files/filestest"
 )
 
-// TestOwner checks that what root creates belongs to the owner of the directory, except through a link, and that an existing file keeps
-// its owner.
+// TestOwner checks that what root creates belongs to the owner of the directory, except through a link, and that an
+// existing file keeps its owner.
 func TestOwner(t *testing.T) {
 	dir := t.TempDir()
 	existing, created := filepath.Join(dir, "existing"), filepath.Join(dir, "new")

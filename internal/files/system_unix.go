@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// Lock waits for the exclusive lock of an open file. The lock ends when the file is closed or the process ends, however it ends.
+// Lock waits for the exclusive lock of an open file. The lock ends when the file is closed or the process ends, however
+// it ends.
 func Lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }
 
 // TryLock takes the lock of [Lock] without waiting. The error is [ErrLocked] if somebody else has it.
@@ -58,8 +59,8 @@ func giveToOwner(file *os.File, like string) error {
 	return file.Chown(int(want.Uid), int(want.Gid))
 }
 
-// Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
-// grants none.
+// Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who
+// has access, so it grants none.
 func Grants(info fs.FileInfo, permissions fs.FileMode) bool {
 	return info.Mode().Perm()&permissions != 0
 }

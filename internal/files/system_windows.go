@@ -11,15 +11,17 @@ import (
 // The locked byte lies beyond the end of every file, because a locked range cannot be read through another handle.
 const lockedOffsetHigh = 0x7fffffff
 
-// Lock waits for the exclusive lock of an open file. The lock ends when the file is closed or the process ends, however it ends.
+// Lock waits for the exclusive lock of an open file. The lock ends when the file is closed or the process ends, however
+// it ends.
 func Lock(file *os.File) error {
-	return windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockedOffsetHigh})
+	return windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0,
+		1, 0, &windows.Overlapped{OffsetHigh: lockedOffsetHigh})
 }
 
 // TryLock takes the lock of [Lock] without waiting. The error is [ErrLocked] if somebody else has it.
 func TryLock(file *os.File) error {
-	err := windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
-		&windows.Overlapped{OffsetHigh: lockedOffsetHigh})
+	err := windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, &windows.Overlapped{OffsetHigh: lockedOffsetHigh})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return ErrLocked
 	}
@@ -44,8 +46,8 @@ func SyncDirectory(string) error { return nil }
 // giveToOwner does nothing: a new file inherits the access to its directory.
 func giveToOwner(*os.File, string) error { return nil }
 
-// Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who has access, so it
-// grants none.
+// Grants reports whether the mode of a file grants any of these permissions. On Windows the mode says nothing about who
+// has access, so it grants none.
 func Grants(fs.FileInfo, fs.FileMode) bool { return false }
 
 // FreeBytes returns how many bytes of the file system of a path this user may still fill.

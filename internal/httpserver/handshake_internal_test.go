@@ -20,8 +20,8 @@ import (
 	"quittance/test/kit"
 )
 
-// slowSigner is a key for one handshake. It announces the source of each signature that begins, and waits until the test
-// releases it.
+// slowSigner is a key for one handshake. It announces the source of each signature that begins, and waits until the
+// test releases it.
 type slowSigner struct {
 	crypto.Signer
 	from  string
@@ -82,7 +82,8 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	})
 	shake := func(from string) {
 		running.Go(func() {
-			dialer := &tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}, Config: &tls.Config{InsecureSkipVerify: true}}
+			dialer := &tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}},
+				Config: &tls.Config{InsecureSkipVerify: true}}
 			conn, err := dialer.DialContext(context.Background(), "tcp", plain.Addr().String())
 			if err != nil {
 				t.Errorf("from %s: %v", from, err)

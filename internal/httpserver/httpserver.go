@@ -1,10 +1,10 @@
-// Package httpserver makes every HTTP server of the program: that of the API, of the operators' pages, of the metrics, and of the
-// parties that a sandbox plays.
+// Package httpserver makes every HTTP server of the program: that of the API, of the operators' pages, of the metrics,
+// and of the parties that a sandbox plays.
 //
-// Its invariant: no server is without a limit of its connections, in total and for each source, of the time in which a request
-// must have arrived, of the size of its head, of the memory of a connection, and of the signatures that handshakes ask for. A
-// server that strangers can reach can therefore use up neither the memory nor the files that the other servers of the process
-// need. Nothing else in the program listens, which a test of the repository holds.
+// Its invariant: no server is without a limit of its connections, in total and for each source, of the time in which a
+// request must have arrived, of the size of its head, of the memory of a connection, and of the signatures that
+// handshakes ask for. A server that strangers can reach can therefore use up neither the memory nor the files that the
+// other servers of the process need. Nothing else in the program listens, which a test of the repository holds.
 //
 // Start reading at [Listen].
 package httpserver
@@ -31,8 +31,8 @@ const (
 	pacedWriteTimeout = time.Minute
 )
 
-// The limits of an HTTP/2 connection. The buffers hold the data that no handler has read yet, so a connection uses at most
-// 256 KiB, whatever its streams do.
+// The limits of an HTTP/2 connection. The buffers hold the data that no handler has read yet, so a connection uses at
+// most 256 KiB, whatever its streams do.
 const (
 	maxStreams           = 100
 	connectionBuffer     = 256 << 10
@@ -66,8 +66,8 @@ type Server struct {
 	connections *connlimit.Limiter
 }
 
-// Listen returns a server that listens at a TCP address. It accepts connections when [Server.Serve] runs. net/http itself responds, in
-// plain text, to requests that it cannot read.
+// Listen returns a server that listens at a TCP address. It accepts connections when [Server.Serve] runs. net/http
+// itself responds, in plain text, to requests that it cannot read.
 func Listen(ctx context.Context, address string, config Config) (*Server, error) {
 	var listening net.ListenConfig
 	listener, err := listening.Listen(ctx, "tcp", address)
@@ -84,7 +84,8 @@ func Listen(ctx context.Context, address string, config Config) (*Server, error)
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         connections.ConnState,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer,
-			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeProgressTimeout},
+			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			WriteByteTimeout: writeProgressTimeout},
 		// By default net/http answers "OPTIONS *" itself, and handlers have an answer of their own.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(config.Log.Handler(), slog.LevelWarn),
@@ -98,7 +99,8 @@ func Listen(ctx context.Context, address string, config Config) (*Server, error)
 		if config.HTTP2 {
 			protocols = []string{"h2", "http/1.1"}
 		}
-		s.listener = tls.NewListener(s.listener, &tls.Config{GetCertificate: signing.limit(config.Certificate), MinVersion: tls.VersionTLS12,
+		s.listener = tls.NewListener(s.listener, &tls.Config{GetCertificate: signing.limit(config.Certificate),
+			MinVersion: tls.VersionTLS12,
 			NextProtos: protocols})
 	}
 	return s, nil
@@ -113,7 +115,8 @@ func (s *Server) Connections() int { return s.connections.Open() }
 // Serve responds to requests until the server is closed or shut down, and then returns [http.ErrServerClosed].
 func (s *Server) Serve() error { return s.http.Serve(s.listener) }
 
-// Shutdown is that of [http.Server]: it closes the listener and the idle connections, and waits for the others until ctx ends.
+// Shutdown is that of [http.Server]: it closes the listener and the idle connections, and waits for the others until
+// ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
 // Close closes the listener, even if [Server.Serve] has never run, and all connections. It may be called again.
@@ -125,11 +128,12 @@ func (s *Server) Close() error {
 	return err
 }
 
-// sendBuffers bounds the send buffers of the connections it accepts. The kernel would let each grow to some megabytes, so
-// that a few thousand clients that ask for much and read nothing would use up the memory it has for all connections.
+// sendBuffers bounds the send buffers of the connections it accepts. The kernel would let each grow to some megabytes,
+// so that a few thousand clients that ask for much and read nothing would use up the memory it has for all connections.
 type sendBuffers struct{ net.Listener }
 
-// sendBuffer is the size in bytes of a send buffer. Linux doubles it. With a round trip of 100 ms it allows about 1 MB/s.
+// sendBuffer is the size in bytes of a send buffer. Linux doubles it. With a round trip of 100 ms it allows about 1
+// MB/s.
 const sendBuffer = 64 << 10
 
 // Accept implements [net.Listener].

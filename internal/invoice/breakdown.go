@@ -10,7 +10,8 @@ import (
 
 // TaxSubtotal is one line of the tax breakdown of a draft (EN 16931 BG-23).
 type TaxSubtotal struct {
-	// Category is the tax category code (BT-118), and Rate its rate in percent (BT-119) in its shortest form; "" if absent.
+	// Category is the tax category code (BT-118), and Rate its rate in percent (BT-119) in its shortest form; "" if
+	// absent.
 	Category, Rate string
 	// Taxable is the sum of the line amounts (BT-116), and Tax the tax on it (BT-117); Tax is nil if it cannot be
 	// computed because the rate is absent. Only the categories of [Taxed] have tax, so that the rate of others is
@@ -18,8 +19,8 @@ type TaxSubtotal struct {
 	Taxable, Tax *Amount
 }
 
-// Breakdown returns the tax breakdown of a draft, sorted by category and rate, by the rules of [Compute]. It is nil if the net total
-// cannot be computed.
+// Breakdown returns the tax breakdown of a draft, sorted by category and rate, by the rules of [Compute]. It is nil if
+// the net total cannot be computed.
 func Breakdown(d *api.Draft) []TaxSubtotal {
 	scale, known := moneyScale(d.Currency)
 	if !known {
@@ -59,8 +60,8 @@ func Breakdown(d *api.Draft) []TaxSubtotal {
 	return out
 }
 
-// LineAmounts returns the amount of each line of a draft (EN 16931 BT-131), by the rules of [Compute]; nil for those that cannot be
-// computed.
+// LineAmounts returns the amount of each line of a draft (EN 16931 BT-131), by the rules of [Compute]; nil for those
+// that cannot be computed.
 func LineAmounts(d *api.Draft) []*Amount {
 	out := make([]*Amount, len(d.Items))
 	scale, known := moneyScale(d.Currency)

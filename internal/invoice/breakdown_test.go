@@ -26,7 +26,8 @@ func shownBreakdown(lines []invoice.TaxSubtotal) string {
 }
 
 func taxedLine(quantity, price, category, rate string) api.Item {
-	item := api.Item{Quantity: new(api.MustDecimal(quantity)), NetUnitPrice: new(api.MustDecimal(price)), VATCategory: &category}
+	item := api.Item{Quantity: new(api.MustDecimal(quantity)), NetUnitPrice: new(api.MustDecimal(price)),
+		VATCategory: &category}
 	if rate != "" {
 		item.VATRate = new(api.MustDecimal(rate))
 	}
@@ -41,14 +42,17 @@ func TestBreakdown(t *testing.T) {
 		items          []api.Item
 		want           string
 	}{
-		{"equal rates are one group", "AED", []api.Item{taxedLine("1", "10", "S", "5"), taxedLine("2", "10", "S", "5.00")}, "S 5 30.00 1.50"},
-		{"by category and rate", "AED", []api.Item{taxedLine("1", "1", "Z", "0"), taxedLine("1", "1", "S", "20"), taxedLine("1", "1", "S", "5"), taxedLine("1", "1", "O", "")},
+		{"equal rates are one group", "AED", []api.Item{taxedLine("1", "10", "S", "5"), taxedLine("2", "10", "S", "5.00")},
+			"S 5 30.00 1.50"},
+		{"by category and rate", "AED", []api.Item{taxedLine("1", "1", "Z", "0"), taxedLine("1", "1", "S", "20"),
+			taxedLine("1", "1", "S", "5"), taxedLine("1", "1", "O", "")},
 			"O  1.00 0.00; S 5 1.00 0.05; S 20 1.00 0.20; Z 0 1.00 0.00"},
 		{"a rate is absent", "AED", []api.Item{taxedLine("1", "1", "S", "")}, "S  1.00 -"},
 		{"an amount is absent", "AED", []api.Item{taxedLine("1", "1", "S", "5"), {}}, ""},
 		{"no currency", "", []api.Item{taxedLine("1", "1", "S", "5")}, ""},
 	} {
-		if got := shownBreakdown(invoice.Breakdown(&api.Draft{Currency: &test.currency, Items: test.items})); got != test.want {
+		if got := shownBreakdown(invoice.Breakdown(&api.Draft{Currency: &test.currency,
+			Items: test.items})); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -60,8 +64,10 @@ func TestBreakdownAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := api.Draft{Currency: new(rapid.SampledFrom([]string{"AED", "JPY", "KWD"}).Draw(t, "currency"))}
 		for range rapid.IntRange(1, 8).Draw(t, "lines") {
-			d.Items = append(d.Items, taxedLine(fmt.Sprint(rapid.IntRange(-9, 99).Draw(t, "quantity")), fmt.Sprintf("%d.%03d", rapid.IntRange(0, 999).Draw(t, "price"), rapid.IntRange(0, 999).Draw(t, "part")),
-				rapid.SampledFrom([]string{"S", "Z", "O"}).Draw(t, "category"), rapid.SampledFrom([]string{"0", "5", "5.0", "12.5"}).Draw(t, "rate")))
+			d.Items = append(d.Items, taxedLine(fmt.Sprint(rapid.IntRange(-9, 99).Draw(t, "quantity")),
+				fmt.Sprintf("%d.%03d", rapid.IntRange(0, 999).Draw(t, "price"), rapid.IntRange(0, 999).Draw(t, "part")),
+				rapid.SampledFrom([]string{"S", "Z", "O"}).Draw(t, "category"),
+				rapid.SampledFrom([]string{"0", "5", "5.0", "12.5"}).Draw(t, "rate")))
 		}
 		totals, net, taxable, tax := invoice.Compute(&d), new(big.Rat), new(big.Rat), new(big.Rat)
 		add := func(sum *big.Rat, a *invoice.Amount) {
@@ -78,7 +84,8 @@ func TestBreakdownAddsUp(t *testing.T) {
 			add(taxable, line.Taxable)
 			add(tax, line.Tax)
 		}
-		for name, pair := range map[string][2]*big.Rat{"lines": {net, amountRat(totals.Net)}, "taxable": {taxable, amountRat(totals.Net)}, "tax": {tax, amountRat(totals.Tax)}} {
+		for name, pair := range map[string][2]*big.Rat{"lines": {net, amountRat(totals.Net)},
+			"taxable": {taxable, amountRat(totals.Net)}, "tax": {tax, amountRat(totals.Tax)}} {
 			if pair[0].Cmp(pair[1]) != 0 {
 				t.Fatalf("%s: %s, want %s", name, pair[0].FloatString(6), pair[1].FloatString(6))
 			}

@@ -2,8 +2,9 @@ package invoice
 
 import "quittance/client/api"
 
-// Category is what the overview and the tabs of lists count an invoice as. An invoice is in exactly one category. It is no state:
-// it follows from the outcome of the current submission and from the meanings that the provider publishes, and nothing follows from it.
+// Category is what the overview and the tabs of lists count an invoice as. An invoice is in exactly one category. It is
+// no state: it follows from the outcome of the current submission and from the meanings that the provider publishes,
+// and nothing follows from it.
 type Category string
 
 // The categories.
@@ -14,10 +15,12 @@ const (
 	CategoryUnknown Category = "unknown"
 	// CategoryWaiting is an acknowledged invoice that is in no other category.
 	CategoryWaiting Category = "waiting"
-	// CategoryAttention is an invoice that needs a person at once: it was rejected, or a state value has the published meaning negative.
+	// CategoryAttention is an invoice that needs a person at once: it was rejected, or a state value has the published
+	// meaning negative.
 	CategoryAttention Category = "attention"
-	// CategoryAccepted is an acknowledged invoice of which every reported state value has the published meaning positive, and which the tax
-	// authority's value or the provider invoice's value is among: that the provider has accepted the document is not enough.
+	// CategoryAccepted is an acknowledged invoice of which every reported state value has the published meaning positive,
+	// and which the tax authority's value or the provider invoice's value is among: that the provider has accepted the
+	// document is not enough.
 	CategoryAccepted Category = "accepted"
 )
 

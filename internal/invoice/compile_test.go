@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestWrongProgramsDoNotCompile: small programs that infer or invent a state do not compile. The first program, which is
-// right, shows that the others fail for that reason.
+// TestWrongProgramsDoNotCompile: small programs that infer or invent a state do not compile. The first program, which
+// is right, shows that the others fail for that reason.
 func TestWrongProgramsDoNotCompile(t *testing.T) {
 	tests := []struct {
 		name, body, want string // an empty want compiles
@@ -38,7 +38,8 @@ func TestWrongProgramsDoNotCompile(t *testing.T) {
 			return s.TaxAuthority == s.Submission
 		}`, "mismatched types"},
 		{"make up a value", `var s = invoice.State[invoice.Receiver]{value: "accepted"}`, "unexported field value"},
-		{"make up a state without field names", `var s = invoice.State[invoice.Receiver]{[0]invoice.Receiver{}, "accepted", true}`, "unexported field"},
+		{"make up a state without field names",
+			`var s = invoice.State[invoice.Receiver]{[0]invoice.Receiver{}, "accepted", true}`, "unexported field"},
 		{"set a value", `func f(s *invoice.States) { s.Receiver.value = "accepted" }`, "no field or method value"},
 		{"make up a fifth dimension", `type Outcome struct{}
 		var s invoice.State[Outcome]`, "does not satisfy"},
@@ -53,7 +54,8 @@ func TestWrongProgramsDoNotCompile(t *testing.T) {
 	imports := importer.ForCompiler(files, "gc", compiled(t))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file, err := parser.ParseFile(files, "program.go", "package program\nimport \"quittance/internal/invoice\"\n"+tt.body, 0)
+			file, err := parser.ParseFile(files, "program.go",
+				"package program\nimport \"quittance/internal/invoice\"\n"+tt.body, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

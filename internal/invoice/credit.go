@@ -30,18 +30,19 @@ type Credit struct {
 	Items []api.CreditNoteItem
 }
 
-// NewCredit returns what a requested credit note credits of an invoice, or the faults of the request by JSON path. live are
-// the credits of the invoice's credit notes that are not void; NewCredit has made each of them. The draft must have no
-// [Faults], and kind and items of the request must have their form.
+// NewCredit returns what a requested credit note credits of an invoice, or the faults of the request by JSON path. live
+// are the credits of the invoice's credit notes that are not void; NewCredit has made each of them. The draft must have
+// no [Faults], and kind and items of the request must have their form.
 //
-// A full credit covers every line and the invoice's own total_amount, whether or not it can be computed, and requires that there are
-// no live credits. A partial credit covers its items. The net amount of an item is given, or follows from its quantity in the
-// same way as [Compute] computes a line. The total is the sum of the net amounts and their tax, rounded per category and rate
-// like in Compute.
+// A full credit covers every line and the invoice's own total_amount, whether or not it can be computed, and requires
+// that there are no live credits. A partial credit covers its items. The net amount of an item is given, or follows
+// from its quantity in the same way as [Compute] computes a line. The total is the sum of the net amounts and their
+// tax, rounded per category and rate like in Compute.
 //
-// For any sequence of accepted and voided credits, the live credits together never exceed the net amount and quantity of a line, nor
-// the total_amount of the invoice. Each credit has the sign of what it credits, or is 0, so that no void can break this
-// invariant. Therefore a credit note that covers only the negative lines of an invoice with a positive total is refused.
+// For any sequence of accepted and voided credits, the live credits together never exceed the net amount and quantity
+// of a line, nor the total_amount of the invoice. Each credit has the sign of what it credits, or is 0, so that no void
+// can break this invariant. Therefore a credit note that covers only the negative lines of an invoice with a positive
+// total is refused.
 func NewCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest) (Credit, api.Faults) {
 	faults := api.Faults{}
 	if *request.Kind == api.CreditFull {
@@ -79,8 +80,8 @@ func NewCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest) (Cre
 	return p.credit, p.faults
 }
 
-// RequestCredit is like [NewCredit], for a request whose form may have faults, by JSON path. It adds the faults of NewCredit to them,
-// unless kind or items have a fault: then the credit cannot be determined.
+// RequestCredit is like [NewCredit], for a request whose form may have faults, by JSON path. It adds the faults of
+// NewCredit to them, unless kind or items have a fault: then the credit cannot be determined.
 func RequestCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest, form api.Faults) (Credit, api.Faults) {
 	for path := range form {
 		if path == "kind" || strings.HasPrefix(path, "items") {
@@ -93,7 +94,8 @@ func RequestCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest, 
 
 // fullCredit returns a credit of everything. The amount of a line that cannot be computed is absent.
 func fullCredit(d *api.Draft) Credit {
-	credit := Credit{Kind: api.CreditFull, Total: api.Amount(d.TotalAmount.String()), Items: make([]api.CreditNoteItem, len(d.Items))}
+	credit := Credit{Kind: api.CreditFull, Total: api.Amount(d.TotalAmount.String()),
+		Items: make([]api.CreditNoteItem, len(d.Items))}
 	scale, known := moneyScale(d.Currency)
 	for i := range d.Items {
 		credit.Items[i] = creditItem(d, i)
@@ -108,7 +110,8 @@ func fullCredit(d *api.Draft) Credit {
 // creditItem returns an item that describes the line at a position.
 func creditItem(d *api.Draft, position int) api.CreditNoteItem {
 	item := &d.Items[position]
-	return api.CreditNoteItem{Position: position, Name: text(item.Name), UnitCode: item.UnitCode, VATCategory: item.VATCategory, VATRate: item.VATRate}
+	return api.CreditNoteItem{Position: position, Name: text(item.Name), UnitCode: item.UnitCode,
+		VATCategory: item.VATCategory, VATRate: item.VATRate}
 }
 
 // creditAmount formats an integer of 10^-scale.
@@ -160,7 +163,8 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	position := *request.Position
 	switch {
 	case position >= len(p.draft.Items):
-		p.faults.Add(itemPath(i, "position"), rulePosition, fmt.Sprintf("must be the place of a line of the invoice, from 0 to %d", len(p.draft.Items)-1))
+		p.faults.Add(itemPath(i, "position"), rulePosition,
+			fmt.Sprintf("must be the place of a line of the invoice, from 0 to %d", len(p.draft.Items)-1))
 		return
 	case p.seen[position]:
 		p.faults.Add(itemPath(i, "position"), rulePosition, "must not be given twice")
@@ -184,7 +188,8 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	}
 	// Continue after a fault, so that all faults are reported at once.
 	if !p.taxes.add(&p.draft.Items[position], orZero(net)) {
-		p.faults.Add(itemPath(i, "position"), ruleNotComputable, "the tax of this line cannot be computed: it has no vat_rate")
+		p.faults.Add(itemPath(i, "position"), ruleNotComputable,
+			"the tax of this line cannot be computed: it has no vat_rate")
 		return
 	}
 	if !ok {
@@ -201,7 +206,8 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 func (p *partialCredit) byQuantity(path string, position int, line *big.Int, quantity api.Decimal) (*big.Int, bool) {
 	part := p.draft.Items[position]
 	whole := units(part.Quantity.String(), api.MaxScale)
-	if !p.fits(path, "quantity", units(quantity.String(), api.MaxScale), orZero(p.quantities[position]), whole, api.MaxScale) {
+	if !p.fits(path, "quantity", units(quantity.String(), api.MaxScale), orZero(p.quantities[position]), whole,
+		api.MaxScale) {
 		return nil, false
 	}
 	part.Quantity = &quantity
@@ -215,15 +221,16 @@ func (p *partialCredit) byQuantity(path string, position int, line *big.Int, qua
 // byAmount returns a given net amount.
 func (p *partialCredit) byAmount(path string, position int, line *big.Int, amount *api.Decimal) (*big.Int, bool) {
 	if places(amount) > p.scale {
-		p.faults.Add(path, ruleMinorUnit, fmt.Sprintf("must have at most %d digits after the point in %s", p.scale, text(p.draft.Currency)))
+		p.faults.Add(path, ruleMinorUnit, fmt.Sprintf("must have at most %d digits after the point in %s", p.scale,
+			text(p.draft.Currency)))
 		return nil, false
 	}
 	net := units(amount.String(), p.scale)
 	return net, p.fits(path, "net amount", net, orZero(p.nets[position]), line, p.scale)
 }
 
-// fits reports whether more can be credited of a line with the value whole, of which taken is credited already. It adds a fault if not;
-// what names the quantity or amount in its message.
+// fits reports whether more can be credited of a line with the value whole, of which taken is credited already. It adds
+// a fault if not; what names the quantity or amount in its message.
 func (p *partialCredit) fits(path, what string, more, taken, whole *big.Int, scale int) bool {
 	if more.Sign() == 0 || whole.Sign() != 0 && more.Sign() != whole.Sign() {
 		p.faults.Add(path, ruleSign, "must not be 0, and must have the sign of the line's "+what)
@@ -231,7 +238,8 @@ func (p *partialCredit) fits(path, what string, more, taken, whole *big.Int, sca
 	}
 	if beyond(more, taken, whole) {
 		left := new(big.Int).Sub(whole, taken)
-		p.faults.Add(path, ruleExceedsLine, fmt.Sprintf("must not take more than is left of the line's %s, %s", what, shortest(string(creditAmount(left, scale)))))
+		p.faults.Add(path, ruleExceedsLine, fmt.Sprintf("must not take more than is left of the line's %s, %s",
+			what, shortest(string(creditAmount(left, scale)))))
 		return false
 	}
 	return true
@@ -247,8 +255,9 @@ func (p *partialCredit) finish() {
 	whole := units(p.draft.TotalAmount.String(), p.scale)
 	if total.Sign() != 0 && total.Sign() != whole.Sign() || beyond(total, p.total, whole) {
 		left := new(big.Int).Sub(whole, p.total)
-		p.faults.Add("items", ruleExceedsInvoice, fmt.Sprintf("must not take more than is left of the invoice's total_amount: they take %s with tax, %s is left",
-			creditAmount(total, p.scale), creditAmount(left, p.scale)))
+		p.faults.Add("items", ruleExceedsInvoice,
+			fmt.Sprintf("must not take more than is left of the invoice's total_amount: they take %s with tax, %s is left",
+				creditAmount(total, p.scale), creditAmount(left, p.scale)))
 		return
 	}
 	p.credit.Total = creditAmount(total, p.scale)
@@ -259,8 +268,8 @@ func beyond(more, taken, whole *big.Int) bool {
 	return new(big.Int).Add(more, taken).CmpAbs(whole) > 0
 }
 
-// units returns the value of a decimal text as an integer of 10^-scale. The value must not need more digits after the point, but the
-// text may have more zeros.
+// units returns the value of a decimal text as an integer of 10^-scale. The value must not need more digits after the
+// point, but the text may have more zeros.
 func units(text string, scale int) *big.Int { return parse(shortest(text)).at(scale) }
 
 // orZero returns n, and 0 for nil.

@@ -13,10 +13,12 @@ import (
 	"quittance/client/api"
 )
 
-// creditable is an invoice with two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the second.
+// creditable is an invoice with two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the
+// second.
 func creditable() *api.Draft {
 	return &api.Draft{Currency: new("AED"), TotalAmount: dec("995.00"), Items: []api.Item{
-		{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), VATCategory: new("S"), VATRate: dec("5")},
+		{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"),
+			VATCategory: new("S"), VATRate: dec("5")},
 		{Name: new("Export"), Quantity: dec("1.5"), BaseQuantity: dec("3"), NetUnitPrice: dec("100"), VATCategory: new("O")},
 		{Name: new("Discount"), Quantity: dec("-1"), NetUnitPrice: dec("100.00"), VATCategory: new("S"), VATRate: dec("5.0")},
 	}}
@@ -83,20 +85,30 @@ func TestNewCredit(t *testing.T) {
 		want    string
 	}{
 		{"full", nil, full(), "0:10=1000.00 1:1.5=50.00 2:-1=-100.00 995.00"},
-		{"full takes the total as it is", func(d *api.Draft) { d.TotalAmount = dec("7") }, full(), "0:10=1000.00 1:1.5=50.00 2:-1=-100.00 7"},
-		{"full of a line that cannot be computed", func(d *api.Draft) { d.Items[0].BaseQuantity = dec("0") }, full(), "0:10=null 1:1.5=50.00 2:-1=-100.00 995.00"},
+		{"full takes the total as it is", func(d *api.Draft) { d.TotalAmount = dec("7") }, full(),
+			"0:10=1000.00 1:1.5=50.00 2:-1=-100.00 7"},
+		{"full of a line that cannot be computed", func(d *api.Draft) { d.Items[0].BaseQuantity = dec("0") }, full(),
+			"0:10=null 1:1.5=50.00 2:-1=-100.00 995.00"},
 		{"by quantity", nil, partial(byQuantity(0, "2")), "0:2=200.00 210.00"},
 		{"by amount", nil, partial(byAmount(0, "0.5")), "0:=0.50 0.53"},
 		{"tax of a group is rounded once", nil, partial(byAmount(0, "0.1"), byAmount(1, "0.1")), "0:=0.10 1:=0.10 0.21"},
 		{"category O has no tax", nil, partial(byQuantity(1, "0.1")), "1:0.1=3.33 3.33"},
-		{"rounded half away from zero", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0.005") }, partial(byQuantity(0, "1")), "0:1=0.01 0.01"},
-		{"rounded to nothing", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0.001") }, partial(byQuantity(0, "1")), "0:1=0.00 0.00"},
-		{"of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") }, partial(byQuantity(0, "10")), "0:10=0.00 0.00"},
-		{"a negative line with a positive one", nil, partial(byQuantity(0, "2"), byQuantity(2, "-1")), "0:2=200.00 2:-1=-100.00 105.00"},
-		{"in the order in which they were given", nil, partial(byAmount(1, "1"), byAmount(0, "1.00")), "1:=1.00 0:=1.00 2.05"},
-		{"everything", nil, partial(byQuantity(0, "10"), byAmount(1, "50"), byQuantity(2, "-1.00")), "0:10=1000.00 1:=50.00 2:-1.00=-100.00 995.00"},
-		{"a negative invoice", func(d *api.Draft) { d.Items[0].Quantity, d.TotalAmount = dec("-10"), dec("-1105") }, partial(byQuantity(0, "-10")), "0:-10=-1000.00 -1050.00"},
-		{"no minor unit digits", func(d *api.Draft) { d.Currency, d.TotalAmount = new("JPY"), dec("995.00") }, partial(byAmount(0, "3.0")), "0:=3 3"},
+		{"rounded half away from zero", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0.005") },
+			partial(byQuantity(0, "1")), "0:1=0.01 0.01"},
+		{"rounded to nothing", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0.001") }, partial(byQuantity(0, "1")),
+			"0:1=0.00 0.00"},
+		{"of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") }, partial(byQuantity(0, "10")),
+			"0:10=0.00 0.00"},
+		{"a negative line with a positive one", nil, partial(byQuantity(0, "2"), byQuantity(2, "-1")),
+			"0:2=200.00 2:-1=-100.00 105.00"},
+		{"in the order in which they were given", nil, partial(byAmount(1, "1"), byAmount(0, "1.00")),
+			"1:=1.00 0:=1.00 2.05"},
+		{"everything", nil, partial(byQuantity(0, "10"), byAmount(1, "50"), byQuantity(2, "-1.00")),
+			"0:10=1000.00 1:=50.00 2:-1.00=-100.00 995.00"},
+		{"a negative invoice", func(d *api.Draft) { d.Items[0].Quantity, d.TotalAmount = dec("-10"), dec("-1105") },
+			partial(byQuantity(0, "-10")), "0:-10=-1000.00 -1050.00"},
+		{"no minor unit digits", func(d *api.Draft) { d.Currency, d.TotalAmount = new("JPY"), dec("995.00") },
+			partial(byAmount(0, "3.0")), "0:=3 3"},
 		{"more than 18 digits", func(d *api.Draft) {
 			d.Items[1].Quantity, d.Items[1].BaseQuantity, d.Items[1].NetUnitPrice = dec("999999999999999999"), nil, dec("1")
 			d.TotalAmount = dec("999999999999999999")
@@ -127,33 +139,47 @@ func TestNewCreditRefused(t *testing.T) {
 		request *api.CreditNoteRequest
 		want    string
 	}{
-		{"full with items", nil, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull), Items: []api.CreditItemRequest{byQuantity(0, "1")}}, "items:not_allowed"},
+		{"full with items", nil, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull),
+			Items: []api.CreditItemRequest{byQuantity(0, "1")}}, "items:not_allowed"},
 		{"full after part", nil, []Credit{part}, full(), "kind:exceeds_invoice"},
 		{"full after full", nil, []Credit{whole}, full(), "kind:exceeds_invoice"},
 		{"part after full", nil, []Credit{whole}, partial(byQuantity(0, "1")), "kind:exceeds_invoice"},
 		{"without items", nil, nil, partial(), "items:required"},
-		{"no such line", nil, nil, partial(byQuantity(3, "1"), byQuantity(1<<40, "1")), "items[0].position:position items[1].position:position"},
+		{"no such line", nil, nil, partial(byQuantity(3, "1"), byQuantity(1<<40, "1")),
+			"items[0].position:position items[1].position:position"},
 		{"a line twice", nil, nil, partial(byQuantity(0, "1"), byAmount(0, "1")), "items[1].position:position"},
 		{"neither", nil, nil, partial(api.CreditItemRequest{Position: new(0)}), "items[0]:one_of"},
-		{"both", nil, nil, partial(api.CreditItemRequest{Position: new(0), Quantity: dec("1"), NetAmount: dec("100")}), "items[0]:one_of"},
-		{"nothing of a line", nil, nil, partial(byQuantity(0, "0"), byAmount(1, "0.00")), "items[0].quantity:sign items[1].net_amount:sign"},
-		{"of the other sign", nil, nil, partial(byQuantity(0, "-1"), byAmount(1, "-1"), byQuantity(2, "1")), "items[0].quantity:sign items[1].net_amount:sign items[2].quantity:sign"},
+		{"both", nil, nil, partial(api.CreditItemRequest{Position: new(0), Quantity: dec("1"), NetAmount: dec("100")}),
+			"items[0]:one_of"},
+		{"nothing of a line", nil, nil, partial(byQuantity(0, "0"), byAmount(1, "0.00")),
+			"items[0].quantity:sign items[1].net_amount:sign"},
+		{"of the other sign", nil, nil, partial(byQuantity(0, "-1"), byAmount(1, "-1"), byQuantity(2, "1")),
+			"items[0].quantity:sign items[1].net_amount:sign items[2].quantity:sign"},
 		{"finer than the currency", nil, nil, partial(byAmount(0, "0.001")), "items[0].net_amount:minor_unit"},
 		{"more than the line", nil, nil, partial(byQuantity(0, "10.000001"), byAmount(1, "50.01"), byAmount(2, "-100.01")),
 			"items[0].quantity:exceeds_line items[1].net_amount:exceeds_line items[2].net_amount:exceeds_line"},
-		{"more than is left of the line", nil, []Credit{part}, partial(byQuantity(0, "2.01"), byAmount(1, "30.01")), "items[0].quantity:exceeds_line items[1].net_amount:exceeds_line"},
-		{"an amount after a quantity", nil, []Credit{part}, partial(byAmount(0, "200.01")), "items[0].net_amount:exceeds_line"},
+		{"more than is left of the line", nil, []Credit{part}, partial(byQuantity(0, "2.01"), byAmount(1, "30.01")),
+			"items[0].quantity:exceeds_line items[1].net_amount:exceeds_line"},
+		{"an amount after a quantity", nil, []Credit{part}, partial(byAmount(0, "200.01")),
+			"items[0].net_amount:exceeds_line"},
 		{"a quantity after an amount", nil, []Credit{part}, partial(byQuantity(1, "1")), "items[0].quantity:exceeds_line"},
-		{"more of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") }, nil, partial(byQuantity(0, "11")), "items[0].quantity:exceeds_line"},
-		{"an amount of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") }, nil, partial(byAmount(0, "0.01")), "items[0].net_amount:exceeds_line"},
+		{"more of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") }, nil, partial(byQuantity(0, "11")),
+			"items[0].quantity:exceeds_line"},
+		{"an amount of a free line", func(d *api.Draft) { d.Items[0].NetUnitPrice = dec("0") },
+			nil, partial(byAmount(0, "0.01")), "items[0].net_amount:exceeds_line"},
 		{"more than the invoice", nil, nil, partial(byQuantity(0, "10")), "items:exceeds_invoice"},
-		{"more than is left of the invoice", func(d *api.Draft) { d.TotalAmount = dec("870") }, []Credit{part}, partial(byAmount(1, "10.01")), "items:exceeds_invoice"},
-		{"of an invoice of nothing", func(d *api.Draft) { d.TotalAmount = dec("0") }, nil, partial(byAmount(1, "0.01")), "items:exceeds_invoice"},
+		{"more than is left of the invoice", func(d *api.Draft) { d.TotalAmount = dec("870") }, []Credit{part},
+			partial(byAmount(1, "10.01")), "items:exceeds_invoice"},
+		{"of an invoice of nothing", func(d *api.Draft) { d.TotalAmount = dec("0") }, nil, partial(byAmount(1, "0.01")),
+			"items:exceeds_invoice"},
 		{"a total of the other sign", nil, nil, partial(byQuantity(2, "-1")), "items:exceeds_invoice"},
-		{"a line that cannot be computed", func(d *api.Draft) { d.Items[0].BaseQuantity = dec("0.0") }, nil, partial(byAmount(0, "1")), "items[0].position:not_computable"},
+		{"a line that cannot be computed", func(d *api.Draft) { d.Items[0].BaseQuantity = dec("0.0") },
+			nil, partial(byAmount(0, "1")), "items[0].position:not_computable"},
 		{"a line without rate", noRate, nil, partial(byAmount(0, "1")), "items[0].position:not_computable"},
-		{"a line without rate, and more", noRate, nil, partial(byAmount(0, "1000.01")), "items[0].net_amount:exceeds_line items[0].position:not_computable"},
-		{"an unknown currency", func(d *api.Draft) { d.Currency = new("ABC") }, nil, partial(byAmount(0, "1")), "invoice_id:not_computable"},
+		{"a line without rate, and more", noRate, nil, partial(byAmount(0, "1000.01")),
+			"items[0].net_amount:exceeds_line items[0].position:not_computable"},
+		{"an unknown currency", func(d *api.Draft) { d.Currency = new("ABC") }, nil, partial(byAmount(0, "1")),
+			"invoice_id:not_computable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -199,9 +225,9 @@ func TestCreditItem(t *testing.T) {
 	}
 }
 
-// TestCreditsStayWithin: for any sequence of credits and voids, the live credits of an invoice never exceed a line or the
-// invoice. A credit is refused only if it would exceed them, as computed with rational numbers. Once everything is void, the
-// whole invoice can be credited again.
+// TestCreditsStayWithin: for any sequence of credits and voids, the live credits of an invoice never exceed a line or
+// the invoice. A credit is refused only if it would exceed them, as computed with rational numbers. Once everything is
+// void, the whole invoice can be credited again.
 func TestCreditsStayWithin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, scale := randomCreditable(t)
@@ -222,7 +248,8 @@ func TestCreditsStayWithin(t *testing.T) {
 				request = randomPartial(t, d)
 			}
 			made, faults := NewCredit(d, live, request)
-			if total, fits := m.total(live, request); fits != (len(faults) == 0) || fits && ratOf(string(made.Total)).Cmp(total) != 0 {
+			if total, fits := m.total(live, request); fits != (len(faults) == 0) || fits &&
+				ratOf(string(made.Total)).Cmp(total) != 0 {
 				t.Fatalf("credited %s, faults %v; want %s, %v", nets(made), faults, total.FloatString(scale), fits)
 			}
 			if len(faults) == 0 {
@@ -352,7 +379,8 @@ func (m creditModel) check(t *rapid.T, live []Credit) {
 		}
 		whole := m.net(position, m.draft.Items[position].Quantity)
 		if !inside(net, whole) || !inside(quantity, ratOf(m.draft.Items[position].Quantity.String())) {
-			t.Fatalf("the live credits take %s, %s times, of line %d: %s", net.FloatString(m.scale), quantity.RatString(), position, whole.FloatString(m.scale))
+			t.Fatalf("the live credits take %s, %s times, of line %d: %s", net.FloatString(m.scale), quantity.RatString(),
+				position, whole.FloatString(m.scale))
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"quittance/internal/codelist"
 )
 
-// Faults checks the form rules of a draft that struct tags cannot express: the currency must be one of ISO 4217 (EN 16931 BR-CL-04),
-// and total_amount must not have a smaller unit than that currency's minor unit, by value, so that 100.00 JPY passes. Package
-// strictjson checks the rest. An absent field has no fault here. The result is never nil.
+// Faults checks the form rules of a draft that struct tags cannot express: the currency must be one of ISO 4217 (EN
+// 16931 BR-CL-04), and total_amount must not have a smaller unit than that currency's minor unit, by value, so that
+// 100.00 JPY passes. Package strictjson checks the rest. An absent field has no fault here. The result is never nil.
 func Faults(d *api.Draft) api.Faults {
 	faults := api.Faults{}
 	if d.Currency == nil {
@@ -21,7 +21,8 @@ func Faults(d *api.Draft) api.Faults {
 		faults.Add("currency", "currency", "must be a currency code of ISO 4217, in capital letters")
 		return faults
 	}
-	if given(d.TotalAmount) && currency.MinorUnits != codelist.NoMinorUnits && places(d.TotalAmount) > currency.MinorUnits {
+	if given(d.TotalAmount) && currency.MinorUnits != codelist.NoMinorUnits &&
+		places(d.TotalAmount) > currency.MinorUnits {
 		faults.Add("total_amount", "minor_unit",
 			fmt.Sprintf("must have at most %d digits after the point in %s", currency.MinorUnits, currency.Code))
 	}
@@ -29,8 +30,8 @@ func Faults(d *api.Draft) api.Faults {
 }
 
 // Missing returns the JSON paths of the fields that a submission still needs, in the order of the document, such as
-// items[2].unit_code. A text of white space counts as missing. buyer_subdivision, issue_time and base_quantity are never
-// required, and vat_rate is not required for tax category O. The result is never nil.
+// items[2].unit_code. A text of white space counts as missing. buyer_subdivision, issue_time and base_quantity are
+// never required, and vat_rate is not required for tax category O. The result is never nil.
 func Missing(d *api.Draft) []string {
 	missing := []string{}
 	need := func(path string, present bool) {

@@ -23,7 +23,8 @@ func completeDraft() *api.Draft {
 		IssueDate: new("2026-03-01"), IssueTime: new("09:30"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
 		Items: []api.Item{{
 			Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("8"), BaseQuantity: dec("1"),
-			NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("110.00"), DiscountAmount: dec("10"), VATCategory: new("S"), VATRate: dec("5"),
+			NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("110.00"), DiscountAmount: dec("10"), VATCategory: new("S"),
+			VATRate: dec("5"),
 		}, {
 			Name: new("Licence"), UnitCode: new("C62"), Quantity: dec("2"),
 			NetUnitPrice: dec("100"), VATCategory: new("S"), VATRate: dec("5.00"),
@@ -34,10 +35,12 @@ func completeDraft() *api.Draft {
 // completeProfile returns a profile without missing fields for a seller in the United Arab Emirates.
 func completeProfile() *api.Profile {
 	return &api.Profile{
-		LegalName: new("Quay LLC"), Street: new("1 Quay"), City: new("Abu Dhabi"), Subdivision: new("AUH"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1987654321"), TaxRegistrationNumber: new("198765432100003"),
-		LegalRegistration: new("CN-1"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE070331234567890123456"),
-		BuyerReference: new("REF-1"),
+		LegalName: new("Quay LLC"), Street: new("1 Quay"), City: new("Abu Dhabi"), Subdivision: new("AUH"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1987654321"),
+		TaxRegistrationNumber: new("198765432100003"), LegalRegistration: new("CN-1"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Example Registry"),
+		PayeeAccount:               new("AE070331234567890123456"),
+		BuyerReference:             new("REF-1"),
 	}
 }
 
@@ -115,7 +118,8 @@ func TestMissing(t *testing.T) {
 		{"complete", func(*api.Draft) {}, []string{}},
 		{"what is never missing", func(d *api.Draft) {
 			d.BuyerSubdivision, d.IssueTime, d.Items[0].BaseQuantity = nil, nil, nil
-			d.Items[0].ItemCode, d.Items[0].Description, d.Items[0].GrossUnitPrice, d.Items[0].DiscountAmount = nil, nil, nil, nil
+			d.Items[0].ItemCode, d.Items[0].Description, d.Items[0].GrossUnitPrice, d.Items[0].DiscountAmount = nil, nil,
+				nil, nil
 		}, []string{}},
 		{"white space", func(d *api.Draft) { d.BuyerCity, d.Items[1].UnitCode = new(" \t\u00a0"), new("") },
 			[]string{"buyer_city", "items[1].unit_code"}},
@@ -139,12 +143,13 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsConsidered: every field of a draft is either required or listed here as optional, so that no new field is
-// forgotten.
+// TestEveryFieldIsConsidered: every field of a draft is either required or listed here as optional, so that no new
+// field is forgotten.
 func TestEveryFieldIsConsidered(t *testing.T) {
-	optional := []string{"BuyerSubdivision", "IssueTime", "ItemCode", "Description", "BaseQuantity", "GrossUnitPrice", "DiscountAmount",
-		"ExternalID", "Note", "BuyerTaxID", "BuyerLegalID", "BuyerLegalIDScheme", "BuyerReference", "OrderReference", "ContractReference", "TaxExchangeRate", "TransactionFlags",
-		"TaxExemptionCode", "TaxExemptionReason", "CommodityCode", "CommodityScheme", "OrderLine"}
+	optional := []string{"BuyerSubdivision", "IssueTime", "ItemCode", "Description", "BaseQuantity", "GrossUnitPrice",
+		"DiscountAmount", "ExternalID", "Note", "BuyerTaxID", "BuyerLegalID", "BuyerLegalIDScheme", "BuyerReference",
+		"OrderReference", "ContractReference", "TaxExchangeRate", "TransactionFlags", "TaxExemptionCode",
+		"TaxExemptionReason", "CommodityCode", "CommodityScheme", "OrderLine"}
 	without := func(whole reflect.Value, d *api.Draft) {
 		for i := range whole.NumField() {
 			name := whole.Type().Field(i).Name

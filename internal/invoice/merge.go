@@ -21,9 +21,9 @@ type Change struct {
 // Has reports whether the value of dimension d changed.
 func (c Change) Has(d Dimension) bool { return slices.Contains(c.Changed, d) }
 
-// Merge returns the states after a report. A dimension that the report does not mention stays as it is. last is the highest
-// [Report.Sequence] that was merged before, or 0. A report with a lower sequence changes nothing, so that a delayed response
-// reverts no state.
+// Merge returns the states after a report. A dimension that the report does not mention stays as it is. last is the
+// highest [Report.Sequence] that was merged before, or 0. A report with a lower sequence changes nothing, so that a
+// delayed response reverts no state.
 func (s States) Merge(report Report, last int64) (States, Change) {
 	if report.Sequence < last { //planted:older-report-overwrites
 		return s, Change{Stale: true}
@@ -53,8 +53,8 @@ func mergeOne[D marker](before, reported State[D], d Dimension, change *Change) 
 	return reported
 }
 
-// Outcome returns the outcome of our submission that follows from a document status. An outcome is not a state: it does not depend
-// on the four dimensions, and they do not depend on it.
+// Outcome returns the outcome of our submission that follows from a document status. An outcome is not a state: it does
+// not depend on the four dimensions, and they do not depend on it.
 func Outcome(status Status) api.Outcome {
 	switch status {
 	case Accepted, Processing:
@@ -76,9 +76,9 @@ type EventContext struct {
 	TerminalAnnounced bool
 }
 
-// Events returns the events that a merged report causes, in the order in which one transaction records them: updated for a first or
-// changed submission result, changed for at least one changed value, terminal when all four dimensions are terminal for the first
-// time. A stale report causes none.
+// Events returns the events that a merged report causes, in the order in which one transaction records them: updated
+// for a first or changed submission result, changed for at least one changed value, terminal when all four dimensions
+// are terminal for the first time. A stale report causes none.
 func Events(change Change, o EventContext) []api.EventKind {
 	if change.Stale {
 		return nil

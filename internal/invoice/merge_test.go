@@ -18,11 +18,16 @@ func testVocabulary() Vocabulary {
 		Status:   "/status",
 		Statuses: map[string]Status{"accepted": Accepted, "processing": Processing, "rejected": Rejected},
 		Sequence: "/sequence", ReportedAt: "/reported_at",
-		Submission:      StatePointers{Value: "/states/submission_state/value", Terminal: "/states/submission_state/terminal"},
-		ProviderInvoice: StatePointers{Value: "/states/provider_invoice_state/value", Terminal: "/states/provider_invoice_state/terminal"},
-		TaxAuthority:    StatePointers{Value: "/states/tax_authority_state/value", Terminal: "/states/tax_authority_state/terminal"},
-		Receiver: StatePointers{Value: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal", Meaning: "/states/receiver_state/meaning",
-			TerminalValues: []string{"paid", "refused"}, Meanings: map[string]api.Meaning{"paid": api.MeaningPositive, "refused": api.MeaningNegative}},
+		Submission: StatePointers{Value: "/states/submission_state/value",
+			Terminal: "/states/submission_state/terminal"},
+		ProviderInvoice: StatePointers{Value: "/states/provider_invoice_state/value",
+			Terminal: "/states/provider_invoice_state/terminal"},
+		TaxAuthority: StatePointers{Value: "/states/tax_authority_state/value",
+			Terminal: "/states/tax_authority_state/terminal"},
+		Receiver: StatePointers{Value: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal",
+			Meaning: "/states/receiver_state/meaning", TerminalValues: []string{"paid", "refused"},
+			Meanings: map[string]api.Meaning{"paid": api.MeaningPositive,
+				"refused": api.MeaningNegative}},
 	}
 }
 
@@ -39,7 +44,8 @@ func reportOf(t fataler, sequence int64, words map[Dimension]StoredState) Report
 	for d, w := range words {
 		states[d] = map[string]any{"value": w.Value, "terminal": w.Terminal, "meaning": w.Meaning}
 	}
-	body, err := json.Marshal(map[string]any{"reference": "r", "status": "processing", "sequence": sequence, "states": states})
+	body, err := json.Marshal(map[string]any{"reference": "r", "status": "processing", "sequence": sequence,
+		"states": states})
 	if err != nil {
 		t.Fatalf("body: %v", err)
 	}
@@ -83,7 +89,8 @@ func TestMeaningBelongsToValue(t *testing.T) {
 		news    StoredState
 		changed int
 	}{
-		{StoredState{Value: "sent", Meaning: api.MeaningPositive}, 0}, {StoredState{Value: "sent"}, 0}, {StoredState{Value: "seen"}, 1}, {StoredState{Value: "seen", Meaning: api.MeaningNegative}, 1},
+		{StoredState{Value: "sent", Meaning: api.MeaningPositive}, 0}, {StoredState{Value: "sent"}, 0},
+		{StoredState{Value: "seen"}, 1}, {StoredState{Value: "seen", Meaning: api.MeaningNegative}, 1},
 	} {
 		after, change := before.Merge(reportOf(t, 1, map[Dimension]StoredState{DimensionReceiver: tt.news}), 0)
 		if after.Stored(DimensionReceiver) != tt.news || len(change.Changed) != tt.changed || change.TerminalChanged {
@@ -98,7 +105,10 @@ func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 	for prior := range 16 {
 		for reported := range 16 {
 			t.Run(fmt.Sprintf("%04b after %04b", reported, prior), func(t *testing.T) {
-				before := subset(prior, func(d Dimension) StoredState { return StoredState{Value: "old " + string(d), Terminal: true} })
+				before := subset(prior, func(d Dimension) StoredState {
+					return StoredState{Value: "old " + string(d),
+						Terminal: true}
+				})
 				news := subset(reported, func(d Dimension) StoredState { return StoredState{Value: "new " + string(d)} })
 				want := maps.Clone(before)
 				maps.Copy(want, news)
@@ -144,7 +154,8 @@ func TestMergeChange(t *testing.T) {
 		{"the last final word", almost, one("done", true),
 			Change{Changed: []Dimension{DimensionReceiver}, TerminalChanged: true, BecameTerminal: true}},
 		{"another final word", all("done", true), one("refused", true), Change{Changed: []Dimension{DimensionReceiver}}},
-		{"final no longer", all("done", true), one("reopened", false), Change{Changed: []Dimension{DimensionReceiver}, TerminalChanged: true}},
+		{"final no longer", all("done", true), one("reopened", false),
+			Change{Changed: []Dimension{DimensionReceiver}, TerminalChanged: true}},
 		{"all at once", nil, all("done", true), Change{Changed: Dimensions[:], TerminalChanged: true, BecameTerminal: true}},
 	}
 	for _, tt := range tests {
@@ -208,7 +219,8 @@ func TestStates(t *testing.T) {
 		}
 	}
 	s := RestoreStates(map[Dimension]StoredState{
-		DimensionTaxAuthority: {Value: "cleared", Terminal: true}, DimensionReceiver: {Terminal: true}, "outcome": {Value: "x"},
+		DimensionTaxAuthority: {Value: "cleared", Terminal: true}, DimensionReceiver: {Terminal: true},
+		"outcome": {Value: "x"},
 	})
 	if !s.TaxAuthority.Reported() || s.TaxAuthority.Value() != "cleared" || !s.TaxAuthority.Terminal() {
 		t.Errorf("tax authority %+v", s.TaxAuthority)
@@ -246,7 +258,8 @@ func TestWireNames(t *testing.T) {
 
 func TestOutcome(t *testing.T) {
 	for status, want := range map[Status]api.Outcome{
-		Accepted: api.OutcomeAcknowledged, Processing: api.OutcomeAcknowledged, Rejected: api.OutcomeRejected, "": api.OutcomeUnknown,
+		Accepted: api.OutcomeAcknowledged, Processing: api.OutcomeAcknowledged, Rejected: api.OutcomeRejected,
+		"": api.OutcomeUnknown,
 	} {
 		if got := Outcome(status); got != want {
 			t.Errorf("%q: %s, want %s", status, got, want)
@@ -272,8 +285,10 @@ func TestEvents(t *testing.T) {
 		{"another state", Change{Changed: receiver}, EventContext{}, []api.EventKind{changed}},
 		{"everything", Change{Changed: submission, TerminalChanged: true, BecameTerminal: true}, EventContext{First: true},
 			[]api.EventKind{updated, changed, terminal}},
-		{"final by its flag alone", Change{TerminalChanged: true, BecameTerminal: true}, EventContext{}, []api.EventKind{terminal}},
-		{"final again", Change{Changed: receiver, BecameTerminal: true}, EventContext{TerminalAnnounced: true}, []api.EventKind{changed}},
+		{"final by its flag alone", Change{TerminalChanged: true, BecameTerminal: true}, EventContext{},
+			[]api.EventKind{terminal}},
+		{"final again", Change{Changed: receiver, BecameTerminal: true}, EventContext{TerminalAnnounced: true},
+			[]api.EventKind{changed}},
 		{"stale", Change{Stale: true}, EventContext{First: true, OutcomeChanged: true}, nil},
 	}
 	for _, tt := range tests {

@@ -13,8 +13,9 @@ import (
 // maxDepth is the maximum nesting of arrays and objects in a report.
 const maxDepth = 32
 
-// strict checks that text is exactly one JSON document in UTF-8 without duplicate keys (jsontext checks both by default) and without
-// excessive nesting. The decoder's error text quotes the document, so the error contains only the position.
+// strict checks that text is exactly one JSON document in UTF-8 without duplicate keys (jsontext checks both by
+// default) and without excessive nesting. The decoder's error text quotes the document, so the error contains only the
+// position.
 func strict(text []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
 	for {
@@ -35,9 +36,9 @@ func strict(text []byte) error {
 	return nil
 }
 
-// find returns the value at a pointer (RFC 6901) in a document that strict has accepted, or nil if it or a value on the way to it is
-// absent or null. It returns an error if the pointer leads through a string, a number or a boolean, because the document then
-// does not have the form that the vocabulary describes.
+// find returns the value at a pointer (RFC 6901) in a document that strict has accepted, or nil if it or a value on the
+// way to it is absent or null. It returns an error if the pointer leads through a string, a number or a boolean,
+// because the document then does not have the form that the vocabulary describes.
 func find(document jsontext.Value, at jsontext.Pointer) (jsontext.Value, error) {
 	value := document
 	for name := range at.Tokens() {

@@ -22,8 +22,8 @@ const (
 	MaxLogoSide = 2048
 )
 
-// logoForms are the image formats of a logo, by the prefix of its data URL. Formats that can contain a program, such as SVG, are not
-// among them.
+// logoForms are the image formats of a logo, by the prefix of its data URL. Formats that can contain a program, such as
+// SVG, are not among them.
 var logoForms = []struct { //nolint:gochecknoglobals // a constant table
 	prefix string
 	size   func(io.Reader) (image.Config, error)
@@ -33,8 +33,9 @@ var logoForms = []struct { //nolint:gochecknoglobals // a constant table
 	{"data:image/jpeg;base64,", jpeg.DecodeConfig, jpeg.Decode},
 }
 
-// ProfileFaults checks the form rules of a company profile that struct tags cannot express: the currency must be one of ISO 4217, and
-// the logo a complete PNG or JPEG image within [MaxLogo] and [MaxLogoSide], as a data URL in base64. The result is never nil.
+// ProfileFaults checks the form rules of a company profile that struct tags cannot express: the currency must be one of
+// ISO 4217, and the logo a complete PNG or JPEG image within [MaxLogo] and [MaxLogoSide], as a data URL in base64. The
+// result is never nil.
 func ProfileFaults(p *api.Profile) api.Faults {
 	faults := api.Faults{}
 	if p.Currency != nil && !codelist.Currencies().Has(*p.Currency) {
@@ -74,5 +75,6 @@ func logoFaults(faults api.Faults, logo string) {
 		}
 		return
 	}
-	faults.Add("logo", "image", "must be a PNG or JPEG image as a data URL: data:image/png;base64,… or data:image/jpeg;base64,…")
+	faults.Add("logo", "image",
+		"must be a PNG or JPEG image as a data URL: data:image/png;base64,… or data:image/jpeg;base64,…")
 }

@@ -5,7 +5,8 @@ import (
 	"quittance/internal/codelist"
 )
 
-// RecipientFaults returns the faults of a look-up that its tags cannot express: the scheme must be on the EAS list (BR-CL-25).
+// RecipientFaults returns the faults of a look-up that its tags cannot express: the scheme must be on the EAS list
+// (BR-CL-25).
 func RecipientFaults(q *api.RecipientQuery) api.Faults {
 	faults := api.Faults{}
 	if q.Scheme != nil && !codelist.EndpointSchemes().Has(*q.Scheme) {

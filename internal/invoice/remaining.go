@@ -16,15 +16,15 @@ type Remaining struct {
 	Lines []RemainingLine
 }
 
-// RemainingLine is what is left of one line. Both fields are "" if the line cannot be computed, so that only a full credit note can
-// credit it. A credited amount does not reduce the quantity, so either limit may be reached first.
+// RemainingLine is what is left of one line. Both fields are "" if the line cannot be computed, so that only a full
+// credit note can credit it. A credited amount does not reduce the quantity, so either limit may be reached first.
 type RemainingLine struct {
 	NetAmount api.Amount
 	Quantity  api.Amount
 }
 
-// Remain returns what is left of an invoice after its live credits, which [NewCredit] has made. These are the limits of the next
-// credit.
+// Remain returns what is left of an invoice after its live credits, which [NewCredit] has made. These are the limits of
+// the next credit.
 func Remain(d *api.Draft, live []Credit) Remaining {
 	r := Remaining{Untouched: len(live) == 0, Lines: make([]RemainingLine, len(d.Items))}
 	scale, known := moneyScale(d.Currency)

@@ -16,9 +16,11 @@ func TestRemain(t *testing.T) {
 		Lines: []RemainingLine{{"1000.00", "10"}, {"50.00", "1.5"}, {"-100.00", "-1"}}})
 	live := []Credit{credit(t, d, nil, partial(byQuantity(0, "2.5"), byAmount(1, "20")))}
 	left := Remain(d, live)
-	wantEqual(t, "what a partial credit leaves", left, Remaining{Total: "712.50", Lines: []RemainingLine{{"750.00", "7.5"}, {"30.00", "1.5"}, {"-100.00", "-1"}}})
+	wantEqual(t, "what a partial credit leaves", left,
+		Remaining{Total: "712.50", Lines: []RemainingLine{{"750.00", "7.5"}, {"30.00", "1.5"}, {"-100.00", "-1"}}})
 	all := Remain(d, []Credit{credit(t, d, nil, full())})
-	wantEqual(t, "what a full credit leaves", all, Remaining{Total: "0.00", Lines: []RemainingLine{{"0.00", "0"}, {"0.00", "0"}, {"0.00", "0"}}})
+	wantEqual(t, "what a full credit leaves", all,
+		Remaining{Total: "0.00", Lines: []RemainingLine{{"0.00", "0"}, {"0.00", "0"}, {"0.00", "0"}}})
 	d.Items[1].BaseQuantity = dec("0")
 	if gap := Remain(d, nil); gap.Lines[1] != (RemainingLine{}) || gap.Lines[0].NetAmount != "1000.00" {
 		t.Errorf("with a line that cannot be computed: %+v", gap)
@@ -32,7 +34,8 @@ func TestRemain(t *testing.T) {
 // TestRemainIsTheBound: a credit of everything that is left of a line is accepted, and a larger one is refused.
 func TestRemainIsTheBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := &api.Draft{Currency: new("AED"), TotalAmount: dec("100000.00"), Items: []api.Item{{Name: new("x"), Quantity: dec("10"), NetUnitPrice: dec("12.34"), VATCategory: new("O")}}}
+		d := &api.Draft{Currency: new("AED"), TotalAmount: dec("100000.00"),
+			Items: []api.Item{{Name: new("x"), Quantity: dec("10"), NetUnitPrice: dec("12.34"), VATCategory: new("O")}}}
 		taken := rapid.IntRange(1, 9).Draw(t, "taken")
 		first, faults := NewCredit(d, nil, partial(byQuantity(0, string(rune('0'+taken)))))
 		if len(faults) > 0 {
@@ -51,8 +54,8 @@ func TestRemainIsTheBound(t *testing.T) {
 	})
 }
 
-// TestRequestCredit: for a request with a fault in kind or items, only the faults of its form are returned. Other faults are
-// returned with those of the credit.
+// TestRequestCredit: for a request with a fault in kind or items, only the faults of its form are returned. Other
+// faults are returned with those of the credit.
 func TestRequestCredit(t *testing.T) {
 	d := creditable()
 	for path, want := range map[string]int{"kind": 1, "items": 1, "items[0].position": 1, "reason": 2} {

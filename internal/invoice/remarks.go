@@ -8,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Remark is a message of the provider for people, such as the reason for a rejection. It has no effect, and no state is read from
-// it.
+// Remark is a message of the provider for people, such as the reason for a rejection. It has no effect, and no state is
+// read from it.
 type Remark struct {
 	// Code is the provider's code for the remark, "" if there is none.
 	Code string
-	// Text is the message, "" if there is only a code. Both are the provider's text, at most 1,000 characters, with spaces in place
-	// of control characters.
+	// Text is the message, "" if there is only a code. Both are the provider's text, at most 1,000 characters, with spaces
+	// in place of control characters.
 	Text string
 }
 
@@ -24,11 +24,12 @@ const (
 	maxRemark  = 1_000
 )
 
-// Discovery is the code of a remark that holds the result of the search for the receiver: found, not_found or timed_out.
+// Discovery is the code of a remark that holds the result of the search for the receiver: found, not_found or
+// timed_out.
 const Discovery = "discovery"
 
-// ReadRemarks reads the messages for people from a retained body of the provider protocol: its members messages, discovery and
-// error. It ignores a body or a part that has another form.
+// ReadRemarks reads the messages for people from a retained body of the provider protocol: its members messages,
+// discovery and error. It ignores a body or a part that has another form.
 func ReadRemarks(evidence []byte) []Remark {
 	if strict(evidence) != nil {
 		return nil

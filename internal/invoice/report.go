@@ -19,8 +19,8 @@ import (
 // maxText is the maximum length of a state value or a reference, in code points.
 const maxText = 256
 
-// ErrUnreadable says that a body is not a report: it is not strict JSON, or a part that matters is missing or has the wrong form.
-// Its text contains nothing of the body, which may echo a credential.
+// ErrUnreadable says that a body is not a report: it is not strict JSON, or a part that matters is missing or has the
+// wrong form. Its text contains nothing of the body, which may echo a credential.
 var ErrUnreadable = errors.New("unreadable report")
 
 // Status is the provider's verdict on the document as a whole.
@@ -31,21 +31,22 @@ const (
 	Accepted   Status = "accepted"
 	Processing Status = "processing"
 	Rejected   Status = "rejected"
-	// Unsent says that the provider has the document and has not sent it: it sends it when it is asked to. It decides no outcome.
+	// Unsent says that the provider has the document and has not sent it: it sends it when it is asked to. It decides no
+	// outcome.
 	Unsent Status = "unsent"
 )
 
-// Vocabulary is the table that an adapter publishes about its provider's reports: where each part is in the body, as a JSON pointer
-// (RFC 6901), and what the state values mean. An optional pointer is "" if the provider has no such part.
+// Vocabulary is the table that an adapter publishes about its provider's reports: where each part is in the body, as a
+// JSON pointer (RFC 6901), and what the state values mean. An optional pointer is "" if the provider has no such part.
 type Vocabulary struct {
-	// Name identifies the table and its version. A response is retained with the name of the table that it was read with, and is
-	// read again with that table. A published table never changes; a changed one gets a new name.
+	// Name identifies the table and its version. A response is retained with the name of the table that it was read with,
+	// and is read again with that table. A published table never changes; a changed one gets a new name.
 	Name string
-	// Within points at a string of the body that holds the report, as JSON; "" if the body is the report itself. The other pointers
-	// lead into the report.
+	// Within points at a string of the body that holds the report, as JSON; "" if the body is the report itself. The other
+	// pointers lead into the report.
 	Within jsontext.Pointer `json:",omitempty"` // so that the published form of older tables stays the same
-	// Reference points at our permanent reference, the submission id. It is optional if ProviderReference is required, because the
-	// provider does not repeat our reference.
+	// Reference points at our permanent reference, the submission id. It is optional if ProviderReference is required,
+	// because the provider does not repeat our reference.
 	Reference jsontext.Pointer
 	// ProviderReference points at the provider's own identifier of the document; optional if there is a Reference.
 	ProviderReference jsontext.Pointer
@@ -53,8 +54,8 @@ type Vocabulary struct {
 	Status jsontext.Pointer
 	// Implied is the status of reports without a Status, by the provider's own description of the response.
 	Implied Status `json:",omitempty"` // as Within
-	// Statuses maps each text of the document status to its meaning. Any other text means Unlisted, or makes a report unreadable if
-	// that is "".
+	// Statuses maps each text of the document status to its meaning. Any other text means Unlisted, or makes a report
+	// unreadable if that is "".
 	Statuses map[string]Status
 	Unlisted Status `json:",omitempty"` // as Within
 	// Sequence points at the number that orders the provider's reports on one document; optional.
@@ -69,8 +70,8 @@ type Vocabulary struct {
 type StatePointers struct {
 	// Value points at the state value.
 	Value jsontext.Pointer
-	// Values are the values of this dimension, if several dimensions share the pointer: a report with any other value does not report
-	// this dimension. If nil, every value belongs to it.
+	// Values are the values of this dimension, if several dimensions share the pointer: a report with any other value does
+	// not report this dimension. If nil, every value belongs to it.
 	Values []string `json:",omitempty"` // as Within
 	// Terminal points at a boolean that says whether the value is terminal; optional.
 	Terminal jsontext.Pointer
@@ -84,8 +85,8 @@ type StatePointers struct {
 
 // Report is the content of one retained body.
 type Report struct {
-	// Reference is our permanent reference as the provider repeats it, or "" if the vocabulary has none. The caller compares it with
-	// the one that it asked about.
+	// Reference is our permanent reference as the provider repeats it, or "" if the vocabulary has none. The caller
+	// compares it with the one that it asked about.
 	Reference string
 	// ProviderReference is the provider's own identifier. It is "" only if there is a Reference.
 	ProviderReference string
@@ -99,12 +100,12 @@ type Report struct {
 	States States
 }
 
-// ReadReport reads a retained body with an adapter's vocabulary. It is the only function that makes new states. It sees neither the
-// HTTP status nor an earlier state, so it cannot infer anything from them.
+// ReadReport reads a retained body with an adapter's vocabulary. It is the only function that makes new states. It sees
+// neither the HTTP status nor an earlier state, so it cannot infer anything from them.
 //
-// The body is read strictly: one JSON document in UTF-8, no duplicate keys, nesting at most 32. A part that is absent or null is
-// not reported. A part in the wrong form makes the whole report unreadable, because half a report would be a guess. The only
-// exception is the time of the report, which has no effect. Errors match [ErrUnreadable].
+// The body is read strictly: one JSON document in UTF-8, no duplicate keys, nesting at most 32. A part that is absent
+// or null is not reported. A part in the wrong form makes the whole report unreadable, because half a report would be a
+// guess. The only exception is the time of the report, which has no effect. Errors match [ErrUnreadable].
 func ReadReport(evidence []byte, v Vocabulary) (Report, error) {
 	r := reader{document: evidence}
 	if r.err = strict(evidence); r.err != nil {
@@ -244,8 +245,8 @@ func (r *reader) time(at jsontext.Pointer) time.Time {
 	return t
 }
 
-// readState reads one dimension. The report itself takes precedence over the table about whether a value is terminal, and what it
-// means.
+// readState reads one dimension. The report itself takes precedence over the table about whether a value is terminal,
+// and what it means.
 func readState[D marker](r *reader, pointers StatePointers) State[D] {
 	if r.value(pointers.Value) == nil {
 		return State[D]{}
@@ -269,7 +270,8 @@ func readState[D marker](r *reader, pointers StatePointers) State[D] {
 	return state
 }
 
-// meaning reads what a value means. A meaning that is not one of [api.Meanings] counts as absent; the evidence keeps it.
+// meaning reads what a value means. A meaning that is not one of [api.Meanings] counts as absent; the evidence keeps
+// it.
 func (r *reader) meaning(pointers StatePointers, value string) api.Meaning {
 	stated := r.value(pointers.Meaning)
 	if stated == nil {

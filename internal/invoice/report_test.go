@@ -57,7 +57,8 @@ func TestReadReport(t *testing.T) {
 // TestNothingIsInferred: a report on the document alone leaves all four dimensions unreported, for any status.
 func TestNothingIsInferred(t *testing.T) {
 	for _, status := range []string{"accepted", "processing", "rejected"} {
-		for _, states := range []string{``, `, "states": null`, `, "states": {}`, `, "states": {"receiver_state": null, "submission_state": {}}`} {
+		for _, states := range []string{``, `, "states": null`, `, "states": {}`,
+			`, "states": {"receiver_state": null, "submission_state": {}}`} {
 			report, err := ReadReport([]byte(`{"reference":"r","status":"`+status+`"`+states+`}`), testVocabulary())
 			if err != nil || report.States != (States{}) || string(report.Status) != status {
 				t.Errorf("%s%s: %+v, %v", status, states, report, err)
@@ -143,9 +144,12 @@ func TestReadReportParts(t *testing.T) {
 
 		{"unknown word", word(`"Ünknown – wörd"`), receiver(StoredState{Value: "Ünknown – wörd"})},
 		{"word with escapes", word(`"\u0061\"\/"`), receiver(StoredState{Value: `a"/`})},
-		{"word in the table", word(`"refused"`), receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
-		{"the report before the table", word(`"refused","terminal":false`), receiver(StoredState{Value: "refused", Meaning: api.MeaningNegative})},
-		{"the report does not say", word(`"refused","terminal":null`), receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
+		{"word in the table", word(`"refused"`),
+			receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
+		{"the report before the table", word(`"refused","terminal":false`),
+			receiver(StoredState{Value: "refused", Meaning: api.MeaningNegative})},
+		{"the report does not say", word(`"refused","terminal":null`),
+			receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
 		{"longest word", word(`"` + long + `"`), receiver(StoredState{Value: long})},
 		{"word too long", word(`"` + long + `a"`), nil},
 		{"empty word", word(`""`), nil},
@@ -177,16 +181,18 @@ func TestReadReportParts(t *testing.T) {
 	}
 }
 
-// TestErrorsQuoteNothing: errors contain nothing of the provider's response, which may echo our credential, because errors
-// are logged.
+// TestErrorsQuoteNothing: errors contain nothing of the provider's response, which may echo our credential, because
+// errors are logged.
 func TestErrorsQuoteNothing(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, body := range []string{
-		secret, `{"` + secret + `":1,"` + secret + `":2}`, `{"a":"` + secret + "\xff\"}", `{"reference":"r","status":"` + secret + `"}`,
-		`{"reference":"r","status":"accepted","sequence":"` + secret + `"}`, `{"reference":"r","status":{"` + secret + `":1}}`,
+		secret, `{"` + secret + `":1,"` + secret + `":2}`, `{"a":"` + secret + "\xff\"}",
+		`{"reference":"r","status":"` + secret + `"}`, `{"reference":"r","status":"accepted","sequence":"` + secret + `"}`,
+		`{"reference":"r","status":{"` + secret + `":1}}`,
 		`{"reference":"` + secret + `\n","status":"accepted"}`, `{} ` + secret, `{"states":"` + secret + `"}`,
 	} {
-		if _, err := ReadReport([]byte(body), testVocabulary()); !errors.Is(err, ErrUnreadable) || strings.Contains(err.Error(), secret) {
+		if _, err := ReadReport([]byte(body), testVocabulary()); !errors.Is(err, ErrUnreadable) ||
+			strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: error %v", body, err)
 		}
 	}
@@ -230,21 +236,26 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestMeanings: a value means what the report says, and otherwise what the adapter's table says. A meaning that is not in
-// the list counts as absent, in any form, and the report is still read. No value has a meaning by itself.
+// TestMeanings: a value means what the report says, and otherwise what the adapter's table says. A meaning that is not
+// in the list counts as absent, in any form, and the report is still read. No value has a meaning by itself.
 func TestMeanings(t *testing.T) {
 	for _, tt := range []struct {
 		state string // of the receiver, whose words the table knows
 		want  api.Meaning
 	}{
-		{`{"value":"paid"}`, api.MeaningPositive}, {`{"value":"refused"}`, api.MeaningNegative}, {`{"value":"paid","meaning":null}`, api.MeaningPositive},
-		{`{"value":"paid","meaning":"negative"}`, api.MeaningNegative}, {`{"value":"on its way","meaning":"waiting"}`, api.MeaningWaiting},
+		{`{"value":"paid"}`, api.MeaningPositive}, {`{"value":"refused"}`, api.MeaningNegative},
+		{`{"value":"paid","meaning":null}`, api.MeaningPositive},
+		{`{"value":"paid","meaning":"negative"}`, api.MeaningNegative},
+		{`{"value":"on its way","meaning":"waiting"}`, api.MeaningWaiting},
 		{`{"value":"on its way","meaning":"positive","terminal":false}`, api.MeaningPositive},
 		{`{"value":"accepted"}`, ""}, {`{"value":"rejected"}`, ""}, {`{"value":"positive"}`, ""},
-		{`{"value":"paid","meaning":"good"}`, ""}, {`{"value":"paid","meaning":"POSITIVE"}`, ""}, {`{"value":"paid","meaning":""}`, ""}, {`{"value":"paid","meaning":" positive"}`, ""},
-		{`{"value":"paid","meaning":true}`, ""}, {`{"value":"paid","meaning":1}`, ""}, {`{"value":"paid","meaning":["positive"]}`, ""}, {`{"value":"paid","meaning":{"positive":true}}`, ""},
+		{`{"value":"paid","meaning":"good"}`, ""}, {`{"value":"paid","meaning":"POSITIVE"}`, ""},
+		{`{"value":"paid","meaning":""}`, ""}, {`{"value":"paid","meaning":" positive"}`, ""},
+		{`{"value":"paid","meaning":true}`, ""}, {`{"value":"paid","meaning":1}`, ""},
+		{`{"value":"paid","meaning":["positive"]}`, ""}, {`{"value":"paid","meaning":{"positive":true}}`, ""},
 	} {
-		report, err := ReadReport([]byte(`{"reference":"r","status":"accepted","states":{"receiver_state":`+tt.state+`,"tax_authority_state":{"value":"paid","meaning":"positive"}}}`), testVocabulary())
+		report, err := ReadReport([]byte(`{"reference":"r","status":"accepted","states":{"receiver_state":`+tt.state+
+			`,"tax_authority_state":{"value":"paid","meaning":"positive"}}}`), testVocabulary())
 		if err != nil {
 			t.Errorf("%s: %v", tt.state, err)
 			continue
@@ -259,14 +270,17 @@ func TestMeanings(t *testing.T) {
 }
 
 func TestUndeclaredParts(t *testing.T) {
-	v := Vocabulary{Reference: "/0", Status: "/1", Statuses: map[string]Status{"ok": Accepted}, TaxAuthority: StatePointers{Value: "/2", TerminalValues: []string{"done"}}}
+	v := Vocabulary{Reference: "/0", Status: "/1", Statuses: map[string]Status{"ok": Accepted},
+		TaxAuthority: StatePointers{Value: "/2", TerminalValues: []string{"done"}}}
 	got, err := ReadReport([]byte(`["r","ok","done"]`), v)
-	want := Report{Reference: "r", Status: Accepted, States: RestoreStates(map[Dimension]StoredState{DimensionTaxAuthority: {Value: "done", Terminal: true}})}
+	want := Report{Reference: "r", Status: Accepted,
+		States: RestoreStates(map[Dimension]StoredState{DimensionTaxAuthority: {Value: "done", Terminal: true}})}
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantEqual(t, "the report", got, want)
-	if _, err := ReadReport([]byte(`{"reference":"r","status":"accepted"}`), Vocabulary{}); !errors.Is(err, ErrUnreadable) {
+	if _, err := ReadReport([]byte(`{"reference":"r","status":"accepted"}`), Vocabulary{}); !errors.Is(err,
+		ErrUnreadable) {
 		t.Errorf("a vocabulary that declares nothing read a report: %v", err)
 	}
 }
@@ -330,10 +344,11 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
-// TestReportWithinAString checks that a report in a string of the body is read like one that is the body, and as strictly, and that a value
-// of a shared pointer sets only the dimension that it belongs to.
+// TestReportWithinAString checks that a report in a string of the body is read like one that is the body, and as
+// strictly, and that a value of a shared pointer sets only the dimension that it belongs to.
 func TestReportWithinAString(t *testing.T) {
-	v := Vocabulary{Within: "/body", Reference: "/ref", Implied: Processing, Receiver: StatePointers{Value: "/word", Values: []string{"paid"}},
+	v := Vocabulary{Within: "/body", Reference: "/ref", Implied: Processing,
+		Receiver:     StatePointers{Value: "/word", Values: []string{"paid"}},
 		TaxAuthority: StatePointers{Value: "/word", Values: []string{"cleared"}, TerminalValues: []string{"cleared"}}}
 	for inner, want := range map[string]map[Dimension]StoredState{
 		`{"ref":"r","word":"paid"}`:    {DimensionReceiver: {Value: "paid"}},
@@ -347,7 +362,8 @@ func TestReportWithinAString(t *testing.T) {
 		}
 		wantEqual(t, inner, got.States, RestoreStates(want))
 	}
-	for _, body := range []string{`{"ref":"r"}`, `{"body":null}`, `{"body":{"ref":"r"}}`, `{"body":""}`, `{"body":"{"}`, `{"body":"{\"ref\":\"r\",\"ref\":\"r\"}"}`, `{"body":"{\"ref\":\"r\",\"word\":7}"}`} {
+	for _, body := range []string{`{"ref":"r"}`, `{"body":null}`, `{"body":{"ref":"r"}}`, `{"body":""}`, `{"body":"{"}`,
+		`{"body":"{\"ref\":\"r\",\"ref\":\"r\"}"}`, `{"body":"{\"ref\":\"r\",\"word\":7}"}`} {
 		if got, err := ReadReport([]byte(body), v); !errors.Is(err, ErrUnreadable) {
 			t.Errorf("%s: %+v, %v", body, got, err)
 		}

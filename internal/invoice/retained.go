@@ -26,11 +26,11 @@ type retainedState struct {
 	Meaning  api.Meaning `json:"meaning,omitempty"`
 }
 
-// Retained returns the report as JSON, which is the same for the same report and vocabulary. It omits the provider's time, which has
-// no effect.
+// Retained returns the report as JSON, which is the same for the same report and vocabulary. It omits the provider's
+// time, which has no effect.
 func (r Report) Retained(vocabulary string) string {
-	out := retainedReport{Vocabulary: vocabulary, Reference: r.Reference, ProviderReference: r.ProviderReference, Status: r.Status,
-		Sequence: r.Sequence, States: map[Dimension]retainedState{}}
+	out := retainedReport{Vocabulary: vocabulary, Reference: r.Reference, ProviderReference: r.ProviderReference,
+		Status: r.Status, Sequence: r.Sequence, States: map[Dimension]retainedState{}}
 	for _, d := range Dimensions {
 		if state := r.States.Stored(d); state.Value != "" {
 			out.States[d] = retainedState(state)
@@ -69,7 +69,8 @@ func retainedVocabulary() Vocabulary {
 	}
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference", Status: "/status",
-		Statuses: map[string]Status{string(Accepted): Accepted, string(Processing): Processing, string(Rejected): Rejected, string(Unsent): Unsent},
+		Statuses: map[string]Status{string(Accepted): Accepted, string(Processing): Processing, string(Rejected): Rejected,
+			string(Unsent): Unsent},
 		Sequence: "/sequence", Submission: pointers(DimensionSubmission), ProviderInvoice: pointers(DimensionProviderInvoice),
 		TaxAuthority: pointers(DimensionTaxAuthority), Receiver: pointers(DimensionReceiver),
 	}

@@ -47,7 +47,8 @@ func sellerNeeds(p *api.Profile, d *api.Draft) []gap {
 		{"seller.tax_registration_number", p.TaxRegistrationNumber, tax, "an invoice carries the seller's tax registration"},
 	}
 	if blank(d.BuyerReference) && blank(d.OrderReference) {
-		needs = append(needs, gap{"seller.buyer_reference", p.BuyerReference, "PEPPOL-EN16931-R003", "an invoice carries a buyer reference or an order reference"})
+		needs = append(needs, gap{"seller.buyer_reference", p.BuyerReference, "PEPPOL-EN16931-R003",
+			"an invoice carries a buyer reference or an order reference"})
 	}
 	if emirati {
 		needs = append(needs, gap{"seller.subdivision", p.Subdivision, address, "a seller in the UAE gives its emirate"})

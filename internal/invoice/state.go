@@ -35,8 +35,8 @@ type marker interface {
 
 // State is what the provider last reported in dimension D, verbatim. The zero value means that it has reported nothing.
 type State[D marker] struct {
-	// This field has no size. It mentions D, so that Go does not convert a state of one dimension into another. Without it, all
-	// four would have the same underlying type.
+	// This field has no size. It mentions D, so that Go does not convert a state of one dimension into another. Without
+	// it, all four would have the same underlying type.
 	_        [0]D
 	value    string
 	terminal bool
@@ -86,8 +86,8 @@ func (s States) Get(d Dimension) (value string, terminal, reported bool) {
 	return "", false, false
 }
 
-// Stored returns one dimension as the store keeps it, or the zero StoredState if nothing was reported or d is not one of
-// [Dimensions].
+// Stored returns one dimension as the store keeps it, or the zero StoredState if nothing was reported or d is not one
+// of [Dimensions].
 func (s States) Stored(d Dimension) StoredState {
 	switch d {
 	case DimensionSubmission:
@@ -132,9 +132,9 @@ type StoredState struct {
 	Meaning api.Meaning
 }
 
-// RestoreStates restores states from the store's rows, one for each dimension. Only the store may call it, because new states come
-// from [ReadReport] alone; the architecture test lists its callers. A dimension without a row is not reported. A key that is
-// not one of [Dimensions] is ignored.
+// RestoreStates restores states from the store's rows, one for each dimension. Only the store may call it, because new
+// states come from [ReadReport] alone; the architecture test lists its callers. A dimension without a row is not
+// reported. A key that is not one of [Dimensions] is ignored.
 func RestoreStates(rows map[Dimension]StoredState) States {
 	return States{
 		Submission:      restore[Submission](rows[DimensionSubmission]),

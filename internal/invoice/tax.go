@@ -33,7 +33,8 @@ type Finding struct {
 func Needs(d *api.Draft) []Finding {
 	var findings []Finding
 	for _, path := range Missing(d) {
-		findings = append(findings, Finding{Path: path, Fault: api.Fault{Rule: ruleRequired, Message: "is needed for submission"}})
+		findings = append(findings, Finding{Path: path,
+			Fault: api.Fault{Rule: ruleRequired, Message: "is needed for submission"}})
 	}
 	return append(findings, Contradictions(d)...)
 }

@@ -9,8 +9,9 @@ import (
 	"quittance/internal/codelist"
 )
 
-// Amount is an exact amount of money. Unlike [api.Decimal] it is unbounded, because a thousand lines of 18-digit quantities and
-// prices add up to far more than 18 digits. Amounts of one currency can be compared with ==. The zero value is not a number.
+// Amount is an exact amount of money. Unlike [api.Decimal] it is unbounded, because a thousand lines of 18-digit
+// quantities and prices add up to far more than 18 digits. Amounts of one currency can be compared with ==. The zero
+// value is not a number.
 type Amount struct{ text string }
 
 // String returns the amount in plain notation with exactly the currency's minor unit after the point, such as
@@ -35,10 +36,10 @@ type Totals struct {
 	Total *Amount `json:"total"`
 }
 
-// Compute returns the totals of a draft. The amount of a line is quantity × net_unit_price ÷ base_quantity; an absent base_quantity
-// is 1. Each line is rounded once to the currency's minor unit. So is the tax of each category and rate, which is computed from the
-// exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency without a minor unit are rounded to
-// [api.MaxScale] digits, the most precise value of an invoice.
+// Compute returns the totals of a draft. The amount of a line is quantity × net_unit_price ÷ base_quantity; an absent
+// base_quantity is 1. Each line is rounded once to the currency's minor unit. So is the tax of each category and rate,
+// which is computed from the exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency
+// without a minor unit are rounded to [api.MaxScale] digits, the most precise value of an invoice.
 //
 // All totals are nil without a known currency and at least one line, or if a line lacks quantity or price or has a
 // base_quantity of 0. Tax and Total are nil if a line in which tax is charged lacks its vat_rate. Only the categories
@@ -170,11 +171,12 @@ func lineAmount(item *api.Item, scale int) (line *big.Int, ok bool) {
 		bigProduct(base.coefficient, power10(quantity.scale+price.scale))), true
 }
 
-// smallBound limits the numbers that are computed in 64 bits, so that three of them can be added, or one of them doubled.
+// smallBound limits the numbers that are computed in 64 bits, so that three of them can be added, or one of them
+// doubled.
 const smallBound = 1 << 61
 
-// product multiplies. ok is false if the result or an intermediate result is not small. The caller then uses [bigProduct], which
-// allocates.
+// product multiplies. ok is false if the result or an intermediate result is not small. The caller then uses
+// [bigProduct], which allocates.
 func product(factors ...int64) (all int64, ok bool) {
 	all = 1
 	for _, factor := range factors {
@@ -225,8 +227,8 @@ type number struct {
 	scale       int
 }
 
-// parse reads the text of a decimal that is present. Its grammar was checked when the decimal was made, and it has at most
-// [api.MaxDigits] digits, which fit.
+// parse reads the text of a decimal that is present. Its grammar was checked when the decimal was made, and it has at
+// most [api.MaxDigits] digits, which fit.
 func parse(text string) number {
 	var n number
 	digits, negative := strings.CutPrefix(text, "-")
@@ -255,8 +257,8 @@ func (n number) smallAt(scale int) (at int64, ok bool) {
 	return product(n.coefficient, power10(scale-n.scale))
 }
 
-// power10 returns 10 to the power of n, for n from 0 to 18. The largest n is 12, because the digits after the point of two decimals,
-// or of one and a currency, are at most twice [api.MaxScale].
+// power10 returns 10 to the power of n, for n from 0 to 18. The largest n is 12, because the digits after the point of
+// two decimals, or of one and a currency, are at most twice [api.MaxScale].
 func power10(n int) int64 {
 	power := int64(1)
 	for range n {

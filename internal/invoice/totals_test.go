@@ -48,30 +48,38 @@ func TestCompute(t *testing.T) {
 		{"half away from zero", "AED", []api.Item{line("1", "0.005", "S", "0")}, "0.01 0.00 0.01"},
 		{"half away from zero, below", "AED", []api.Item{line("-1", "0.005", "S", "0")}, "-0.01 0.00 -0.01"},
 		{"just below half", "AED", []api.Item{line("1", "0.004999", "S", "0")}, "0.00 0.00 0.00"},
-		{"each line by itself", "AED", []api.Item{line("1", "0.005", "S", "0"), line("1", "0.005", "S", "0")}, "0.02 0.00 0.02"},
+		{"each line by itself", "AED", []api.Item{line("1", "0.005", "S", "0"), line("1", "0.005", "S", "0")},
+			"0.02 0.00 0.02"},
 		{"a third", "AED", []api.Item{per(line("1", "100", "O", ""), "3")}, "33.33 0.00 33.33"},
 		{"price for a thousand", "EUR", []api.Item{per(line("1500", "12.5", "S", "20"), "1000")}, "18.75 3.75 22.50"},
-		{"tax by group", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.00"), line("1", "0.10", "Z", "0")}, "0.30 0.01 0.31"},
-		{"groups of two rates", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.000001")}, "0.20 0.02 0.22"},
-		{"groups of two categories", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "L", "5")}, "0.20 0.02 0.22"},
+		{"tax by group", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.00"),
+			line("1", "0.10", "Z", "0")}, "0.30 0.01 0.31"},
+		{"groups of two rates", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "S", "5.000001")},
+			"0.20 0.02 0.22"},
+		{"groups of two categories", "AED", []api.Item{line("1", "0.10", "S", "5"), line("1", "0.10", "L", "5")},
+			"0.20 0.02 0.22"},
 		{"tax of a negative group", "AED", []api.Item{line("-1", "0.10", "S", "5")}, "-0.10 -0.01 -0.11"},
 		{"no minor unit digits", "JPY", []api.Item{line("1", "100.5", "S", "10")}, "101 10 111"},
 		{"three digits", "BHD", []api.Item{line("1", "0.0005", "S", "10")}, "0.001 0.000 0.001"},
 		{"four digits", "CLF", []api.Item{line("1", "0.00005", "O", "")}, "0.0001 0.0000 0.0001"},
 		{"no minor unit", "XAU", []api.Item{per(line("1", "1", "O", ""), "3")}, "0.333333 0.000000 0.333333"},
 		{"O with a rate has no tax", "AED", []api.Item{line("1", "100", "O", "5")}, "100.00 0.00 100.00"},
-		{"the rates of categories without tax are information", "AED", []api.Item{line("10", "100", "AE", "5"), line("1", "7", "N", "5"),
-			line("1", "1", "Z", "5"), line("1", "1", "E", ""), line("1", "1", "G", "5"), line("1", "1", "K", "")}, "1011.00 0.00 1011.00"},
+		{"the rates of categories without tax are information",
+			"AED", []api.Item{line("10", "100", "AE", "5"), line("1", "7", "N", "5"),
+				line("1", "1", "Z", "5"), line("1", "1", "E", ""), line("1", "1", "G", "5"), line("1", "1", "K", "")},
+			"1011.00 0.00 1011.00"},
 		{"a rate is missing", "AED", []api.Item{line("1", "100", "S", ""), line("1", "1", "O", "")}, "101.00 - -"},
 		{"base 0", "AED", []api.Item{line("1", "100", "S", "5"), per(line("1", "100", "S", "5"), "0.0")}, "- - -"},
 		{"base below 0", "AED", []api.Item{per(line("1", "100", "S", "5"), "-1")}, "- - -"},
 		{"no price", "AED", []api.Item{{Quantity: dec("1"), VATCategory: new("O")}}, "- - -"},
 		{"no quantity", "AED", []api.Item{{NetUnitPrice: dec("1"), VATCategory: new("O")}}, "- - -"},
-		{"no category", "AED", []api.Item{{NetUnitPrice: dec("1"), Quantity: dec("2"), VATRate: dec("50")}}, "2.00 1.00 3.00"},
+		{"no category", "AED", []api.Item{{NetUnitPrice: dec("1"), Quantity: dec("2"), VATRate: dec("50")}},
+			"2.00 1.00 3.00"},
 		{"unknown currency", "ABC", []api.Item{line("1", "100", "S", "5")}, "- - -"},
 		{"no items", "AED", nil, "- - -"},
-		{"larger than any decimal", "AED", many, "999999999999999998000000000000000001000.00 999999999999999998000000000000000001000.00 " +
-			"1999999999999999996000000000000000002000.00"},
+		{"larger than any decimal", "AED", many,
+			"999999999999999998000000000000000001000.00 999999999999999998000000000000000001000.00 " +
+				"1999999999999999996000000000000000002000.00"},
 		{"smallest base", "AED", []api.Item{per(line("999999999999999999", "1", "O", ""), "0.000001")},
 			"999999999999999999000000.00 0.00 999999999999999999000000.00"},
 	}
@@ -138,7 +146,8 @@ func oracle(d *api.Draft, scale int) (net, tax, total string) {
 		first := true // the first line of its group adds the tax of the group
 		for j := range d.Items {
 			a, b := &d.Items[i], &d.Items[j]
-			if *a.VATCategory != *b.VATCategory || !strings.Contains("OZ", *a.VATCategory) && rat(a.VATRate).Cmp(rat(b.VATRate)) != 0 {
+			if *a.VATCategory != *b.VATCategory || !strings.Contains("OZ", *a.VATCategory) &&
+				rat(a.VATRate).Cmp(rat(b.VATRate)) != 0 {
 				continue
 			}
 			line := new(big.Rat).Mul(rat(b.Quantity), rat(b.NetUnitPrice))
@@ -166,7 +175,8 @@ func TestComputeAgainstOracle(t *testing.T) {
 		d := &api.Draft{Currency: &currency}
 		for range rapid.IntRange(1, 8).Draw(t, "items") {
 			quantity, price := decimals(true).Draw(t, "quantity"), decimals(false).Draw(t, "price")
-			category, rate := rapid.SampledFrom([]string{"S", "Z", "O"}).Draw(t, "category"), api.MustDecimal(rates.Draw(t, "rate"))
+			category, rate := rapid.SampledFrom([]string{"S", "Z", "O"}).Draw(t, "category"),
+				api.MustDecimal(rates.Draw(t, "rate"))
 			item := api.Item{Quantity: &quantity, NetUnitPrice: &price, VATCategory: &category, VATRate: &rate}
 			if base := decimals(false).Draw(t, "base"); strings.Trim(base.String(), "0.") != "" {
 				item.BaseQuantity = &base

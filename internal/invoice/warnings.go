@@ -13,7 +13,8 @@ import (
 // unitedArabEmirates is the country whose subdivisions PINT-AE lists.
 const unitedArabEmirates = "AE"
 
-// The rules of our advice, as the API names them, independent of any network. Official identifiers are added where they exist.
+// The rules of our advice, as the API names them, independent of any network. Official identifiers are added where they
+// exist.
 const (
 	ruleSchemeUnknown   = "endpoint_scheme_unknown"
 	ruleSchemeInactive  = "endpoint_scheme_inactive"
@@ -66,9 +67,11 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	return warnings
 }
 
-// WarnNumber advises on a draft whose number was submitted with another invoice; submitted is that invoice's identifier.
+// WarnNumber advises on a draft whose number was submitted with another invoice; submitted is that invoice's
+// identifier.
 func WarnNumber(warnings api.Faults, submitted string) {
-	warnings.Add("invoice_number", ruleNumberSubmitted, "was submitted already, with the invoice "+submitted+": this one would be refused")
+	warnings.Add("invoice_number", ruleNumberSubmitted,
+		"was submitted already, with the invoice "+submitted+": this one would be refused")
 }
 
 // warnEndpointScheme advises on an electronic address scheme (BT-34-1, BT-49-1).
@@ -81,7 +84,8 @@ func warnEndpointScheme(warnings api.Faults, path string, code *string) {
 	case !ok:
 		warnings.AddOfficial(path, ruleSchemeUnknown, "BR-CL-25", "is not an electronic address scheme of the EAS list")
 	case !scheme.Active:
-		warnings.AddOfficial(path, ruleSchemeInactive, "PEPPOL-EN16931-CL008", "is not an active scheme of the EAS list: do not use it for new data")
+		warnings.AddOfficial(path, ruleSchemeInactive, "PEPPOL-EN16931-CL008",
+			"is not an active scheme of the EAS list: do not use it for new data")
 	}
 }
 
@@ -92,22 +96,24 @@ func warnCountry(warnings api.Faults, path string, code *string) {
 	}
 }
 
-// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54). There are no lists for other countries.
+// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54). There are no lists for other
+// countries.
 func warnEmirate(warnings api.Faults, path string, country, subdivision *string) {
 	if text(country) != unitedArabEmirates || blank(subdivision) || codelist.Emirates().Has(*subdivision) {
 		return
 	}
 	for emirate := range codelist.Emirates().All() {
 		if emirate.ISO == *subdivision {
-			warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
+			warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae",
+				"is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
 			return
 		}
 	}
 	warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
 }
 
-// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16). Elsewhere the field is the
-// scheme of an identifier, for which this package has no list.
+// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16). Elsewhere
+// the field is the scheme of an identifier, for which this package has no list.
 func warnLegalType(warnings api.Faults, path string, country, kind *string, ruleID string) {
 	if text(country) == unitedArabEmirates && !blank(kind) && !codelist.LegalRegistrationTypes().Has(*kind) {
 		warnings.AddOfficial(path, ruleLegalType, ruleID, "is not a type of registration in the UAE: TL, EID, PAS or CD")
@@ -145,16 +151,20 @@ func warnDueDate(warnings api.Faults, d *api.Draft) {
 // warnItem advises on one invoice line.
 func warnItem(warnings api.Faults, i int, item *api.Item) {
 	if !blank(item.UnitCode) && !codelist.Units().Has(*item.UnitCode) {
-		warnings.AddOfficial(itemPath(i, "unit_code"), ruleUnit, "BR-CL-23", "is not a unit of UN/ECE Recommendation 20 or 21")
+		warnings.AddOfficial(itemPath(i, "unit_code"), ruleUnit, "BR-CL-23",
+			"is not a unit of UN/ECE Recommendation 20 or 21")
 	}
 	if !blank(item.VATCategory) && !codelist.TaxCategories().Has(*item.VATCategory) {
 		warnings.AddOfficial(itemPath(i, "vat_category"), ruleTaxCategory, "BR-CL-18", "is not a tax category of UNCL5305")
 	}
-	if code := text(item.TaxExemptionCode); !blank(item.TaxExemptionCode) && !strings.HasPrefix(code, vatexPrefix) && !codelist.TaxExemptions().Has(code) {
-		warnings.Add(itemPath(i, "tax_exemption_code"), ruleTaxExemption, "is neither a VATEX code nor one of the UAE's reasons of exemption")
+	if code := text(item.TaxExemptionCode); !blank(item.TaxExemptionCode) && !strings.HasPrefix(code, vatexPrefix) &&
+		!codelist.TaxExemptions().Has(code) {
+		warnings.Add(itemPath(i, "tax_exemption_code"), ruleTaxExemption,
+			"is neither a VATEX code nor one of the UAE's reasons of exemption")
 	}
 	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient <= 0 {
-		warnings.AddOfficial(itemPath(i, "base_quantity"), ruleBaseQuantity, "PEPPOL-EN16931-R121", "must be above zero: no line amount can be computed")
+		warnings.AddOfficial(itemPath(i, "base_quantity"), ruleBaseQuantity, "PEPPOL-EN16931-R121",
+			"must be above zero: no line amount can be computed")
 	}
 	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
 		return
@@ -164,7 +174,8 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 		discount = parse(item.DiscountAmount.String())
 	}
 	if !isDifference(net, gross, discount) {
-		warnings.AddOfficial(itemPath(i, "net_unit_price"), ruleNetPrice, "PEPPOL-EN16931-R046", "is not gross_unit_price less discount_amount")
+		warnings.AddOfficial(itemPath(i, "net_unit_price"), ruleNetPrice, "PEPPOL-EN16931-R046",
+			"is not gross_unit_price less discount_amount")
 	}
 }
 

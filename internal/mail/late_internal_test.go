@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// TestAttemptIsBoundedAsAWhole checks that one bound holds for the connection and the dialogue together: a relay that is late with both must
-// not hold a mail longer than its lease.
+// TestAttemptIsBoundedAsAWhole checks that one bound holds for the connection and the dialogue together: a relay that
+// is late with both must not hold a mail longer than its lease.
 func TestAttemptIsBoundedAsAWhole(t *testing.T) {
 	t.Parallel()
-	for name, address := range map[string]string{"late with the connection": full(t), "late with the greeting": hostile(t, silent)} {
+	for name, address := range map[string]string{"late with the connection": full(t),
+		"late with the greeting": hostile(t, silent)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -48,7 +49,8 @@ func full(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var listening error
-	if err := errors.Join(raw.Control(func(fd uintptr) { listening = syscall.Listen(int(fd), 0) }), listening); err != nil {
+	if err := errors.Join(raw.Control(func(fd uintptr) { listening = syscall.Listen(int(fd), 0) }),
+		listening); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -1,9 +1,11 @@
-// Package mail sends the mails that transactions of the store cause: invitations, links for a new password, and notices to owners.
+// Package mail sends the mails that transactions of the store cause: invitations, links for a new password, and notices
+// to owners.
 //
-// A mail is committed with the act that causes it. [Mailer.Work] claims it under a lease, writes it in the language of its recipient, gives
-// it to the relay, and records the result. A mail is sent at least once: a process that ends between the relay's acceptance and the record
-// sends it again, with the same Message-ID, by which the recipient's system can recognize the repetition. No mail contains a password, a
-// key or anything of a document; the only secret is that of a link which works once.
+// A mail is committed with the act that causes it. [Mailer.Work] claims it under a lease, writes it in the language of
+// its recipient, gives it to the relay, and records the result. A mail is sent at least once: a process that ends
+// between the relay's acceptance and the record sends it again, with the same Message-ID, by which the recipient's
+// system can recognize the repetition. No mail contains a password, a key or anything of a document; the only secret is
+// that of a link which works once.
 //
 // Start reading at [Mailer.Work]. relay.go has the dialogue and its bounds, message.go the texts.
 package mail
@@ -77,9 +79,11 @@ func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
 		level = slog.LevelError
 	}
 	// Neither the address nor what the relay said, which may repeat it.
-	m.Log.Log(ctx, level, "mail attempt", "account", lease.Account, "mail", lease.ID, "kind", string(lease.Kind), "attempt", lease.Attempts,
-		"state", string(result.State), "reason", result.Reason, "code", refused.code, "status", refused.status, "duration_ms", took.Milliseconds(), "error", err)
-	return queue.Result{Latency: took, Responded: result.Reason != reasonUnreachable, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
+	m.Log.Log(ctx, level, "mail attempt", "account", lease.Account, "mail", lease.ID, "kind", string(lease.Kind),
+		"attempt", lease.Attempts, "state", string(result.State), "reason", result.Reason, "code", refused.code,
+		"status", refused.status, "duration_ms", took.Milliseconds(), "error", err)
+	return queue.Result{Latency: took, Responded: result.Reason != reasonUnreachable,
+		LeaseLost: errors.Is(err, store.ErrLeaseLost)}
 }
 
 // deliver writes a mail and gives it to the relay.

@@ -63,7 +63,8 @@ func (b *lockedBuffer) String() string {
 func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 	t.Helper()
 	o := &office{Store: storetest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
-	account, err := o.CreateAccount(t.Context(), company, store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$", Proved: true})
+	account, err := o.CreateAccount(t.Context(), company,
+		store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$", Proved: true})
 	kit.Must(t, err)
 	o.tenant, err = o.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
@@ -84,7 +85,8 @@ func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 // work runs workers on a store until the test ends.
 func (o *office) work(t *testing.T, db *store.DB) {
 	t.Helper()
-	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now, Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailResult) {}}
+	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now,
+		Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailResult) {}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -97,8 +99,8 @@ func (o *office) work(t *testing.T, db *store.DB) {
 		}
 	})
 	running.Go(func() {
-		queue.Run(ctx, db, mailer.Work(), queue.Options{Workers: 4, SlowWorkers: 2, MaxPerCompany: 2, MaxPerQueue: 2, MaxPerSlowQueue: 2,
-			SlowAfter: time.Second, PollInterval: 20 * time.Millisecond, Now: o.Clock.Now, Log: mailer.Log})
+		queue.Run(ctx, db, mailer.Work(), queue.Options{Workers: 4, SlowWorkers: 2, MaxPerCompany: 2, MaxPerQueue: 2,
+			MaxPerSlowQueue: 2, SlowAfter: time.Second, PollInterval: 20 * time.Millisecond, Now: o.Clock.Now, Log: mailer.Log})
 	})
 	t.Cleanup(func() {
 		stop()
@@ -112,8 +114,9 @@ func (o *office) invite(t *testing.T, email, language string) string {
 	sum := sha256.Sum256([]byte(email))
 	code, err := secret.NewInvitation(bytes.NewReader(sum[:]))
 	kit.Must(t, err)
-	_, err = o.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: email, Role: access.Viewer, Digest: secret.InvitationDigest(code),
-		ExpiresAt: o.Clock.Now().Add(72 * time.Hour), Secret: code, Language: language})
+	_, err = o.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: email, Role: access.Viewer,
+		Digest: secret.InvitationDigest(code), ExpiresAt: o.Clock.Now().Add(72 * time.Hour), Secret: code,
+		Language: language})
 	kit.Must(t, err)
 	return code.Reveal()
 }
@@ -153,8 +156,8 @@ func parts(t *testing.T, raw string) (header netmail.Header, text, html string) 
 	}
 }
 
-// TestInvitationByMail checks the mail of an invitation in both languages: its header, its two parts, its link, what it looks like to somebody
-// who names a company like a link or a header, and that no log has the address or the secret.
+// TestInvitationByMail checks the mail of an invitation in both languages: its header, its two parts, its link, what it
+// looks like to somebody who names a company like a link or a header, and that no log has the address or the secret.
 func TestInvitationByMail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -180,18 +183,21 @@ func TestInvitationByMail(t *testing.T) {
 			}
 			header, text, html := parts(t, got.Raw)
 			id, date := header.Get("Message-Id"), header.Get("Date")
-			if !strings.HasSuffix(id, "@example.com>") || header.Get("Auto-Submitted") != "auto-generated" || !strings.Contains(date, "1 Mar 2026 09:00:00") || len(header["Bcc"])+len(header["Cc"]) != 0 {
+			if !strings.HasSuffix(id, "@example.com>") || header.Get("Auto-Submitted") != "auto-generated" ||
+				!strings.Contains(date, "1 Mar 2026 09:00:00") || len(header["Bcc"])+len(header["Cc"]) != 0 {
 				t.Errorf("header %v", header)
 			}
 			link := "https://invoices.example/join#" + code
-			if !strings.Contains(text, link) || !strings.Contains(html, `href="`+link+`"`) || strings.Count(html, "href") != 1 || strings.Count(text, "://") != 1 {
+			if !strings.Contains(text, link) || !strings.Contains(html, `href="`+link+`"`) || strings.Count(html, "href") != 1 ||
+				strings.Count(text, "://") != 1 {
 				t.Errorf("links in\n%s\n%s", text, html)
 			}
 			escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(test.shown)
 			if !strings.Contains(text, test.shown) || !strings.Contains(html, escaped) {
 				t.Errorf("%q is not in\n%s\n%s", test.shown, text, html)
 			}
-			if arabic := test.language == "ar"; strings.Contains(html, `dir="rtl"`) != arabic || strings.Contains(text, "دعوة") != arabic && strings.Contains(text, "تدعوك") != arabic {
+			if arabic := test.language == "ar"; strings.Contains(html, `dir="rtl"`) != arabic ||
+				strings.Contains(text, "دعوة") != arabic && strings.Contains(text, "تدعوك") != arabic {
 				t.Errorf("in %q:\n%s", test.language, html)
 			}
 			kit.Eventually(t, func() error {
@@ -209,8 +215,8 @@ func TestInvitationByMail(t *testing.T) {
 	}
 }
 
-// TestMailIsRetried checks on every engine that a mail which the relay defers is sent later with the same Message-ID, that one whose recipient
-// does not exist ends at once, and that one which a policy refuses is tried again, too.
+// TestMailIsRetried checks on every engine that a mail which the relay defers is sent later with the same Message-ID,
+// that one whose recipient does not exist ends at once, and that one which a policy refuses is tried again, too.
 func TestMailIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -237,7 +243,8 @@ func TestMailIsRetried(t *testing.T) {
 				for _, i := range listed {
 					got[i.Email] = i.Mail
 				}
-				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) || got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) ||
+				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) ||
+					got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) ||
 					got["relayed@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "relay_denied"}) {
 					return fmt.Errorf("%+v", got)
 				}
@@ -245,7 +252,8 @@ func TestMailIsRetried(t *testing.T) {
 			})
 			trouble, err := o.MailTroubles(t.Context())
 			kit.Must(t, err)
-			if len(trouble) != 2 || trouble[0].Reason != "deferred" || trouble[1].Reason != "relay_denied" || trouble[1].Count != 1 || trouble[1].Since.IsZero() {
+			if len(trouble) != 2 || trouble[0].Reason != "deferred" || trouble[1].Reason != "relay_denied" ||
+				trouble[1].Count != 1 || trouble[1].Since.IsZero() {
 				t.Errorf("trouble %+v", trouble)
 			}
 			o.server.Refuse(nil)

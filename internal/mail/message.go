@@ -70,7 +70,8 @@ type written struct {
 
 // testText is the mail of [Relay.Test].
 var testText = written{Language: defaultLanguage, Direction: "ltr", Subject: "Test of the e-mail settings of Quittance", //nolint:gochecknoglobals // a constant
-	Paragraphs: []string{"If you can read this, Quittance can send e-mails with these settings."}, Footer: "Somebody who operates Quittance has sent this e-mail."}
+	Paragraphs: []string{"If you can read this, Quittance can send e-mails with these settings."},
+	Footer:     "Somebody who operates Quittance has sent this e-mail."}
 
 // write writes a mail in the language of its recipient.
 func (m *Mailer) write(mail store.Mail) (written, error) {
@@ -86,10 +87,12 @@ func (m *Mailer) write(mail store.Mail) (written, error) {
 	if company == "" {
 		company = texts.SomeCompany
 	} else if texts.Direction == "rtl" {
-		company = "\u2068" + company + "\u2069" // isolated, so that a name in another script does not turn the sentence around
+		// isolated, so that a name in another script does not turn the sentence around
+		company = "\u2068" + company + "\u2069"
 	}
 	fill := strings.NewReplacer("{company}", company, "{count}", strconv.FormatInt(mail.Count, 10)).Replace
-	out := written{Language: texts.Language, Direction: texts.Direction, Subject: fill(words.Subject), Button: words.Button, Link: m.link(mail), Footer: texts.Footer}
+	out := written{Language: texts.Language, Direction: texts.Direction, Subject: fill(words.Subject),
+		Button: words.Button, Link: m.link(mail), Footer: texts.Footer}
 	for _, text := range words.Text {
 		out.Paragraphs = append(out.Paragraphs, fill(text))
 	}
@@ -98,10 +101,11 @@ func (m *Mailer) write(mail store.Mail) (written, error) {
 
 // link returns the address that a mail leads to. Secrets are in the fragment, which browsers do not send.
 func (m *Mailer) link(mail store.Mail) template.URL {
-	path := map[store.MailKind]string{store.MailInvitation: account.JoinPath, store.MailPasswordReset: account.ResetPath, store.MailPasswordChanged: "/account",
-		store.MailWrongCodes: "/account", store.MailFactorAdded: "/second-factor",
+	path := map[store.MailKind]string{store.MailInvitation: account.JoinPath, store.MailPasswordReset: account.ResetPath,
+		store.MailPasswordChanged: "/account", store.MailWrongCodes: "/account", store.MailFactorAdded: "/second-factor",
 		store.MailAddressProof: account.ProvePath, store.MailAddressChanged: "/login",
-		store.NoticeRejection: "/invoices?tab=attention", store.NoticeDeactivated: "/webhooks", store.NoticeFailing: "/webhooks"}[mail.Kind]
+		store.NoticeRejection: "/invoices?tab=attention", store.NoticeDeactivated: "/webhooks",
+		store.NoticeFailing: "/webhooks"}[mail.Kind]
 	address := m.PublicURL + path
 	if !mail.Secret.IsZero() {
 		address += "#" + mail.Secret.Reveal()
@@ -121,7 +125,8 @@ func displayName(name string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp), r == unicode.ReplacementChar:
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp),
+			r == unicode.ReplacementChar:
 			return -1
 		}
 		return r
@@ -154,8 +159,8 @@ func (w *written) message(r *Relay, to string) (*gomail.Msg, error) {
 	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	from := r.From
 	message.FromMailAddress(&from)
-	// The library would take a name, a comment or quotes in an address. The mail would then go to another address than the one that the
-	// limits of mails are counted for.
+	// The library would take a name, a comment or quotes in an address. The mail would then go to another address than the
+	// one that the limits of mails are counted for.
 	if parsed, err := netmail.ParseAddress(to); err != nil || parsed.Name != "" || parsed.Address != to {
 		return nil, errMessage // err quotes the address
 	}

@@ -18,10 +18,11 @@ var errMessage = errors.New("the message cannot be written")
 
 // The reasons of failed attempts, which people read and logs and metrics show. They say nothing of the recipient.
 const (
-	reasonUnreachable       = "unreachable"        // no connection, a time-out, or a dialogue that ended early
-	reasonDeferred          = "deferred"           // the relay said to try again later
-	reasonNoTLS             = "tls"                // the relay offers no TLS, or its certificate is not valid
-	reasonHelloRefused      = "hello_refused"      // the relay refused the form of the dialogue, most often the name in EHLO
+	reasonUnreachable = "unreachable" // no connection, a time-out, or a dialogue that ended early
+	reasonDeferred    = "deferred"    // the relay said to try again later
+	reasonNoTLS       = "tls"         // the relay offers no TLS, or its certificate is not valid
+	// the relay refused the form of the dialogue, most often the name in EHLO
+	reasonHelloRefused      = "hello_refused"
 	reasonLoginRefused      = "login_refused"      // the relay wants a login, or another one
 	reasonSenderRefused     = "sender_refused"     // the relay refused the sender
 	reasonRelayDenied       = "relay_denied"       // a policy of the relay forbids the mail
@@ -33,8 +34,9 @@ const (
 
 // Reasons returns the reasons for which an attempt can fail.
 func Reasons() []string {
-	return []string{reasonUnreachable, reasonDeferred, reasonNoTLS, reasonHelloRefused, reasonLoginRefused, reasonSenderRefused, reasonRelayDenied,
-		reasonRelayRefused, reasonRecipientRefused, reasonMessageRefused, reasonUnwritableMessage}
+	return []string{reasonUnreachable, reasonDeferred, reasonNoTLS, reasonHelloRefused, reasonLoginRefused,
+		reasonSenderRefused, reasonRelayDenied, reasonRelayRefused, reasonRecipientRefused, reasonMessageRefused,
+		reasonUnwritableMessage}
 }
 
 // reply is how the relay has refused.
@@ -62,9 +64,10 @@ func replyOf(err error) (r reply) {
 	return r
 }
 
-// reasonOf returns why an attempt has failed, and whether no other attempt can succeed: only a recipient that does not exist, and an address
-// that cannot be written, are final. At which stage a relay refuses says nothing: many refuse the client, the login and the sender only
-// when they hear of the recipient. All of that is a matter of settings, which somebody can mend.
+// reasonOf returns why an attempt has failed, and whether no other attempt can succeed: only a recipient that does not
+// exist, and an address that cannot be written, are final. At which stage a relay refuses says nothing: many refuse the
+// client, the login and the sender only when they hear of the recipient. All of that is a matter of settings, which
+// somebody can mend.
 func reasonOf(err error) (reason string, final bool) {
 	r := replyOf(err)
 	switch {
@@ -86,9 +89,11 @@ func reasonOf(err error) (reason string, final bool) {
 func refusal(r reply, err error) (reason string, final bool) {
 	subject, _, _ := strings.Cut(r.status, ".")
 	switch {
-	case slices.Contains([]string{"1.1", "1.2", "1.3", "1.6", "1.10"}, r.status): // no such mailbox or domain, or it has moved
+	// no such mailbox or domain, or it has moved
+	case slices.Contains([]string{"1.1", "1.2", "1.3", "1.6", "1.10"}, r.status):
 		return reasonRecipientRefused, true
-	case slices.Contains([]int{530, 534, 535, 538}, r.code) || r.status == "7.8" || r.status == "7.9" || isLogin(err): // RFC 4954
+	// RFC 4954
+	case slices.Contains([]int{530, 534, 535, 538}, r.code) || r.status == "7.8" || r.status == "7.9" || isLogin(err):
 		return reasonLoginRefused, false
 	case r.status == "1.7" || r.status == "1.8":
 		return reasonSenderRefused, false
@@ -115,7 +120,8 @@ func refusal(r reply, err error) (reason string, final bool) {
 
 // isLogin reports whether an error is about the login.
 func isLogin(err error) bool {
-	return errors.Is(err, gomail.ErrPlainAuthNotSupported) || errors.Is(err, gomail.ErrLoginAuthNotSupported) || strings.Contains(err.Error(), "SMTP AUTH")
+	return errors.Is(err, gomail.ErrPlainAuthNotSupported) || errors.Is(err, gomail.ErrLoginAuthNotSupported) ||
+		strings.Contains(err.Error(), "SMTP AUTH")
 }
 
 // isTLS reports whether an error is about TLS. The library has no error for a relay without STARTTLS.

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// sendTimeout bounds one attempt: the connection to the relay and the whole dialogue together. It must be shorter than the lease.
+	// sendTimeout bounds one attempt: the connection to the relay and the whole dialogue together. It must be shorter than
+	// the lease.
 	sendTimeout = time.Minute
 	// maxDialogue is how many bytes of the relay are read in one dialogue. An honest one takes less than ten kilobytes.
 	maxDialogue = 256 << 10
@@ -34,7 +35,8 @@ type Relay struct {
 	// Host and Port are its address.
 	Host string
 	Port int
-	// ImplicitTLS says that the connection begins with TLS (RFC 8314). Otherwise STARTTLS (RFC 3207) is required, unless Plain is set.
+	// ImplicitTLS says that the connection begins with TLS (RFC 8314). Otherwise STARTTLS (RFC 3207) is required, unless
+	// Plain is set.
 	ImplicitTLS bool
 	// Plain allows a connection without TLS, which only a relay on this machine may have.
 	Plain bool
@@ -54,12 +56,13 @@ type Relay struct {
 // ErrPasswordInURL says that the address of the relay has a password, which everybody who lists processes could read.
 var ErrPasswordInURL = errors.New("the address must not contain a password: give it with --smtp-password-file")
 
-// ParseRelay reads an address such as smtp://user@mail.example:587 or smtps://mail.example:465. The ports are those by default. A relay at
-// a loopback address may be without TLS.
+// ParseRelay reads an address such as smtp://user@mail.example:587 or smtps://mail.example:465. The ports are those by
+// default. A relay at a loopback address may be without TLS.
 func ParseRelay(address string) (Relay, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return Relay{}, errors.New("want an address like smtp://user@mail.example:587 or smtps://mail.example:465") // err quotes the address
+		// err quotes the address
+		return Relay{}, errors.New("want an address like smtp://user@mail.example:587 or smtps://mail.example:465")
 	}
 	if _, has := parsed.User.Password(); has {
 		return Relay{}, ErrPasswordInURL
@@ -68,7 +71,8 @@ func ParseRelay(address string) (Relay, error) {
 	if r.ImplicitTLS {
 		r.Port = 465
 	}
-	if parsed.Scheme != "smtp" && !r.ImplicitTLS || r.Host == "" || parsed.Path != "" && parsed.Path != "/" || parsed.RawQuery != "" || parsed.Fragment != "" {
+	if parsed.Scheme != "smtp" && !r.ImplicitTLS || r.Host == "" || parsed.Path != "" && parsed.Path != "/" ||
+		parsed.RawQuery != "" || parsed.Fragment != "" {
 		return Relay{}, errors.New("want an address like smtp://user@mail.example:587 or smtps://mail.example:465")
 	}
 	if text := parsed.Port(); text != "" {
@@ -91,7 +95,8 @@ func ParseFrom(text string) (netmail.Address, error) {
 }
 
 // helloName is a host name of at least two labels, or the literal of an address (RFC 5321, section 4.1.3).
-var helloName = regexp.MustCompile(`^(?i:[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+|\[[0-9.]+\]|\[IPv6:[0-9a-f:.]+\])$`)
+var helloName = regexp.MustCompile(
+	`^(?i:[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+|\[[0-9.]+\]|\[IPv6:[0-9a-f:.]+\])$`)
 
 // ParseHello checks a name for EHLO.
 func ParseHello(text string) (string, error) {
@@ -101,8 +106,8 @@ func ParseHello(text string) (string, error) {
 	return text, nil
 }
 
-// defaultHello returns the name of this machine if it is a whole one. Relays refuse others, such as those of containers, so it is otherwise the
-// domain of the sender, and if that is none, the machine as it is called.
+// defaultHello returns the name of this machine if it is a whole one. Relays refuse others, such as those of
+// containers, so it is otherwise the domain of the sender, and if that is none, the machine as it is called.
 func (r *Relay) defaultHello(machine string) string {
 	for _, name := range []string{machine, domain(r.From.Address)} {
 		if _, err := ParseHello(name); err == nil {
@@ -112,7 +117,8 @@ func (r *Relay) defaultHello(machine string) string {
 	return cmp.Or(machine, "localhost")
 }
 
-// Trust verifies the relay's certificate with authorities of a PEM file, too. A relay on this machine then needs TLS, like any other.
+// Trust verifies the relay's certificate with authorities of a PEM file, too. A relay on this machine then needs TLS,
+// like any other.
 func (r *Relay) Trust(pem []byte) error {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -125,8 +131,8 @@ func (r *Relay) Trust(pem []byte) error {
 	return nil
 }
 
-// client returns a client for one dialogue. opened is called with its connection, which the caller closes: the library leaves it open if the
-// dialogue fails early.
+// client returns a client for one dialogue. opened is called with its connection, which the caller closes: the library
+// leaves it open if the dialogue fails early.
 func (r *Relay) client(opened func(io.Closer)) (*gomail.Client, error) {
 	hello := r.Hello
 	if hello == "" {
@@ -137,7 +143,8 @@ func (r *Relay) client(opened func(io.Closer)) (*gomail.Client, error) {
 		hello = r.defaultHello(machine)
 	}
 	config := &tls.Config{ServerName: r.Host, RootCAs: r.RootCAs, MinVersion: tls.VersionTLS12}
-	options := []gomail.Option{gomail.WithPort(r.Port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(config), gomail.WithoutNoop(), gomail.WithHELO(hello),
+	options := []gomail.Option{gomail.WithPort(r.Port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(config),
+		gomail.WithoutNoop(), gomail.WithHELO(hello),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
 			if err != nil {
@@ -173,8 +180,8 @@ func (r *Relay) client(opened func(io.Closer)) (*gomail.Client, error) {
 // errDialogue says that the relay sent more than an honest one does.
 var errDialogue = errors.New("the relay sent too much")
 
-// boundedConn reads a bounded number of bytes, and its deadline is never moved beyond the first: the library extends deadlines with each
-// step, and reads lines of any length.
+// boundedConn reads a bounded number of bytes, and its deadline is never moved beyond the first: the library extends
+// deadlines with each step, and reads lines of any length.
 type boundedConn struct {
 	net.Conn
 	left     int

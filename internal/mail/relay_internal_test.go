@@ -70,7 +70,8 @@ func (c slowConn) Write(text []byte) (int, error) {
 	return c.Conn.Write(text)
 }
 
-// answering returns a server that answers each command by its first word, and closes the connection after a command without an answer.
+// answering returns a server that answers each command by its first word, and closes the connection after a command
+// without an answer.
 func answering(answers map[string]string) func(c net.Conn) {
 	return func(c net.Conn) {
 		_, _ = fmt.Fprint(c, "220 relay.example\r\n")
@@ -95,12 +96,13 @@ func answering(answers map[string]string) func(c net.Conn) {
 	}
 }
 
-// TestHostileRelays checks that no relay holds an attempt longer than its time or makes it read without bound, what is tried again, and that
-// nothing is sent without TLS to a relay elsewhere.
+// TestHostileRelays checks that no relay holds an attempt longer than its time or makes it read without bound, what is
+// tried again, and that nothing is sent without TLS to a relay elsewhere.
 func TestHostileRelays(t *testing.T) {
 	t.Parallel()
 	good := func(change map[string]string) map[string]string {
-		all := map[string]string{"EHLO": "250 relay.example", "MAIL": "250 ok", "RCPT": "250 ok", "DATA": "354 go on", ".": "250 ok", "QUIT": "221 bye", "RSET": "250 ok"}
+		all := map[string]string{"EHLO": "250 relay.example", "MAIL": "250 ok", "RCPT": "250 ok", "DATA": "354 go on",
+			".": "250 ok", "QUIT": "221 bye", "RSET": "250 ok"}
 		for word, answer := range change {
 			if all[word] = answer; answer == "" {
 				delete(all, word)
@@ -129,34 +131,56 @@ func TestHostileRelays(t *testing.T) {
 		reason  string
 		final   bool
 	}{
-		"silent":                       {talk: silent, timeout: time.Second, reason: reasonUnreachable},
-		"late at every step":           {talk: slowly(time.Second, answering(good(nil))), timeout: 3 * time.Second, reason: reasonUnreachable},
-		"late, which is no failure":    {talk: slowly(100*time.Millisecond, answering(good(nil)))},
-		"endless line":                 {talk: endless(strings.Repeat("x", 8<<10)), reason: reasonUnreachable},
-		"endless banner":               {talk: endless("220-more\r\n"), reason: reasonUnreachable},
-		"closed":                       {talk: func(net.Conn) {}, reason: reasonUnreachable},
-		"drops after DATA":             {talk: answering(good(map[string]string{".": ""})), reason: reasonUnreachable},
-		"busy":                         {talk: answering(good(map[string]string{"MAIL": "451 later"})), reason: reasonDeferred},
-		"greylisted":                   {talk: answering(good(map[string]string{"RCPT": "450 later"})), reason: reasonDeferred},
-		"unknown recipient":            {talk: answering(good(map[string]string{"RCPT": "550 5.1.1 nobody"})), reason: reasonRecipientRefused, final: true},
-		"unknown domain":               {talk: answering(good(map[string]string{"RCPT": "550-5.1.2 no such\r\n550 5.1.2 domain"})), reason: reasonRecipientRefused, final: true},
-		"unknown recipient after DATA": {talk: answering(good(map[string]string{".": "550 5.1.1 nobody"})), reason: reasonRecipientRefused, final: true},
-		"refused recipient":            {talk: answering(good(map[string]string{"RCPT": "550 relay not permitted"})), reason: reasonRecipientRefused},
-		"full mailbox":                 {talk: answering(good(map[string]string{"RCPT": "552 5.2.2 full"})), reason: reasonRecipientRefused},
-		"refused message":              {talk: answering(good(map[string]string{".": "554 spam"})), reason: reasonMessageRefused},
-		"policy after DATA":            {talk: answering(good(map[string]string{".": "554 5.7.1 DMARC"})), reason: reasonRelayDenied},
-		"name refused at RCPT":         {talk: answering(good(map[string]string{"RCPT": "504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"})), reason: reasonHelloRefused},
-		"name refused at EHLO":         {talk: answering(good(map[string]string{"EHLO": "501 5.5.4 bad name", "HELO": "501 5.5.4 bad name"})), reason: reasonHelloRefused},
-		"refused at once":              {talk: answering(good(map[string]string{"EHLO": "554 no", "HELO": "554 no"})), reason: reasonRelayRefused},
-		"relay denied at RCPT":         {talk: answering(good(map[string]string{"RCPT": "554 5.7.1 <ann@example.com>: Relay access denied"})), reason: reasonRelayDenied},
-		"sender refused at RCPT":       {talk: answering(good(map[string]string{"RCPT": "550 5.1.8 <invoices@example.com>: Sender address rejected"})), reason: reasonSenderRefused},
-		"login required at RCPT":       {talk: answering(good(map[string]string{"RCPT": "530 5.7.0 Authentication required"})), reason: reasonLoginRefused},
-		"wrong login": {talk: answering(good(map[string]string{"EHLO": "250-relay.example\r\n250 AUTH PLAIN", "AUTH": "535 5.7.8 wrong"})),
+		"silent": {talk: silent, timeout: time.Second, reason: reasonUnreachable},
+		"late at every step": {talk: slowly(time.Second, answering(good(nil))), timeout: 3 * time.Second,
+			reason: reasonUnreachable},
+		"late, which is no failure": {talk: slowly(100*time.Millisecond, answering(good(nil)))},
+		"endless line":              {talk: endless(strings.Repeat("x", 8<<10)), reason: reasonUnreachable},
+		"endless banner":            {talk: endless("220-more\r\n"), reason: reasonUnreachable},
+		"closed":                    {talk: func(net.Conn) {}, reason: reasonUnreachable},
+		"drops after DATA":          {talk: answering(good(map[string]string{".": ""})), reason: reasonUnreachable},
+		"busy": {talk: answering(good(map[string]string{"MAIL": "451 later"})),
+			reason: reasonDeferred},
+		"greylisted": {talk: answering(good(map[string]string{"RCPT": "450 later"})),
+			reason: reasonDeferred},
+		"unknown recipient": {talk: answering(good(map[string]string{"RCPT": "550 5.1.1 nobody"})),
+			reason: reasonRecipientRefused, final: true},
+		"unknown domain": {talk: answering(
+			good(map[string]string{"RCPT": "550-5.1.2 no such\r\n550 5.1.2 domain"})), reason: reasonRecipientRefused,
+			final: true},
+		"unknown recipient after DATA": {talk: answering(good(map[string]string{".": "550 5.1.1 nobody"})),
+			reason: reasonRecipientRefused, final: true},
+		"refused recipient": {talk: answering(good(map[string]string{"RCPT": "550 relay not permitted"})),
+			reason: reasonRecipientRefused},
+		"full mailbox": {talk: answering(good(map[string]string{"RCPT": "552 5.2.2 full"})),
+			reason: reasonRecipientRefused},
+		"refused message": {talk: answering(good(map[string]string{".": "554 spam"})),
+			reason: reasonMessageRefused},
+		"policy after DATA": {talk: answering(good(map[string]string{".": "554 5.7.1 DMARC"})),
+			reason: reasonRelayDenied},
+		"name refused at RCPT": {talk: answering(
+			good(map[string]string{"RCPT": "504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"})),
+			reason: reasonHelloRefused},
+		"name refused at EHLO": {talk: answering(good(map[string]string{"EHLO": "501 5.5.4 bad name",
+			"HELO": "501 5.5.4 bad name"})), reason: reasonHelloRefused},
+		"refused at once": {talk: answering(good(map[string]string{"EHLO": "554 no", "HELO": "554 no"})),
+			reason: reasonRelayRefused},
+		"relay denied at RCPT": {talk: answering(good(
+			map[string]string{"RCPT": "554 5.7.1 <ann@example.com>: Relay access denied"})), reason: reasonRelayDenied},
+		"sender refused at RCPT": {talk: answering(
+			good(map[string]string{"RCPT": "550 5.1.8 <invoices@example.com>: Sender address rejected"})),
+			reason: reasonSenderRefused},
+		"login required at RCPT": {talk: answering(
+			good(map[string]string{"RCPT": "530 5.7.0 Authentication required"})), reason: reasonLoginRefused},
+		"wrong login": {talk: answering(good(map[string]string{"EHLO": "250-relay.example\r\n250 AUTH PLAIN",
+			"AUTH": "535 5.7.8 wrong"})),
 			change: func(r *Relay) { r.User = "u" }, reason: reasonLoginRefused},
-		"refused sender":                  {talk: answering(good(map[string]string{"MAIL": "550 not you"})), reason: reasonSenderRefused},
-		"no STARTTLS":                     {talk: answering(good(nil)), change: needsTLS, reason: reasonNoTLS},
-		"another's certificate":           {talk: answeringTLS(other), change: needsTLS, reason: reasonNoTLS},
-		"no login":                        {talk: answering(good(nil)), change: func(r *Relay) { r.User = "u" }, reason: reasonLoginRefused},
+		"refused sender": {talk: answering(good(map[string]string{"MAIL": "550 not you"})),
+			reason: reasonSenderRefused},
+		"no STARTTLS":           {talk: answering(good(nil)), change: needsTLS, reason: reasonNoTLS},
+		"another's certificate": {talk: answeringTLS(other), change: needsTLS, reason: reasonNoTLS},
+		"no login": {talk: answering(good(nil)), change: func(r *Relay) { r.User = "u" },
+			reason: reasonLoginRefused},
 		"QUIT fails, which is no failure": {talk: answering(good(map[string]string{"QUIT": ""}))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +239,8 @@ func TestHello(t *testing.T) {
 			t.Errorf("on %q, mails of %s: %q, want %q", test.machine, test.sender, got, test.want)
 		}
 	}
-	for name, want := range map[string]bool{"invoices.example.com": true, "[192.0.2.1]": true, "[IPv6:2001:db8::1]": true, "vm": false, "": false, "a.example\r\nMAIL": false, "-a.example": false, "a b.example": false} {
+	for name, want := range map[string]bool{"invoices.example.com": true, "[192.0.2.1]": true, "[IPv6:2001:db8::1]": true,
+		"vm": false, "": false, "a.example\r\nMAIL": false, "-a.example": false, "a b.example": false} {
 		if _, err := ParseHello(name); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -233,7 +258,8 @@ func answeringTLS(certificate tls.Certificate) func(c net.Conn) {
 				continue
 			}
 			_, _ = fmt.Fprint(c, "220 go on\r\n")
-			_ = tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}).Handshake()
+			_ = tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate},
+				MinVersion: tls.VersionTLS12}).Handshake()
 			return
 		}
 	}
@@ -277,8 +303,8 @@ func TestParseRelay(t *testing.T) {
 	}
 }
 
-// TestRecipientIsTheWholeAddress checks that nothing is written to an address that the header or the dialogue would have in another form: the
-// limits of mails count the addresses as they are stored.
+// TestRecipientIsTheWholeAddress checks that nothing is written to an address that the header or the dialogue would
+// have in another form: the limits of mails count the addresses as they are stored.
 func TestRecipientIsTheWholeAddress(t *testing.T) {
 	t.Parallel()
 	r := relayAt(t, "127.0.0.1:25")

@@ -15,8 +15,10 @@ func accountRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: accountsPath, serve: (*request).listAccounts},
 		{method: http.MethodGet, path: accountsPath + "/{account}", serve: (*request).showAccount},
-		{method: http.MethodPost, path: accountsPath + "/{account}/suspend", serve: func(req *request) error { return req.changeAccount((*store.DB).SuspendAccount, "good.suspended") }},
-		{method: http.MethodPost, path: accountsPath + "/{account}/reactivate", serve: func(req *request) error { return req.changeAccount((*store.DB).ReactivateAccount, "good.reactivated") }},
+		{method: http.MethodPost, path: accountsPath + "/{account}/suspend",
+			serve: func(req *request) error { return req.changeAccount((*store.DB).SuspendAccount, "good.suspended") }},
+		{method: http.MethodPost, path: accountsPath + "/{account}/reactivate",
+			serve: func(req *request) error { return req.changeAccount((*store.DB).ReactivateAccount, "good.reactivated") }},
 		{method: http.MethodPost, path: accountsPath + "/{account}/api-keys/{key}/revoke", serve: (*request).revokeKey},
 	}
 }
@@ -112,7 +114,8 @@ func (req *request) keys(id store.ID) (rows []keyRow, err error) {
 	for _, key := range keys {
 		row := keyRow{APIKey: view.APIKey(key, req.Now())}
 		if row.State == api.APIKeyActive {
-			row.Revoke = &act{ID: "revoke-" + row.ID, Path: accountsPath + "/" + id.String() + "/api-keys/" + row.ID + "/revoke", Key: "revoke", Of: row.Name, Danger: true}
+			row.Revoke = &act{ID: "revoke-" + row.ID, Path: accountsPath + "/" + id.String() + "/api-keys/" + row.ID + "/revoke",
+				Key: "revoke", Of: row.Name, Danger: true}
 		}
 		rows = append(rows, row)
 	}

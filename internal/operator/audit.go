@@ -71,7 +71,8 @@ type auditDetail struct{ Name, Value string }
 func (req *request) listAudit() error {
 	query := req.r.URL.Query()
 	typed := func(name string) string { return searched(query.Get(name)) }
-	p := auditPage{Acts: store.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"), typed("to")}}
+	p := auditPage{Acts: store.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"),
+		typed("to")}}
 	filter, err := p.Filter.read()
 	if err != nil {
 		return err

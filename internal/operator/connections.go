@@ -11,14 +11,17 @@ import (
 )
 
 func connectionRoutes() []route {
-	change := func(do func(*store.DB, context.Context, store.ID) (store.Connection, error), notice string) func(req *request) error {
+	change := func(do func(*store.DB, context.Context, store.ID) (store.Connection, error),
+		notice string) func(req *request) error {
 		return func(req *request) error { return req.changeConnection(do, notice) }
 	}
 	return []route{
 		{method: http.MethodGet, path: connectionsPath, serve: (*request).listConnections},
 		{method: http.MethodGet, path: connectionsPath + "/{connection}", serve: (*request).showConnection},
-		{method: http.MethodPost, path: connectionsPath + "/{connection}/activate", serve: change((*store.DB).ActivateConnection, "good.activated")},
-		{method: http.MethodPost, path: connectionsPath + "/{connection}/disable", serve: change((*store.DB).DisableConnection, "good.disabled")},
+		{method: http.MethodPost, path: connectionsPath + "/{connection}/activate",
+			serve: change((*store.DB).ActivateConnection, "good.activated")},
+		{method: http.MethodPost, path: connectionsPath + "/{connection}/disable",
+			serve: change((*store.DB).DisableConnection, "good.disabled")},
 		{method: http.MethodPost, path: connectionsPath + "/{connection}/approve", serve: (*request).approve},
 	}
 }
@@ -29,7 +32,8 @@ type connectionRow struct {
 	Company string
 }
 
-// Health returns the key of the health of a connection below "op.health.": what its last calls say, not what they mean for documents.
+// Health returns the key of the health of a connection below "op.health.": what its last calls say, not what they mean
+// for documents.
 func (c connectionRow) Health() string {
 	switch {
 	case c.RetryAt != nil:
@@ -118,7 +122,8 @@ func (req *request) showConnection() error {
 	p := connectionPage{connectionRow: rows[0]}
 	at := connectionsPath + "/" + id.String()
 	if p.Environment == "production" {
-		p.Acts = append(p.Acts, act{ID: "approve", Path: at + "/approve", Key: "approve", Of: p.Company, Fields: []actField{{Name: "contract"}, {Name: "release", Value: req.Version}}})
+		p.Acts = append(p.Acts, act{ID: "approve", Path: at + "/approve", Key: "approve", Of: p.Company,
+			Fields: []actField{{Name: "contract"}, {Name: "release", Value: req.Version}}})
 	}
 	if p.State == store.ConnectionActive {
 		p.Acts = append(p.Acts, act{ID: "disable", Path: at + "/disable", Key: "disable", Of: p.Company, Danger: true})
@@ -133,7 +138,8 @@ func (req *request) showConnection() error {
 }
 
 // changeConnection applies a function that the command line calls too.
-func (req *request) changeConnection(change func(*store.DB, context.Context, store.ID) (store.Connection, error), notice string) error {
+func (req *request) changeConnection(change func(*store.DB, context.Context, store.ID) (store.Connection, error),
+	notice string) error {
 	id, err := req.id("connection")
 	if err != nil {
 		return err

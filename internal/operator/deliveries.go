@@ -13,7 +13,8 @@ func deliveryRoutes() []route {
 	}
 }
 
-// deliveriesPage is the view model of the deliveries that did not arrive, newest first, and of the subscriptions that they were for.
+// deliveriesPage is the view model of the deliveries that did not arrive, newest first, and of the subscriptions that
+// they were for.
 type deliveriesPage struct {
 	Mails         []store.MailTrouble
 	Subscriptions []failingRow
@@ -73,7 +74,8 @@ func (req *request) listDeliveries() error {
 	for _, d := range found {
 		row := deliveryRow{AccountDelivery: d, Company: companies[d.Account]}
 		if d.Active {
-			row.Resend = &act{ID: "resend-" + d.ID.String(), Path: deliveriesPath + "/" + d.Account.String() + "/" + d.ID.String() + "/resend", Key: "redeliver", Of: row.Company}
+			row.Resend = &act{ID: "resend-" + d.ID.String(), Path: deliveriesPath + "/" + d.Account.String() + "/" +
+				d.ID.String() + "/resend", Key: "redeliver", Of: row.Company}
 		}
 		p.Rows = append(p.Rows, row)
 	}

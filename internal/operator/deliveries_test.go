@@ -15,7 +15,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestWaitingMailsAreShown checks that the page of deliveries says how many e-mails wait because of what, in words for every reason.
+// TestWaitingMailsAreShown checks that the page of deliveries says how many e-mails wait because of what, in words for
+// every reason.
 func TestWaitingMailsAreShown(t *testing.T) {
 	s := newSystem(t, storetest.SQLite)
 	v := s.loggedIn(t)
@@ -27,8 +28,8 @@ func TestWaitingMailsAreShown(t *testing.T) {
 	kit.Must(t, err)
 	code, err := secret.NewInvitation(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
 	kit.Must(t, err)
-	_, err = tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "ann@palm.example", Role: access.Viewer, Digest: secret.InvitationDigest(code),
-		ExpiresAt: s.Clock.Now().Add(72 * time.Hour), Secret: code})
+	_, err = tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "ann@palm.example", Role: access.Viewer,
+		Digest: secret.InvitationDigest(code), ExpiresAt: s.Clock.Now().Add(72 * time.Hour), Secret: code})
 	kit.Must(t, err)
 	for _, reason := range mail.Reasons() {
 		if reason == "unwritable_message" {
@@ -41,35 +42,43 @@ func TestWaitingMailsAreShown(t *testing.T) {
 		}
 		leases, err := scan.Queues[0].ClaimMails(t.Context(), 1, time.Minute)
 		kit.Must(t, err)
-		kit.Must(t, leases[0].Record(t.Context(), store.MailResult{State: store.MailPending, Reason: reason, DueAt: s.Clock.Now()}))
+		kit.Must(t, leases[0].Record(t.Context(), store.MailResult{State: store.MailPending, Reason: reason,
+			DueAt: s.Clock.Now()}))
 		got := v.get(deliveriesPath)
-		if !strings.Contains(got.body, "h-mails") || strings.Contains(got.body, "op.mails.") || strings.Contains(got.body, "ann@") {
+		if !strings.Contains(got.body, "h-mails") || strings.Contains(got.body, "op.mails.") ||
+			strings.Contains(got.body, "ann@") {
 			t.Errorf("%s: the page says\n%s", reason, got.body)
 		}
 	}
 }
 
-// TestFailingDestinationIsShown checks that operators find a webhook destination that does not answer, while its delivery is still retried: on the
-// page of deliveries and in the list of accounts.
+// TestFailingDestinationIsShown checks that operators find a webhook destination that does not answer, while its
+// delivery is still retried: on the page of deliveries and in the list of accounts.
 func TestFailingDestinationIsShown(t *testing.T) {
 	s := newSystem(t, storetest.SQLite)
 	v := s.loggedIn(t)
 	tenant, err := s.Tenant(t.Context(), s.account.ID)
 	kit.Must(t, err)
-	_, err = tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.palm.example/<i>", Events: []api.EventKind{api.EventIncomingReceived}, Secret: secret.New("whsec_a-test")})
+	_, err = tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.palm.example/<i>",
+		Events: []api.EventKind{api.EventIncomingReceived}, Secret: secret.New("whsec_a-test")})
 	kit.Must(t, err)
-	kit.Must(t, tenant.SeedIncoming(t.Context(), []store.NewIncoming{{ProviderDocumentID: "1", MediaType: "application/xml", Metadata: []byte(`{}`), Body: []byte("<Invoice/>"), Retained: true}}))
+	kit.Must(t, tenant.SeedIncoming(t.Context(),
+		[]store.NewIncoming{{ProviderDocumentID: "1", MediaType: "application/xml", Metadata: []byte(`{}`),
+			Body: []byte("<Invoice/>"), Retained: true}}))
 	scan, err := s.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 	kit.Must(t, err)
 	leases, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, time.Minute)
 	kit.Must(t, err)
-	kit.Must(t, leases[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: s.Clock.Now(), HTTPStatus: 503}, store.DeliveryUpdate{State: store.DeliveryPending, DueAt: s.Clock.Now().Add(time.Hour)}))
+	kit.Must(t, leases[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: s.Clock.Now(), HTTPStatus: 503},
+		store.DeliveryUpdate{State: store.DeliveryPending, DueAt: s.Clock.Now().Add(time.Hour)}))
 	if got := v.get(deliveriesPath); strings.Contains(got.body, "hooks.palm.example") {
 		t.Errorf("a single failed attempt is shown:\n%s", got.body)
 	}
 	s.Clock.Advance(store.FailingAfter)
-	for path, want := range map[string]string{deliveriesPath: "https://hooks.palm.example/&lt;i&gt;", accountsPath: "Webhooks fail"} {
-		if got := v.get(path); !strings.Contains(got.body, want) || path == deliveriesPath && !strings.Contains(got.body, "Failing") {
+	for path, want := range map[string]string{deliveriesPath: "https://hooks.palm.example/&lt;i&gt;",
+		accountsPath: "Webhooks fail"} {
+		if got := v.get(path); !strings.Contains(got.body, want) || path == deliveriesPath &&
+			!strings.Contains(got.body, "Failing") {
 			t.Errorf("%s does not say %q:\n%s", path, want, got.body)
 		}
 	}

@@ -1,13 +1,14 @@
-// Package operator serves the pages on which the people of the owner of the service see the accounts of all companies and decide what
-// companies cannot decide themselves. It has a listener of its own.
+// Package operator serves the pages on which the people of the owner of the service see the accounts of all companies
+// and decide what companies cannot decide themselves. It has a listener of its own.
 //
-// Its invariants: nothing but the pages for the login and the enrolment is shown without the session of an operator, which needs a password and
-// a second factor; such a session is a type of its own, which no page of the console accepts, and no session of a user is accepted here; every
-// act has a reason, is recorded in the audit log as that of the operator, and is done by the function that the command line calls; no page
-// shows a credential, a secret or more of an invoice than a decision needs.
+// Its invariants: nothing but the pages for the login and the enrolment is shown without the session of an operator,
+// which needs a password and a second factor; such a session is a type of its own, which no page of the console
+// accepts, and no session of a user is accepted here; every act has a reason, is recorded in the audit log as that of
+// the operator, and is done by the function that the command line calls; no page shows a credential, a secret or more
+// of an invoice than a decision needs.
 //
-// Start reading at [New] and [Pages.ServeHTTP], then routes in routes.go. The pages have the layout, the components and the assets of the console
-// ([console.Design]); their own texts are in messages/en.json.
+// Start reading at [New] and [Pages.ServeHTTP], then routes in routes.go. The pages have the layout, the components and
+// the assets of the console ([console.Design]); their own texts are in messages/en.json.
 package operator
 
 import (
@@ -67,7 +68,8 @@ func New(config Config) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{Config: config, design: design, origins: http.NewCrossOriginProtection(), slots: make(chan struct{}, maxRequests),
+	return &Pages{Config: config, design: design, origins: http.NewCrossOriginProtection(),
+		slots:  make(chan struct{}, maxRequests),
 		router: router.New(routes(), func(r *route) (method, path string) { return r.method, r.path })}, nil
 }
 
@@ -83,7 +85,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{Pages: p, w: w, r: r, source: source.OfRequest(r, p.TrustedProxies)}
 	console.SecureHeaders(w.Header())
 	err := req.serve()
-	attributes := []any{"method", r.Method, "route", req.route, "status", req.status, "duration_us", p.Now().Sub(begun).Microseconds(), "operator", req.session.Email, "source", req.source,
+	attributes := []any{"method", r.Method, "route", req.route, "status", req.status,
+		"duration_us", p.Now().Sub(begun).Microseconds(), "operator", req.session.Email, "source", req.source,
 		"request_id", w.Header().Get(api.HeaderRequestID)}
 	if err != nil {
 		p.Log.ErrorContext(r.Context(), "operator request", append(attributes, "error", err)...)
@@ -92,7 +95,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Log.InfoContext(r.Context(), "operator request", attributes...)
 }
 
-// serve runs a request and responds with its error. A panic fails only this request. It returns internal errors, for the log.
+// serve runs a request and responds with its error. A panic fails only this request. It returns internal errors, for
+// the log.
 func (req *request) serve() (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -124,7 +128,8 @@ func (req *request) dispatch() error {
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	req.r = req.r.WithContext(store.WithActor(req.r.Context(), req.session.Actor(req.source, req.w.Header().Get(api.HeaderRequestID))))
+	req.r = req.r.WithContext(store.WithActor(req.r.Context(),
+		req.session.Actor(req.source, req.w.Header().Get(api.HeaderRequestID))))
 	found, values, allowed := req.router.Find(req.r.Method, req.r.URL.EscapedPath())
 	if !req.loggedIn() && (found == nil || !found.public) {
 		return req.redirect(loginPath)
@@ -139,8 +144,8 @@ func (req *request) dispatch() error {
 	return found.serve(req)
 }
 
-// readForm reads a form that this site's pages have sent. A request has no place among those that are served before its form is
-// there, so that clients who send slowly keep no place from others.
+// readForm reads a form that this site's pages have sent. A request has no place among those that are served before its
+// form is there, so that clients who send slowly keep no place from others.
 func (req *request) readForm() error {
 	if err := req.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}

@@ -2,10 +2,8 @@ package operator
 
 import (
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -14,10 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pquerna/otp/hotp"
-
-	"quittance/internal/account"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -33,164 +27,23 @@ const (
 	password = "a quiet harbour at noon"
 )
 
-// system has the pages over real HTTP, on one or two replicas.
-type system struct {
-	*storetest.Store
-	accounts *account.Service
-	base     []string
-	account  store.Account
-	shared   secret.Text
-}
-
-func newSystem(t *testing.T, engine string) *system {
-	t.Helper()
-	db := storetest.Open(t, engine)
-	s := &system{Store: db, accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, Environment: "sandbox", TokenTTL: time.Hour, LoginRate: 10, Hasher: account.NewHasher(2, accounttest.Cheap())}}
-	replicas := []*store.DB{db.DB}
-	if !db.SingleServer() {
-		replicas = append(replicas, db.Again(t))
-	}
-	for _, replica := range replicas {
-		accounts := *s.accounts
-		accounts.DB = replica
-		pages, err := New(Config{DB: replica, Accounts: &accounts, Random: rand.Reader, Now: db.Clock.Now, Environment: "sandbox", Version: "1.0.0", Log: slog.New(slog.DiscardHandler)})
-		kit.Must(t, err)
-		server := httptest.NewServer(pages)
-		t.Cleanup(server.Close)
-		s.base = append(s.base, server.URL)
-	}
-	made, err := db.CreateAccount(t.Context(), `Palm "Trading" <b>LLC</b>`, store.NewUser{Email: "owner@palm.example", Name: "<script>alert(1)</script>", PasswordHash: "$"})
-	kit.Must(t, err)
-	s.account = made
-	return s
-}
-
-func forEachEngine(t *testing.T, run func(t *testing.T, s *system)) {
-	t.Helper()
-	storetest.EachEngine(t, func(t *testing.T, engine string) { run(t, newSystem(t, engine)) })
-}
-
-// visitor is a browser of one person, which both replicas know.
-type visitor struct {
-	t      *testing.T
-	s      *system
-	client *http.Client
-	// cookie is the session cookie. A cookie jar would drop it, because the clock of the store is not that of the machine.
-	cookie string
-}
-
-func (s *system) visitor(t *testing.T) *visitor {
-	t.Helper()
-	return &visitor{t: t, s: s, client: &http.Client{Timeout: kit.Patience(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-}
-
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-func (v *visitor) do(replica int, method, path string, form url.Values, headers ...string) answer {
-	v.t.Helper()
-	base := v.s.base[replica%len(v.s.base)]
-	request, err := http.NewRequestWithContext(v.t.Context(), method, base+path, strings.NewReader(form.Encode()))
-	kit.Must(v.t, err)
-	if method == http.MethodPost {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.Header.Set("Origin", base)
-	}
-	if v.cookie != "" {
-		request.Header.Set("Cookie", plainCookie+"="+v.cookie)
-	}
-	for n := 0; n < len(headers); n += 2 {
-		request.Header.Set(headers[n], headers[n+1])
-	}
-	got, err := v.client.Do(request)
-	kit.Must(v.t, err)
-	for _, cookie := range got.Cookies() {
-		v.cookie = cookie.Value
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	kit.Must(v.t, err)
-	return answer{got.StatusCode, got.Header, string(text)}
-}
-
-func (v *visitor) get(path string) answer { return v.do(0, http.MethodGet, path, nil) }
-
-func (v *visitor) post(path string, fields ...string) answer {
-	form := url.Values{}
-	for n := 0; n < len(fields); n += 2 {
-		form.Add(fields[n], fields[n+1])
-	}
-	return v.do(0, http.MethodPost, path, form)
-}
-
-// code returns what the authenticator shows now, or some steps later.
-func (s *system) code(t *testing.T, later int64) string {
-	t.Helper()
-	code, err := hotp.GenerateCode(s.shared.Reveal(), uint64(s.Clock.Now().Unix()/30+later))
-	kit.Must(t, err)
-	return code
-}
-
-// enrolled adds an operator and follows the link. It returns the recovery codes.
-func (v *visitor) enrolled() []string {
-	v.t.Helper()
-	made, err := v.s.accounts.AddOperator(v.t.Context(), email)
-	kit.Must(v.t, err)
-	_, code, _ := strings.Cut(made.Link(""), "#")
-	opened := v.post("/enrol", "code", code)
-	shown := regexp.MustCompile(`name="shared" value="([A-Z2-7]{32})"`).FindStringSubmatch(opened.body)
-	if opened.status != http.StatusOK || shown == nil || !strings.Contains(opened.body, `src="data:image/png;base64,`) {
-		v.t.Fatalf("the enrolment has no secret: %d %s", opened.status, opened.body)
-	}
-	v.s.shared = secret.New(shown[1])
-	for _, wrong := range [][2]string{{password, "000000"}, {"short", v.s.code(v.t, 0)}, {strings.Repeat("a", 20), v.s.code(v.t, 0)}} {
-		if got := v.post("/enrol/confirm", "code", code, "shared", shown[1], "password", wrong[0], "shown", wrong[1]); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, shown[1]) {
-			v.t.Errorf("%v: %d", wrong, got.status)
-		}
-	}
-	finished := v.post("/enrol/confirm", "code", code, "shared", shown[1], "password", password, "shown", v.s.code(v.t, -1))
-	recovery := regexp.MustCompile(`<li><code>([a-z2-7-]{19})</code>`).FindAllStringSubmatch(finished.body, -1)
-	if finished.status != http.StatusOK || len(recovery) != account.RecoveryCodes {
-		v.t.Fatalf("enrolment: %d, %d recovery codes", finished.status, len(recovery))
-	}
-	if again := v.post("/enrol", "code", code); again.status != http.StatusUnprocessableEntity {
-		v.t.Errorf("a used link: %d", again.status)
-	}
-	var codes []string
-	for _, found := range recovery {
-		codes = append(codes, found[1])
-	}
-	return codes
-}
-
-// loggedIn returns the browser of an enrolled operator who has logged in.
-func (s *system) loggedIn(t *testing.T) *visitor {
-	t.Helper()
-	v := s.visitor(t)
-	v.enrolled()
-	if got := v.post("/login", "email", email, "password", password, "code", s.code(t, 0)); got.status != http.StatusSeeOther || got.header.Get("Location") != "/accounts" {
-		t.Fatalf("login: %d %s", got.status, got.body)
-	}
-	return v
-}
-
-// TestNothingWithoutSession checks that no route but those of the login and the enrolment shows or does anything without the session of an operator,
-// and that the session or the token of a user is not one.
+// TestNothingWithoutSession checks that no route but those of the login and the enrolment shows or does anything
+// without the session of an operator, and that the session or the token of a user is not one.
 func TestNothingWithoutSession(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *system) {
 		user, err := s.UserByEmail(t.Context(), "owner@palm.example")
 		kit.Must(t, err)
 		token, err := secret.NewSession(rand.Reader)
 		kit.Must(t, err)
-		for _, digest := range [][32]byte{secret.SessionDigest(token), secret.Digest(token), secret.OperatorSessionDigest(token)} {
-			_, err = s.CreateToken(t.Context(), user, store.NewToken{Digest: digest, ExpiresAt: s.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})
+		for _, digest := range [][32]byte{secret.SessionDigest(token), secret.Digest(token),
+			secret.OperatorSessionDigest(token)} {
+			_, err = s.CreateToken(t.Context(), user, store.NewToken{Digest: digest, ExpiresAt: s.Clock.Now().Add(time.Hour),
+				Client: store.ClientConsole, Means: store.LoginByPassword})
 			kit.Must(t, err)
 		}
 		v := s.visitor(t)
-		paths := []route{{method: http.MethodGet, path: "/nowhere"}, {method: http.MethodDelete, path: accountsPath}, {method: http.MethodGet, path: "/healthz"}, {method: http.MethodGet, path: "/api/v1/client/account"}}
+		paths := []route{{method: http.MethodGet, path: "/nowhere"}, {method: http.MethodDelete, path: accountsPath},
+			{method: http.MethodGet, path: "/healthz"}, {method: http.MethodGet, path: "/api/v1/client/account"}}
 		public := 0
 		for _, r := range append(routes(), paths...) {
 			if r.public {
@@ -198,9 +51,12 @@ func TestNothingWithoutSession(t *testing.T) {
 				continue
 			}
 			path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(r.path, s.account.ID.String())
-			for _, headers := range [][]string{nil, {"Authorization", "Bearer " + token.Reveal()}, {"Cookie", plainCookie + "=" + token.Reveal()}, {"Cookie", "quittance=" + token.Reveal()}, {"Cookie", plainCookie + "=" + strings.Repeat("x", 5000)}} {
+			for _, headers := range [][]string{nil, {"Authorization", "Bearer " + token.Reveal()},
+				{"Cookie", plainCookie + "=" + token.Reveal()}, {"Cookie", "quittance=" + token.Reveal()},
+				{"Cookie", plainCookie + "=" + strings.Repeat("x", 5000)}} {
 				got := v.do(0, r.method, path, url.Values{"reason": {"because"}}, headers...)
-				if got.status != http.StatusSeeOther || got.header.Get("Location") != "/login" || strings.Contains(got.body, "Palm") {
+				if got.status != http.StatusSeeOther || got.header.Get("Location") != "/login" ||
+					strings.Contains(got.body, "Palm") {
 					t.Errorf("%s %s with %.20v: %d to %q", r.method, path, headers, got.status, got.header.Get("Location"))
 				}
 			}
@@ -213,7 +69,9 @@ func TestNothingWithoutSession(t *testing.T) {
 		}
 		for _, path := range []string{"/login", "/enrol"} {
 			got := v.get(path)
-			if got.status != http.StatusOK || !strings.Contains(got.header.Get("Content-Security-Policy"), "default-src 'none'") || got.header.Get("X-Frame-Options") != "DENY" || got.header.Get("Cache-Control") != "no-store" {
+			if got.status != http.StatusOK || !strings.Contains(got.header.Get("Content-Security-Policy"),
+				"default-src 'none'") || got.header.Get("X-Frame-Options") != "DENY" ||
+				got.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %d %v", path, got.status, got.header)
 			}
 		}
@@ -229,8 +87,9 @@ func TestLogin(t *testing.T) {
 			t.Helper()
 			return v.post("/login", append([]string{"email", email}, fields...)...).status
 		}
-		for _, wrong := range [][]string{{"password", password}, {"password", password, "code", "000000"}, {"code", s.code(t, 0)}, {"password", password + "x", "code", s.code(t, 0)}, {"password", password, "code", s.code(t, -1)},
-			{"password", password + "\x00", "code", s.code(t, 0)}} {
+		for _, wrong := range [][]string{{"password", password}, {"password", password, "code", "000000"},
+			{"code", s.code(t, 0)}, {"password", password + "x", "code", s.code(t, 0)},
+			{"password", password, "code", s.code(t, -1)}, {"password", password + "\x00", "code", s.code(t, 0)}} {
 			if got := login(wrong...); got != http.StatusUnauthorized {
 				t.Errorf("%d with %v", got, wrong)
 			}
@@ -238,7 +97,8 @@ func TestLogin(t *testing.T) {
 		code := s.code(t, 0)
 		got := v.post("/login", "email", email, "password", password, "code", code)
 		cookie := got.header.Get("Set-Cookie")
-		if got.status != http.StatusSeeOther || !strings.HasPrefix(cookie, plainCookie+"=qo_") || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
+		if got.status != http.StatusSeeOther || !strings.HasPrefix(cookie, plainCookie+"=qo_") ||
+			!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
 			t.Fatalf("login: %d %.40q", got.status, cookie)
 		}
 		wantIn := func(in bool) {
@@ -250,7 +110,8 @@ func TestLogin(t *testing.T) {
 			}
 		}
 		wantIn(true)
-		if got := s.visitor(t).post("/login", "email", email, "password", password, "code", code).status; got != http.StatusUnauthorized {
+		if got := s.visitor(t).post("/login", "email", email, "password", password,
+			"code", code).status; got != http.StatusUnauthorized {
 			t.Errorf("%d with a code for the second time", got)
 		}
 		s.Clock.Advance(31 * time.Minute)
@@ -280,8 +141,8 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// TestActsNeedReason checks that every act is refused for another site, without a reason, and for what does not exist, and then changes nothing; with a reason
-// the audit log names the operator, the reason, the source and the request.
+// TestActsNeedReason checks that every act is refused for another site, without a reason, and for what does not exist,
+// and then changes nothing; with a reason the audit log names the operator, the reason, the source and the request.
 func TestActsNeedReason(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *system) {
 		v := s.loggedIn(t)
@@ -299,16 +160,19 @@ func TestActsNeedReason(t *testing.T) {
 			path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(r.path, s.account.ID.String())
 			reasons := []string{"", "   ", strings.Repeat("é", 1025), "a\x00b", "\xff"}
 			for _, reason := range reasons {
-				got := v.do(0, http.MethodPost, path, url.Values{"reason": {reason}, "contract": {"C-1"}, "release": {"1.0.0"}, "decision": {store.DecisionReject}})
+				got := v.do(0, http.MethodPost, path, url.Values{"reason": {reason}, "contract": {"C-1"}, "release": {"1.0.0"},
+					"decision": {store.DecisionReject}})
 				if got.status != http.StatusUnprocessableEntity {
 					t.Errorf("%s with reason %.10q: %d", path, reason, got.status)
 				}
 			}
-			foreign := v.do(0, http.MethodPost, path, url.Values{"reason": {"because"}}, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+			foreign := v.do(0, http.MethodPost, path, url.Values{"reason": {"because"}}, "Origin", "https://evil.example",
+				"Sec-Fetch-Site", "cross-site")
 			if foreign.status != http.StatusForbidden {
 				t.Errorf("%s from another site: %d", path, foreign.status)
 			}
-			unknown := v.do(0, http.MethodPost, strings.ReplaceAll(path, s.account.ID.String(), store.ID{1}.String()), url.Values{"reason": {"because"}, "contract": {"C-1"}, "release": {"1.0.0"}, "decision": {store.DecisionReject}})
+			unknown := v.do(0, http.MethodPost, strings.ReplaceAll(path, s.account.ID.String(), store.ID{1}.String()),
+				url.Values{"reason": {"because"}, "contract": {"C-1"}, "release": {"1.0.0"}, "decision": {store.DecisionReject}})
 			if unknown.status != http.StatusNotFound {
 				t.Errorf("%s of nothing: %d", path, unknown.status)
 			}
@@ -323,11 +187,14 @@ func TestActsNeedReason(t *testing.T) {
 		}
 		all := entries()
 		last := all[len(all)-1]
-		if last.Act != "account.suspend" || last.Actor.Kind != store.ActorAdministrator || last.Actor.Name != email || last.Reason != "The company asked for it.\nBy telephone." || last.Source != "127.0.0.1" ||
-			last.RequestID != got.header.Get("X-Request-Id") || last.RequestID == "" || last.Means != store.MeansConsole || last.Account == nil || *last.Account != s.account.ID {
+		if last.Act != "account.suspend" || last.Actor.Kind != store.ActorAdministrator || last.Actor.Name != email ||
+			last.Reason != "The company asked for it.\nBy telephone." || last.Source != "127.0.0.1" ||
+			last.RequestID != got.header.Get("X-Request-Id") || last.RequestID == "" || last.Means != store.MeansConsole ||
+			last.Account == nil || *last.Account != s.account.ID {
 			t.Errorf("entry %+v", last)
 		}
-		if shown := v.get("/audit?act=account.suspend"); !strings.Contains(shown.body, "The company asked for it.") || !strings.Contains(shown.body, email) {
+		if shown := v.get("/audit?act=account.suspend"); !strings.Contains(shown.body, "The company asked for it.") ||
+			!strings.Contains(shown.body, email) {
 			t.Errorf("the activity does not show the act: %d", shown.status)
 		}
 		if got := v.post(at+"/reactivate", "reason", "It was a mistake."); got.status != http.StatusSeeOther {
@@ -336,15 +203,20 @@ func TestActsNeedReason(t *testing.T) {
 	})
 }
 
-// TestPagesEscape checks that what companies have stored is text on every page, and that lists accept hostile parameters.
+// TestPagesEscape checks that what companies have stored is text on every page, and that lists accept hostile
+// parameters.
 func TestPagesEscape(t *testing.T) {
 	s := newSystem(t, storetest.SQLite)
 	v := s.loggedIn(t)
-	connection, err := s.AddConnection(t.Context(), s.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: `https://provider.example/<img src=x>`, Credential: secret.New("canary-credential")})
+	connection, err := s.AddConnection(t.Context(), s.account.ID,
+		store.NewConnection{Kind: "http", Environment: "production", BaseURL: `https://provider.example/<img src=x>`,
+			Credential: secret.New("canary-credential")})
 	kit.Must(t, err)
-	for _, path := range []string{accountsPath, accountsPath + "/" + s.account.ID.String(), connectionsPath, connectionsPath + "/" + connection.ID.String(), auditPath, unknownPath, deliveriesPath} {
+	for _, path := range []string{accountsPath, accountsPath + "/" + s.account.ID.String(), connectionsPath,
+		connectionsPath + "/" + connection.ID.String(), auditPath, unknownPath, deliveriesPath} {
 		got := v.get(path)
-		if got.status != http.StatusOK || strings.Contains(got.body, "<b>LLC") || strings.Contains(got.body, "<script>alert") || strings.Contains(got.body, "<img src=x") {
+		if got.status != http.StatusOK || strings.Contains(got.body, "<b>LLC") ||
+			strings.Contains(got.body, "<script>alert") || strings.Contains(got.body, "<img src=x") {
 			t.Errorf("%s: %d", path, got.status)
 		}
 		if strings.Contains(got.body, "canary-credential") {
@@ -354,7 +226,10 @@ func TestPagesEscape(t *testing.T) {
 	if got := v.get(connectionsPath + "/" + connection.ID.String()); !strings.Contains(got.body, connection.Fingerprint) {
 		t.Error("the page of a connection has no fingerprint")
 	}
-	for _, query := range []string{"q=%00", "q=%ff%fe", "q=" + url.QueryEscape(strings.Repeat("ü", 5000)), "q=x" + url.QueryEscape(strings.Repeat("ü", 5000)), "actor=x" + url.QueryEscape(strings.Repeat("ü", 5000)), "after=x", "after=1.2.3", "after=99999999999999999999.x", "after=-1." + s.account.ID.String(), "actor=%00", "act=%27", "notice=%3Cb%3E"} {
+	for _, query := range []string{"q=%00", "q=%ff%fe", "q=" + url.QueryEscape(strings.Repeat("ü", 5000)),
+		"q=x" + url.QueryEscape(strings.Repeat("ü", 5000)), "actor=x" + url.QueryEscape(strings.Repeat("ü", 5000)), "after=x",
+		"after=1.2.3", "after=99999999999999999999.x", "after=-1." + s.account.ID.String(), "actor=%00", "act=%27",
+		"notice=%3Cb%3E"} {
 		for _, path := range []string{accountsPath, connectionsPath, unknownPath, deliveriesPath, auditPath} {
 			if got := v.get(path + "?" + query); got.status != http.StatusOK || !utf8.ValidString(got.body) {
 				t.Errorf("%s?%.30s: %d", path, query, got.status)
@@ -366,7 +241,8 @@ func TestPagesEscape(t *testing.T) {
 			t.Errorf("%s: %d", query, got.status)
 		}
 	}
-	if got := v.do(0, http.MethodPost, accountsPath+"/"+s.account.ID.String()+"/suspend", url.Values{"reason": {strings.Repeat("x", maxForm)}}); got.status != http.StatusRequestEntityTooLarge {
+	if got := v.do(0, http.MethodPost, accountsPath+"/"+s.account.ID.String()+"/suspend",
+		url.Values{"reason": {strings.Repeat("x", maxForm)}}); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form: %d", got.status)
 	}
 	if got := v.do(0, http.MethodDelete, accountsPath, nil); got.status != http.StatusMethodNotAllowed {
@@ -381,7 +257,8 @@ func TestConnectionActs(t *testing.T) {
 		ctx := t.Context()
 		add := func() string {
 			s.Clock.Advance(time.Second)
-			made, err := s.AddConnection(ctx, s.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: "https://provider.example", Credential: secret.New("credential")})
+			made, err := s.AddConnection(ctx, s.account.ID, store.NewConnection{Kind: "http", Environment: "production",
+				BaseURL: "https://provider.example", Credential: secret.New("credential")})
 			kit.Must(t, err)
 			return connectionsPath + "/" + made.ID.String()
 		}
@@ -404,7 +281,8 @@ func TestConnectionActs(t *testing.T) {
 		}
 		connections, err := s.Connections(ctx, &s.account.ID)
 		kit.Must(t, err)
-		if c := connections[0]; c.Approval == nil || c.Approval.By != email || c.Approval.Contract != "C-7" || c.Approval.Release != "1.0.0 1.1.0" || c.State != store.ConnectionDisabled {
+		if c := connections[0]; c.Approval == nil || c.Approval.By != email || c.Approval.Contract != "C-7" ||
+			c.Approval.Release != "1.0.0 1.1.0" || c.State != store.ConnectionDisabled {
 			t.Errorf("first %+v", c)
 		}
 		if connections[1].State != store.ConnectionActive {
@@ -429,9 +307,11 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	s := newSystem(t, storetest.SQLite)
-	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler)})
+	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now,
+		Log: slog.New(slog.DiscardHandler)})
 	kit.Must(t, err)
-	used := regexp.MustCompile(`(?:\bt\s+|\bText\(|req\.show\([^"]*"[a-z]*", )"([a-z][a-z0-9_.]*)"`).FindAllStringSubmatch(source, -1)
+	used := regexp.MustCompile(`(?:\bt\s+|\bText\(|req\.show\([^"]*"[a-z]*", )"([a-z][a-z0-9_.]*)"`).FindAllStringSubmatch(
+		source, -1)
 	if len(used) < 100 {
 		t.Fatalf("only %d texts are used", len(used))
 	}
@@ -446,14 +326,17 @@ func TestMessages(t *testing.T) {
 		key := found[1]
 		family := regexp.MustCompile(`^(op\.act\.|op\.login\.wrong|op\.enrol\.fault\.|op\.mails\.|nav\.)`).MatchString(key)
 		last := key[strings.LastIndex(key, ".")+1:]
-		if !family && !strings.Contains(source, `"`+strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")+`"`) && !strings.Contains(source, `"good.`+last) && !strings.Contains(source, `"`+strings.TrimSuffix(strings.TrimPrefix(key, "error."), "."+last)+`"`) &&
+		if !family && !strings.Contains(source, `"`+strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")+`"`) &&
+			!strings.Contains(source, `"good.`+last) && !strings.Contains(source,
+			`"`+strings.TrimSuffix(strings.TrimPrefix(key, "error."), "."+last)+`"`) &&
 			!strings.HasPrefix(key, "flash.good.resolved_") {
 			t.Errorf("the text %q is not used", key)
 		}
 	}
 }
 
-// TestPagesAreAudited checks that docs/audit.md says for every act of operators which entry it leaves in the audit log, or why none.
+// TestPagesAreAudited checks that docs/audit.md says for every act of operators which entry it leaves in the audit log,
+// or why none.
 func TestPagesAreAudited(t *testing.T) {
 	t.Parallel()
 	const prefix = "operators "
@@ -463,5 +346,6 @@ func TestPagesAreAudited(t *testing.T) {
 			changing = append(changing, prefix+r.method+" "+r.path)
 		}
 	}
-	audittest.Read(t).WantDecisions(t, changing, func(operation string) bool { return strings.HasPrefix(operation, prefix) })
+	audittest.Read(t).WantDecisions(t, changing,
+		func(operation string) bool { return strings.HasPrefix(operation, prefix) })
 }

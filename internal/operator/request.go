@@ -54,7 +54,8 @@ type page struct {
 	Environment string
 	LoggedIn    bool
 	Sections    []sectionGroup
-	// Role is empty, because operators have none. Languages is empty: these pages are in English. Path is for the choice of a language.
+	// Role is empty, because operators have none. Languages is empty: these pages are in English. Path is for the choice
+	// of a language.
 	Role      string
 	Languages []string
 	Path      string
@@ -114,8 +115,8 @@ func (req *request) redirectWith(path, notice string) error {
 	return req.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
 }
 
-// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where KEY is messageKey or,
-// if that is empty, the status.
+// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where
+// KEY is messageKey or, if that is empty, the status.
 type problem struct {
 	status     int
 	messageKey string
@@ -139,8 +140,9 @@ func (req *request) respondError(err error) error {
 		req.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))
 	}
 	key := cmp.Or(p.messageKey, strconv.Itoa(p.status))
-	shown := req.show(p.status, "error", "", page{Title: req.design.TextOr("error."+key+".title", http.StatusText(p.status)),
-		Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
+	shown := req.show(p.status, "error",
+		"", page{Title: req.design.TextOr("error."+key+".title", http.StatusText(p.status)),
+			Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
 	if shown != nil { // the layout itself is broken
 		http.Error(req.w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 	}
@@ -188,7 +190,10 @@ const maxReason = 1024
 func (req *request) actContext() (ctx context.Context, reason string, err error) {
 	reason = strings.TrimSpace(strings.ReplaceAll(req.r.PostForm.Get("reason"), "\r\n", "\n"))
 	if reason == "" || !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason ||
-		strings.ContainsFunc(reason, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == utf8.RuneError }) {
+		strings.ContainsFunc(reason, func(r rune) bool {
+			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
+				r == utf8.RuneError
+		}) {
 		return nil, "", &problem{status: http.StatusUnprocessableEntity, messageKey: "reason"}
 	}
 	actor := store.ActorOf(req.r.Context())
@@ -199,7 +204,8 @@ func (req *request) actContext() (ctx context.Context, reason string, err error)
 // line returns a field of the form that is one line of 1 to 256 characters.
 func (req *request) line(name string) (string, error) {
 	text := strings.TrimSpace(req.r.PostForm.Get(name))
-	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > 256 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > 256 ||
+		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
 		return "", &problem{status: http.StatusUnprocessableEntity, messageKey: "line"}
 	}
 	return text, nil

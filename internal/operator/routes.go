@@ -54,6 +54,7 @@ type sectionGroup struct {
 
 // sections is the navigation.
 var sections = []sectionGroup{ //nolint:gochecknoglobals // a constant table
-	{Sections: []section{{"accounts", accountsPath}, {"connections", connectionsPath}, {"unknown", unknownPath}, {"deliveries", deliveriesPath}}},
+	{Sections: []section{{"accounts", accountsPath}, {"connections", connectionsPath}, {"unknown", unknownPath},
+		{"deliveries", deliveriesPath}}},
 	{Sections: []section{{"sealing", sealingPath}, {"audit", auditPath}}},
 }

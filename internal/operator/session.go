@@ -29,7 +29,8 @@ func (p *Pages) cookieName() string {
 // setCookie sets the session cookie; an empty value removes it.
 func (req *request) setCookie(value string, expires time.Time) {
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	cookie := &http.Cookie{Name: req.cookieName(), Value: value, Path: "/", Secure: req.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: expires}
+	cookie := &http.Cookie{Name: req.cookieName(), Value: value, Path: "/", Secure: req.Secure, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Expires: expires}
 	if value == "" {
 		cookie.MaxAge = -1
 	}
@@ -76,14 +77,16 @@ func (req *request) login() error {
 	err := account.ErrInvalidCredentials
 	var session secret.Text
 	var expires time.Time
-	if len(email) <= maxEmail && len(password) <= maxSecret && len(code) <= maxSecret && !strings.ContainsRune(email+password+code, 0) {
+	if len(email) <= maxEmail && len(password) <= maxSecret && len(code) <= maxSecret &&
+		!strings.ContainsRune(email+password+code, 0) {
 		session, expires, err = req.Accounts.StartOperatorSession(req.r.Context(), req.source, email, password, code)
 	}
 	if errors.Is(err, account.ErrInvalidCredentials) {
 		if len(email) > maxEmail {
 			email = ""
 		}
-		return req.show(http.StatusUnauthorized, "login", "op.login.title", page{Body: loginPage{Email: email, Fault: "wrong"}})
+		return req.show(http.StatusUnauthorized, "login",
+			"op.login.title", page{Body: loginPage{Email: email, Fault: "wrong"}})
 	}
 	if err != nil {
 		return err
@@ -106,13 +109,13 @@ func (req *request) logout() error {
 	return req.redirectWith(loginPath, "good.logged_out")
 }
 
-// enrolPage is the view model of the enrolment: first the form for the secret of the link, then that for the password and the authenticator, then
-// the recovery codes.
+// enrolPage is the view model of the enrolment: first the form for the secret of the link, then that for the password
+// and the authenticator, then the recovery codes.
 type enrolPage struct {
 	// Code is the secret of a usable link, and Email the address of its operator; empty before that.
 	Code, Email string
-	// Shared is the secret of the authenticator in groups, and Picture its QR code. It travels with the form, which shows it anyway: nothing is
-	// stored before the operator has proved to have it.
+	// Shared is the secret of the authenticator in groups, and Picture its QR code. It travels with the form, which shows
+	// it anyway: nothing is stored before the operator has proved to have it.
 	Shared  string
 	Picture template.URL
 	// Recovery are the recovery codes, once.
@@ -167,11 +170,13 @@ func (req *request) enrol() error {
 	if !account.IsTOTPSecret(shared) || len(form.Get("password")) > maxSecret {
 		return &problem{status: http.StatusBadRequest}
 	}
-	codes, err := req.Accounts.Enrol(req.r.Context(), req.source, form.Get("code"), form.Get("password"), shared, form.Get("shown"))
+	codes, err := req.Accounts.Enrol(req.r.Context(), req.source, form.Get("code"), form.Get("password"), shared,
+		form.Get("shown"))
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrEnrolment, "unusable"}, {account.ErrCode, "code"}, {account.ErrPasswordLength, "length"}, {account.ErrCommonPassword, "common"}} {
+	}{{account.ErrEnrolment, "unusable"}, {account.ErrCode, "code"}, {account.ErrPasswordLength, "length"},
+		{account.ErrCommonPassword, "common"}} {
 		if errors.Is(err, fault.err) {
 			return req.respondEnrolment(http.StatusUnprocessableEntity, shared, fault.key)
 		}

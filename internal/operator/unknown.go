@@ -57,7 +57,8 @@ func (req *request) listUnknown() error {
 	return req.show(http.StatusOK, "unknown", "op.unknown.title", page{Section: "unknown", Body: p})
 }
 
-// submissionPage is the view model of one submission: what is known of it, what the provider returned, and the decision.
+// submissionPage is the view model of one submission: what is known of it, what the provider returned, and the
+// decision.
 type submissionPage struct {
 	store.Submission
 	Account    store.Account
@@ -69,7 +70,8 @@ type submissionPage struct {
 	Acts []act
 }
 
-// Concerns reports that operators have a decision to take, or have taken one. They see the responses for no other submission.
+// Concerns reports that operators have a decision to take, or have taken one. They see the responses for no other
+// submission.
 func (p submissionPage) Concerns() bool {
 	return p.Outcome == api.OutcomeUnknown || p.Resolved != nil
 }
@@ -114,7 +116,8 @@ func (req *request) showUnknown() error {
 	}
 	if p.Outcome == api.OutcomeUnknown {
 		at := unknownPath + "/" + tenant.Account().String() + "/" + id.String() + "/resolve"
-		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: store.DecisionResend}, {ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: store.DecisionReject, Danger: true}}
+		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: store.DecisionResend},
+			{ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: store.DecisionReject, Danger: true}}
 	}
 	title, err := req.design.Text("op.submission.title", p.Number)
 	if err != nil {

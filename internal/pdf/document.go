@@ -42,8 +42,8 @@ const (
 	Source Relationship = "Source"
 )
 
-// Render returns a document as a PDF file. It stops with the error of ctx when that ends. A document of a thousand lines takes about a
-// second and some ten megabytes.
+// Render returns a document as a PDF file. It stops with the error of ctx when that ends. A document of a thousand
+// lines takes about a second and some ten megabytes.
 func Render(ctx context.Context, d *Document) (_ []byte, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -58,7 +58,8 @@ func Render(ctx context.Context, d *Document) (_ []byte, err error) {
 	if fonts.files, err = typefaces(); err != nil {
 		return nil, err
 	}
-	layout := &layout{sheet: sheet{typesetter: setter, ctx: ctx, fonts: fonts}, Document: d, p: d.Content, logo: readLogo(d.Logo)}
+	layout := &layout{sheet: sheet{typesetter: setter, ctx: ctx, fonts: fonts}, Document: d, p: d.Content,
+		logo: readLogo(d.Logo)}
 	layout.draw()
 	if layout.err != nil {
 		return nil, layout.err

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Invoice returns the content of an invoice for which no document format is in effect. Amounts are those of [invoice.Compute]; what
-// cannot be computed is nil.
+// Invoice returns the content of an invoice for which no document format is in effect. Amounts are those of
+// [invoice.Compute]; what cannot be computed is nil.
 func Invoice(d *api.Draft, seller *api.Profile) *api.ParsedDocument {
 	p := content(d, seller)
 	p.Type, p.Number, p.IssueDate, p.DueDate = api.ReceivedInvoice, d.InvoiceNumber, d.IssueDate, d.DueDate
@@ -24,16 +24,19 @@ func Invoice(d *api.Draft, seller *api.Profile) *api.ParsedDocument {
 		item := &d.Items[n]
 		alone := invoice.Compute(&api.Draft{Currency: d.Currency, Items: d.Items[n : n+1]})
 		p.Lines = append(p.Lines, api.ParsedLine{
-			ID: new(strconv.Itoa(n + 1)), Name: item.Name, Description: item.Description, ItemCode: item.ItemCode, UnitCode: item.UnitCode,
-			Quantity: number(item.Quantity), NetUnitPrice: number(item.NetUnitPrice), BaseQuantity: number(item.BaseQuantity),
-			GrossUnitPrice: number(item.GrossUnitPrice), DiscountAmount: number(item.DiscountAmount), Net: computed(alone.Net),
-			VATCategory: item.VATCategory, VATRate: number(item.VATRate), OrderLineReference: item.OrderLine, Allowances: []api.ParsedAllowance{},
+			ID: new(strconv.Itoa(n + 1)), Name: item.Name, Description: item.Description, ItemCode: item.ItemCode,
+			UnitCode: item.UnitCode, Quantity: number(item.Quantity), NetUnitPrice: number(item.NetUnitPrice),
+			BaseQuantity: number(item.BaseQuantity), GrossUnitPrice: number(item.GrossUnitPrice),
+			DiscountAmount: number(item.DiscountAmount), Net: computed(alone.Net), VATCategory: item.VATCategory,
+			VATRate: number(item.VATRate), OrderLineReference: item.OrderLine,
+			Allowances: []api.ParsedAllowance{},
 		})
 	}
 	p.LineCount = len(p.Lines)
 	p.TaxBreakdown = breakdown(d.Currency, d.Items)
 	totals := invoice.Compute(d)
-	p.Totals = api.ParsedTotals{Net: computed(totals.Net), Tax: computed(totals.Tax), Total: number(d.TotalAmount), Payable: number(d.TotalAmount)}
+	p.Totals = api.ParsedTotals{Net: computed(totals.Net), Tax: computed(totals.Tax), Total: number(d.TotalAmount),
+		Payable: number(d.TotalAmount)}
 	return p
 }
 
@@ -48,11 +51,13 @@ func CreditNote(c *api.CreditNote, credited *api.Draft, seller *api.Profile) *ap
 	for n := range c.Items {
 		item := &c.Items[n]
 		line := api.ParsedLine{
-			ID: new(strconv.Itoa(n + 1)), Name: &item.Name, UnitCode: item.UnitCode, Quantity: number(item.Quantity), Net: item.NetAmount,
-			VATCategory: item.VATCategory, VATRate: number(item.VATRate), Allowances: []api.ParsedAllowance{},
+			ID: new(strconv.Itoa(n + 1)), Name: &item.Name, UnitCode: item.UnitCode, Quantity: number(item.Quantity),
+			Net: item.NetAmount, VATCategory: item.VATCategory, VATRate: number(item.VATRate),
+			Allowances: []api.ParsedAllowance{},
 		}
 		if item.Quantity != nil && item.Position < len(credited.Items) {
-			line.NetUnitPrice, line.BaseQuantity = number(credited.Items[item.Position].NetUnitPrice), number(credited.Items[item.Position].BaseQuantity)
+			line.NetUnitPrice, line.BaseQuantity = number(credited.Items[item.Position].NetUnitPrice),
+				number(credited.Items[item.Position].BaseQuantity)
 		}
 		p.Lines = append(p.Lines, line)
 		if value, ok := rat(item.NetAmount); ok && net != nil {
@@ -76,14 +81,18 @@ func content(d *api.Draft, s *api.Profile) *api.ParsedDocument {
 	p := &api.ParsedDocument{
 		Currency: d.Currency, TaxExchangeRate: number(d.TaxExchangeRate), Notes: []string{}, Warnings: api.Faults{},
 		Seller: api.ParsedParty{
-			Name: s.LegalName, TaxID: s.TaxRegistrationNumber, LegalID: s.LegalRegistration, LegalIDScheme: s.LegalRegistrationType,
-			NetworkID: s.EndpointID, EndpointScheme: s.EndpointScheme, Street: s.Street, City: s.City, Subdivision: s.Subdivision, Country: s.Country,
+			Name: s.LegalName, TaxID: s.TaxRegistrationNumber, LegalID: s.LegalRegistration,
+			LegalIDScheme: s.LegalRegistrationType, NetworkID: s.EndpointID, EndpointScheme: s.EndpointScheme, Street: s.Street,
+			City: s.City, Subdivision: s.Subdivision, Country: s.Country,
 		},
 		Buyer: api.ParsedParty{
-			Name: d.RecipientName, TaxID: d.BuyerTaxID, LegalID: d.BuyerLegalID, LegalIDScheme: d.BuyerLegalIDScheme, NetworkID: d.RecipientNetworkID,
-			EndpointScheme: d.BuyerEndpointScheme, Street: d.BuyerStreet, City: d.BuyerCity, Subdivision: d.BuyerSubdivision, Country: d.BuyerCountry,
+			Name: d.RecipientName, TaxID: d.BuyerTaxID, LegalID: d.BuyerLegalID, LegalIDScheme: d.BuyerLegalIDScheme,
+			NetworkID: d.RecipientNetworkID, EndpointScheme: d.BuyerEndpointScheme, Street: d.BuyerStreet, City: d.BuyerCity,
+			Subdivision: d.BuyerSubdivision,
+			Country:     d.BuyerCountry,
 		},
-		References: api.ParsedReferences{Buyer: cmp.Or(d.BuyerReference, s.BuyerReference), Order: d.OrderReference, Contract: d.ContractReference},
+		References: api.ParsedReferences{Buyer: cmp.Or(d.BuyerReference, s.BuyerReference), Order: d.OrderReference,
+			Contract: d.ContractReference},
 	}
 	return p
 }
@@ -110,8 +119,9 @@ func breakdown(currency *string, items []api.Item) []api.ParsedTax {
 			return nil
 		}
 		first := &groups[g][0]
-		out = append(out, api.ParsedTax{Category: first.VATCategory, Rate: number(first.VATRate), Taxable: computed(totals.Net), Tax: computed(totals.Tax),
-			ExemptionCode: first.TaxExemptionCode, ExemptionReason: first.TaxExemptionReason})
+		out = append(out, api.ParsedTax{Category: first.VATCategory, Rate: number(first.VATRate),
+			Taxable: computed(totals.Net), Tax: computed(totals.Tax), ExemptionCode: first.TaxExemptionCode,
+			ExemptionReason: first.TaxExemptionReason})
 	}
 	return out
 }

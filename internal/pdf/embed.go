@@ -33,7 +33,8 @@ type character struct {
 	text  string
 }
 
-// embeddedFont is a font with the characters that are used. A character's code is its position from 1; code 0 is never shown.
+// embeddedFont is a font with the characters that are used. A character's code is its position from 1; code 0 is never
+// shown.
 type embeddedFont struct {
 	*typeface
 	codes      map[character]int
@@ -56,18 +57,22 @@ func (f *embeddedFont) code(g *glyph) (code int, width float64) {
 
 // advance is the width of a glyph in the table hmtx.
 func (f *embeddedFont) advance(glyph uint16) float64 {
-	last := int(binary.BigEndian.Uint16(f.tables["hhea"][34:])) - 1 // numberOfHMetrics; later glyphs are as wide as the last
+	// numberOfHMetrics; later glyphs are as wide as the last
+	last := int(binary.BigEndian.Uint16(f.tables["hhea"][34:])) - 1
 	return float64(binary.BigEndian.Uint16(f.tables["hmtx"][4*min(int(glyph), last):]))
 }
 
-// subset returns a font file with the outlines of the used glyphs and those that they are composed of. Glyphs keep their numbers.
+// subset returns a font file with the outlines of the used glyphs and those that they are composed of. Glyphs keep
+// their numbers.
 func (f *embeddedFont) subset() []byte {
 	outlines, long := f.tables["glyf"], binary.BigEndian.Uint16(f.tables["head"][50:]) == 1
 	bounds := func(glyph int) (from, to int) {
 		if long {
-			return int(binary.BigEndian.Uint32(f.tables["loca"][4*glyph:])), int(binary.BigEndian.Uint32(f.tables["loca"][4*glyph+4:]))
+			return int(binary.BigEndian.Uint32(f.tables["loca"][4*glyph:])),
+				int(binary.BigEndian.Uint32(f.tables["loca"][4*glyph+4:]))
 		}
-		return 2 * int(binary.BigEndian.Uint16(f.tables["loca"][2*glyph:])), 2 * int(binary.BigEndian.Uint16(f.tables["loca"][2*glyph+2:]))
+		return 2 * int(binary.BigEndian.Uint16(f.tables["loca"][2*glyph:])),
+			2 * int(binary.BigEndian.Uint16(f.tables["loca"][2*glyph+2:]))
 	}
 	kept := map[int]bool{0: true}
 	var keep func(glyph int)
@@ -171,13 +176,15 @@ func (f *embeddedFont) write(w *file) (types.IndirectRef, error) {
 	descriptor := w.add(types.Dict{
 		"Type": types.Name("FontDescriptor"), "FontName": name, "Flags": types.Integer(4), // symbolic
 		"FontBBox":    types.Array{signed(head, 36), signed(head, 38), signed(head, 40), signed(head, 42)},
-		"ItalicAngle": types.Integer(0), "Ascent": signed(hhea, 4), "Descent": signed(hhea, 6), "CapHeight": types.Integer(714), "StemV": types.Integer(80),
+		"ItalicAngle": types.Integer(0), "Ascent": signed(hhea, 4), "Descent": signed(hhea, 6),
+		"CapHeight": types.Integer(714), "StemV": types.Integer(80),
 		"FontFile2": stream(types.Dict{"Length1": types.Integer(len(program))}, program),
 	})
 	descendant := w.add(types.Dict{
 		"Type": types.Name("Font"), "Subtype": types.Name("CIDFontType2"), "BaseFont": name, "FontDescriptor": descriptor,
-		"CIDSystemInfo": types.Dict{"Registry": types.StringLiteral("Adobe"), "Ordering": types.StringLiteral("Identity"), "Supplement": types.Integer(0)},
-		"CIDToGIDMap":   stream(types.Dict{}, glyphs), "DW": types.Integer(0), "W": types.Array{types.Integer(1), widths},
+		"CIDSystemInfo": types.Dict{"Registry": types.StringLiteral("Adobe"), "Ordering": types.StringLiteral("Identity"),
+			"Supplement": types.Integer(0)},
+		"CIDToGIDMap": stream(types.Dict{}, glyphs), "DW": types.Integer(0), "W": types.Array{types.Integer(1), widths},
 	})
 	return w.add(types.Dict{
 		"Type": types.Name("Font"), "Subtype": types.Name("Type0"), "BaseFont": name, "Encoding": types.Name("Identity-H"),
@@ -204,8 +211,9 @@ func (f *embeddedFont) tag() string {
 func (f *embeddedFont) toUnicode() []byte {
 	const most = 100 // entries of a block
 	var b strings.Builder
-	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n" +
-		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
+	b.WriteString(
+		"/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n" +
+			"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
 	texts := map[int]string{}
 	for n, c := range f.characters {
 		if c.text != "" {

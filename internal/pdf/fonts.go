@@ -41,7 +41,8 @@ var embeddedTables = [...]string{"glyf", "head", "hhea", "hmtx", "loca", "maxp"}
 // typefaces parses the embedded fonts once. A font can be used concurrently.
 var typefaces = sync.OnceValues(func() ([typefaceCount]typeface, error) { //nolint:gochecknoglobals // parsed once
 	var out [typefaceCount]typeface
-	for n, name := range [typefaceCount]string{"NotoSans-Regular", "NotoSansArabic-Regular", "NotoSans-Bold", "NotoSansArabic-Bold"} {
+	for n, name := range [typefaceCount]string{"NotoSans-Regular", "NotoSansArabic-Regular", "NotoSans-Bold",
+		"NotoSansArabic-Bold"} {
 		file, err := assets.ReadFile("assets/" + name + ".ttf")
 		if err != nil {
 			return out, fmt.Errorf("font: %w", err)

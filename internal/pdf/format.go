@@ -10,8 +10,8 @@ import (
 // absent is shown for an amount that is not known.
 const absent = "–"
 
-// money formats an amount of a currency with at least the digits of its minor unit, and its thousands in groups. Digits beyond the
-// minor unit are kept unless they are zeros.
+// money formats an amount of a currency with at least the digits of its minor unit, and its thousands in groups. Digits
+// beyond the minor unit are kept unless they are zeros.
 func money(a *api.Amount, currency string) string {
 	least := 2
 	if c, ok := codelist.Currencies().Lookup(currency); ok && c.MinorUnits != codelist.NoMinorUnits {
@@ -53,7 +53,8 @@ func grouped(a *api.Amount, least int) string {
 
 // taxCategories are the names of the usual tax categories (UNCL5305).
 var taxCategories = map[string]string{ //nolint:gochecknoglobals // a constant table
-	"S": "Standard rate", "Z": "Zero rate", "E": "Exempt", "AE": "Reverse charge", "O": "Out of scope of tax", "N": "Profit margin scheme", "G": "Export",
+	"S": "Standard rate", "Z": "Zero rate", "E": "Exempt", "AE": "Reverse charge", "O": "Out of scope of tax",
+	"N": "Profit margin scheme", "G": "Export",
 	"K": "Intra-community supply",
 }
 
@@ -101,8 +102,8 @@ func named(code, name string) string {
 
 const emirates = "AE"
 
-// title is the title of a document. A seller in the UAE writes tax invoices (Cabinet Decision 52 of 2017, article 59), unless nothing
-// on it is taxable.
+// title is the title of a document. A seller in the UAE writes tax invoices (Cabinet Decision 52 of 2017, article 59),
+// unless nothing on it is taxable.
 func title(p *api.ParsedDocument) string {
 	tax := ""
 	if text(p.Seller.Country) == emirates && text(p.Seller.TaxID) != "" && taxable(p) {
@@ -110,7 +111,8 @@ func title(p *api.ParsedDocument) string {
 	}
 	names := map[string]string{
 		api.ReceivedInvoice: tax + "invoice", api.ReceivedCreditNote: tax + "credit note",
-		api.ReceivedSelfBilledInvoice: "self-billed " + tax + "invoice", api.ReceivedSelfBilledCreditNote: "self-billed " + tax + "credit note",
+		api.ReceivedSelfBilledInvoice:    "self-billed " + tax + "invoice",
+		api.ReceivedSelfBilledCreditNote: "self-billed " + tax + "credit note",
 	}
 	name := names[p.Type]
 	return strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):]

@@ -8,8 +8,8 @@ import (
 	"quittance/client/api"
 )
 
-// TestHostileTextsAreCut: texts whose direction changes with every letter are the dearest to shape. A document full of them has a
-// file, for which at most a quarter of what shaping all of them would take is allocated.
+// TestHostileTextsAreCut: texts whose direction changes with every letter are the dearest to shape. A document full of
+// them has a file, for which at most a quarter of what shaping all of them would take is allocated.
 func TestHostileTextsAreCut(t *testing.T) {
 	const most = 1200 << 20 // bytes; all of them would take 5 GiB
 	d := Invoice(&api.Draft{}, &api.Profile{})

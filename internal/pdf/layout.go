@@ -120,10 +120,12 @@ func (l *layout) facts() {
 	const width = contentWidth / columns
 	r := &l.p.References
 	all := given(
-		fact{"Issue date", text(l.p.IssueDate)}, fact{"Due date", text(l.p.DueDate)}, fact{"Tax point", text(l.p.TaxPointDate)}, fact{"Currency", l.currency()},
-		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)}, fact{"Purchase order", text(r.Order)},
-		fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)}, fact{"Project", text(r.Project)},
-		fact{"Receiving advice", text(r.Receipt)}, fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)})
+		fact{"Issue date", text(l.p.IssueDate)}, fact{"Due date", text(l.p.DueDate)},
+		fact{"Tax point", text(l.p.TaxPointDate)}, fact{"Currency", l.currency()},
+		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)},
+		fact{"Purchase order", text(r.Order)}, fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
+		fact{"Project", text(r.Project)}, fact{"Receiving advice", text(r.Receipt)},
+		fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)})
 	for _, preceding := range r.PrecedingInvoices {
 		name := "Preceding invoice"
 		if isCredit(l.p) {
@@ -177,7 +179,8 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 	for _, part := range []string{text(p.Street), text(p.StreetAdditional)} {
 		left = append(left, l.wrap(part, styles.body, width, 4)...)
 	}
-	left = append(left, l.beside(width, text(p.City), text(p.PostalCode), subdivision(text(p.Country), text(p.Subdivision)))...)
+	left = append(left, l.beside(width, text(p.City), text(p.PostalCode),
+		subdivision(text(p.Country), text(p.Subdivision)))...)
 	left = append(left, l.wrap(country(text(p.Country)), styles.body, width, 2)...)
 	values := slices.Repeat([]line{{}}, len(left))
 	taxName := "VAT number"
@@ -185,8 +188,9 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 		taxName = "TRN"
 	}
 	for _, f := range given(
-		fact{taxName, text(p.TaxID)}, fact{"Tax registration", text(p.TaxRegistrationID)}, fact{"Registration", registration(p)},
-		fact{"Identifier", scheme(text(p.IdentifierScheme), text(p.Identifier))}, fact{"E-invoice address", scheme(text(p.EndpointScheme), text(p.NetworkID))},
+		fact{taxName, text(p.TaxID)}, fact{"Tax registration", text(p.TaxRegistrationID)},
+		fact{"Registration", registration(p)}, fact{"Identifier", scheme(text(p.IdentifierScheme), text(p.Identifier))},
+		fact{"E-invoice address", scheme(text(p.EndpointScheme), text(p.NetworkID))},
 		fact{"Contact", text(p.ContactName)}, fact{"Phone", text(p.ContactPhone)}, fact{"E-mail", text(p.ContactEmail)}) {
 		value := l.wrap(f.value, styles.body, width-indent, 3)
 		left = append(left, l.one(f.name, styles.small, indent-6)...)
@@ -262,7 +266,8 @@ func (l *layout) notes() {
 		if n == 0 {
 			l.heading("Notes")
 		}
-		l.row(lead, 0, 4, cell{x: marginSide, width: contentWidth - 1, lines: l.wrap(note, styles.body, contentWidth-1, maxTextLines)})
+		l.row(lead, 0, 4, cell{x: marginSide, width: contentWidth - 1,
+			lines: l.wrap(note, styles.body, contentWidth-1, maxTextLines)})
 	}
 	for n, file := range l.p.Attachments {
 		if n == 0 {
@@ -282,7 +287,8 @@ func (l *layout) notes() {
 func (l *layout) heading(name string) {
 	l.need(5 * lead)
 	l.y += 6
-	l.row(lead, 0, 2, cell{x: marginSide, width: contentWidth, lines: l.one(name, style{size: 9, bold: true, color: accent}, contentWidth)})
+	l.row(lead, 0, 2, cell{x: marginSide, width: contentWidth,
+		lines: l.one(name, style{size: 9, bold: true, color: accent}, contentWidth)})
 }
 
 // payment draws how to pay.
@@ -296,7 +302,8 @@ func (l *layout) payment() {
 	show := func(facts ...fact) {
 		for _, f := range given(facts...) {
 			lines := l.wrap(f.value, styles.body, contentWidth-indent, maxTextLines)
-			l.row(lead, 0, 0, cell{x: marginSide, width: indent - 6, lines: l.one(f.name, styles.small, indent-6)}, cell{x: marginSide + indent, width: contentWidth - indent, lines: lines})
+			l.row(lead, 0, 0, cell{x: marginSide, width: indent - 6, lines: l.one(f.name, styles.small, indent-6)},
+				cell{x: marginSide + indent, width: contentWidth - indent, lines: lines})
 		}
 	}
 	for _, m := range l.p.Payment.Means {
@@ -305,7 +312,8 @@ func (l *layout) payment() {
 		if name == "" {
 			name = text(m.Name)
 		}
-		show(fact{"Payment means", named(text(m.Code), name)}, fact{"Account", text(m.Account)}, fact{"Account name", text(m.AccountName)}, fact{"Bank", text(m.BankID)},
+		show(fact{"Payment means", named(text(m.Code), name)}, fact{"Account", text(m.Account)},
+			fact{"Account name", text(m.AccountName)}, fact{"Bank", text(m.BankID)},
 			fact{"Payment reference", text(m.Reference)}, fact{"Card", text(m.Card)}, fact{"Mandate", text(m.Mandate)})
 		l.y += 3
 	}

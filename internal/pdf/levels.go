@@ -34,9 +34,9 @@ func levelOf(direction di.Direction) int {
 	return 0
 }
 
-// levels returns the embedding level of each character of a paragraph, which has no character that embeds or isolates. The library's
-// own order of runs puts a number behind an Arabic word into the wrong place if the paragraph is Latin: it knows only directions, and
-// its levels only where a direction begins. Level 2, that of such numbers, is found here.
+// levels returns the embedding level of each character of a paragraph, which has no character that embeds or isolates.
+// The library's own order of runs puts a number behind an Arabic word into the wrong place if the paragraph is Latin:
+// it knows only directions, and its levels only where a direction begins. Level 2, that of such numbers, is found here.
 func (t *typesetter) levels(text []rune, base bidi.Direction) []int {
 	out := make([]int, 0, len(text))
 	runs := t.paragraph.Segment(text, base)
@@ -65,9 +65,9 @@ func (t *typesetter) levels(text []rune, base bidi.Direction) []int {
 	return out
 }
 
-// belongsToNumber tells whether the character n of a Latin paragraph is part of a number that has a level of its own (UAX #9, W1 to W7
-// and I1): an Arabic number, or a European one that follows an Arabic letter. Scripts from right to left other than Arabic have more such
-// characters; the fonts do not have these scripts.
+// belongsToNumber tells whether the character n of a Latin paragraph is part of a number that has a level of its own
+// (UAX #9, W1 to W7 and I1): an Arabic number, or a European one that follows an Arabic letter. Scripts from right to
+// left other than Arabic have more such characters; the fonts do not have these scripts.
 func belongsToNumber(text []rune, levels []int, n int, c, letter classes.Class) bool {
 	behind := n > 0 && levels[n-1] == 2
 	switch c {

@@ -13,14 +13,15 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// maxLogoPixels is the width and height of the embedded logo, which is enough for 300 dots per inch at its largest size.
+// maxLogoPixels is the width and height of the embedded logo, which is enough for 300 dots per inch at its largest
+// size.
 const maxLogoPixels = 640
 
 // logo is an image on white.
 type logo struct{ pixels *image.RGBA }
 
-// readLogo decodes a logo: a data URL as the company profile has it. It is nil if there is none, or if it is not an image, which the
-// API does not accept.
+// readLogo decodes a logo: a data URL as the company profile has it. It is nil if there is none, or if it is not an
+// image, which the API does not accept.
 func readLogo(url string) *logo {
 	_, text, ok := strings.Cut(url, ";base64,")
 	if !ok {
@@ -30,7 +31,8 @@ func readLogo(url string) *logo {
 	if err != nil {
 		return nil
 	}
-	if size, _, err := image.DecodeConfig(bytes.NewReader(raw)); err != nil || size.Width < 1 || size.Height < 1 || max(size.Width, size.Height) > 2048 {
+	if size, _, err := image.DecodeConfig(bytes.NewReader(raw)); err != nil || size.Width < 1 || size.Height < 1 ||
+		max(size.Width, size.Height) > 2048 {
 		return nil
 	}
 	decoded, _, err := image.Decode(bytes.NewReader(raw))
@@ -61,7 +63,8 @@ func (l *logo) write(w *file) (types.IndirectRef, error) {
 		colors = append(colors, l.pixels.Pix[at:at+3]...)
 	}
 	return w.stream(types.Dict{
-		"Type": types.Name("XObject"), "Subtype": types.Name("Image"), "Width": types.Integer(l.pixels.Rect.Dx()), "Height": types.Integer(l.pixels.Rect.Dy()),
-		"ColorSpace": types.Name("DeviceRGB"), "BitsPerComponent": types.Integer(8),
+		"Type": types.Name("XObject"), "Subtype": types.Name("Image"), "Width": types.Integer(l.pixels.Rect.Dx()),
+		"Height": types.Integer(l.pixels.Rect.Dy()), "ColorSpace": types.Name("DeviceRGB"),
+		"BitsPerComponent": types.Integer(8),
 	}, colors)
 }

@@ -100,8 +100,9 @@ func (p *page) glyphs(r *run) {
 	}
 }
 
-// show shows the silent or the other glyphs of a run and returns the place of the pen, which is given and counted from the beginning
-// of the run. The pen moves by the width of each glyph in the font; where the glyph belongs elsewhere, a number moves it.
+// show shows the silent or the other glyphs of a run and returns the place of the pen, which is given and counted from
+// the beginning of the run. The pen moves by the width of each glyph in the font; where the glyph belongs elsewhere, a
+// number moves it.
 func (p *page) show(r *run, silent bool, pen float64) float64 {
 	font := p.fonts.use(r.typeface)
 	var at, rise float64

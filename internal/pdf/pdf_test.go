@@ -29,24 +29,28 @@ func number(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 
 func seller() *api.Profile {
 	return &api.Profile{
-		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1357902468"), TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"),
-		LegalRegistrationType: new("TL"), PayeeAccount: new("AE070331234567890123456"),
+		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1357902468"),
+		TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"), LegalRegistrationType: new("TL"),
+		PayeeAccount: new("AE070331234567890123456"),
 	}
 }
 
 // draft is an invoice with a number of lines.
 func draft(lines int) *api.Draft {
 	d := &api.Draft{
-		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Sharjah"), BuyerSubdivision: new("SHJ"), BuyerCountry: new("AE"), BuyerTaxID: new("100200300400003"),
-		TotalAmount: number("1312.5"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		OrderReference: new("PO-4711"), Note: new("Delivered in two parts.\nThank you."),
+		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Sharjah"),
+		BuyerSubdivision: new("SHJ"), BuyerCountry: new("AE"), BuyerTaxID: new("100200300400003"),
+		TotalAmount: number("1312.5"), Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"), OrderReference: new("PO-4711"),
+		Note: new("Delivered in two parts.\nThank you."),
 	}
 	for n := range lines {
 		d.Items = append(d.Items, api.Item{
-			Name: new(fmt.Sprintf("Consulting %d", n+1)), Description: new("Integration workshop"), ItemCode: new("SKU-7"), UnitCode: new("HUR"),
-			Quantity: number("12.5"), NetUnitPrice: number("100"), VATCategory: new("S"), VATRate: number("5"),
+			Name: new(fmt.Sprintf("Consulting %d", n+1)), Description: new("Integration workshop"), ItemCode: new("SKU-7"),
+			UnitCode: new("HUR"), Quantity: number("12.5"), NetUnitPrice: number("100"), VATCategory: new("S"),
+			VATRate: number("5"),
 		})
 	}
 	return d
@@ -56,7 +60,8 @@ func draft(lines int) *api.Draft {
 func arabicDraft() *api.Draft {
 	d := draft(1)
 	d.RecipientName, d.BuyerStreet, d.BuyerCity = new("شركة النخيل للتجارة"), new("شارع الشيخ زايد 12، برج 3"), new("دبي")
-	d.Note = new("يرجى الدفع خلال 30 يومًا من تاريخ الفاتورة INV-17 إلى الحساب المذكور أعلاه.\nDelivered 100 units من القمح and 200 bags.")
+	d.Note = new(
+		"يرجى الدفع خلال 30 يومًا من تاريخ الفاتورة INV-17 إلى الحساب المذكور أعلاه.\nDelivered 100 units من القمح and 200 bags.")
 	d.Items[0].Name, d.Items[0].Description = new("استشارات تقنية"), new("ورشة عمل لتكامل الأنظمة مدتها 3 أيام")
 	return d
 }
@@ -85,10 +90,12 @@ func run(t testing.TB, name string, args ...string) string {
 	return string(out)
 }
 
-// texts returns the text of a file as a reader sees it, without the marks of directions that pdftotext adds, and with single gaps.
+// texts returns the text of a file as a reader sees it, without the marks of directions that pdftotext adds, and with
+// single gaps.
 func texts(t testing.TB, file string) string {
 	t.Helper()
-	text := strings.NewReplacer("\u202A", "", "\u202B", "", "\u202C", "").Replace(run(t, "pdftotext", "-layout", file, "-"))
+	text := strings.NewReplacer("\u202A", "", "\u202B", "", "\u202C",
+		"").Replace(run(t, "pdftotext", "-layout", file, "-"))
 	return regexp.MustCompile(`\n{2,}`).ReplaceAllString(regexp.MustCompile(` {2,}`).ReplaceAllString(text, "  "), "\n")
 }
 
@@ -110,8 +117,10 @@ func TestGolden(t *testing.T) {
 	unknown := draft(2)
 	unknown.Items[1].VATRate, unknown.Items[1].VATCategory = nil, nil
 	credit := &api.CreditNote{
-		CreditNoteNumber: "CN-7", IssueDate: "2026-03-15", Reason: "Two hours were not worked.", Kind: api.CreditPartial, Currency: "AED", TotalAmount: "210.00",
-		Items: []api.CreditNoteItem{{Name: "Consulting 1", UnitCode: new("HUR"), Quantity: number("2"), NetAmount: new(api.Amount("200.00")), VATCategory: new("S"), VATRate: number("5")}},
+		CreditNoteNumber: "CN-7", IssueDate: "2026-03-15", Reason: "Two hours were not worked.", Kind: api.CreditPartial,
+		Currency: "AED", TotalAmount: "210.00",
+		Items: []api.CreditNoteItem{{Name: "Consulting 1", UnitCode: new("HUR"), Quantity: number("2"),
+			NetAmount: new(api.Amount("200.00")), VATCategory: new("S"), VATRate: number("5")}},
 	}
 	for name, d := range map[string]*pdf.Document{
 		"invoice":     {Content: pdf.Invoice(draft(2), seller()), Mark: "Draft"},
@@ -142,13 +151,16 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPDFA: the properties of PDF/A-3b (ISO 19005-3) that this package is responsible for. The programs that check them have
-// nothing in common with it.
+// TestPDFA: the properties of PDF/A-3b (ISO 19005-3) that this package is responsible for. The programs that check them
+// have nothing in common with it.
 func TestPDFA(t *testing.T) {
 	xml := []byte("<Invoice/>")
-	attached := &pdf.File{Name: "INV-2026-0001.xml", Description: "The invoice in UBL", MediaType: "application/xml", Content: xml, Relationship: pdf.Alternative}
-	file, out := render(t, &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 900, 300), File: attached})
-	if got := run(t, "qpdf", "--check", file); !strings.Contains(got, "No syntax or stream encoding errors found") || !strings.Contains(got, "not encrypted") {
+	attached := &pdf.File{Name: "INV-2026-0001.xml", Description: "The invoice in UBL", MediaType: "application/xml",
+		Content: xml, Relationship: pdf.Alternative}
+	file, out := render(t, &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 900, 300),
+		File: attached})
+	if got := run(t, "qpdf", "--check", file); !strings.Contains(got, "No syntax or stream encoding errors found") ||
+		!strings.Contains(got, "not encrypted") {
 		t.Errorf("qpdf: %s", got)
 	}
 	objects := readObjects(t, file)
@@ -158,7 +170,8 @@ func TestPDFA(t *testing.T) {
 	}
 	root := objects.dict(t, trailer["/Root"])
 	t.Run("metadata", func(t *testing.T) {
-		for _, want := range []string{"<pdfaid:part>3</pdfaid:part>", "<pdfaid:conformance>B</pdfaid:conformance>", "Tax invoice INV-2026-0001", "2026-03-01T00:00:00Z"} {
+		for _, want := range []string{"<pdfaid:part>3</pdfaid:part>", "<pdfaid:conformance>B</pdfaid:conformance>",
+			"Tax invoice INV-2026-0001", "2026-03-01T00:00:00Z"} {
 			if !bytes.Contains(out, []byte(want)) {
 				t.Errorf("the metadata lack %s", want)
 			}
@@ -166,13 +179,15 @@ func TestPDFA(t *testing.T) {
 		if got := objects.dict(t, root["/Metadata"])["/Filter"]; got != nil {
 			t.Errorf("the metadata are filtered: %v", got)
 		}
-		if info := run(t, "pdfinfo", "-isodates", file); !strings.Contains(info, "Tax invoice INV-2026-0001") || !strings.Contains(info, "2026-03-01T00:00:00Z") || !strings.Contains(info, "A4") {
+		if info := run(t, "pdfinfo", "-isodates", file); !strings.Contains(info, "Tax invoice INV-2026-0001") ||
+			!strings.Contains(info, "2026-03-01T00:00:00Z") || !strings.Contains(info, "A4") {
 			t.Errorf("pdfinfo: %s", info)
 		}
 	})
 	t.Run("output intent", func(t *testing.T) {
 		intents, _ := root["/OutputIntents"].([]any)
-		if len(intents) != 1 || objects.dict(t, intents[0])["/S"] != "/GTS_PDFA1" || objects.dict(t, objects.dict(t, intents[0])["/DestOutputProfile"])["/N"] != 3.0 {
+		if len(intents) != 1 || objects.dict(t, intents[0])["/S"] != "/GTS_PDFA1" ||
+			objects.dict(t, objects.dict(t, intents[0])["/DestOutputProfile"])["/N"] != 3.0 {
 			t.Errorf("output intents: %v", intents)
 		}
 	})
@@ -270,7 +285,8 @@ func (o objects) dict(t *testing.T, value any) map[string]any {
 func shownCodes(t *testing.T, file string) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	for _, shown := range regexp.MustCompile(`<([0-9A-F]{4})>`).FindAllString(run(t, "qpdf", "--qdf", "--object-streams=disable", file, "-"), -1) {
+	for _, shown := range regexp.MustCompile(`<([0-9A-F]{4})>`).FindAllString(run(t, "qpdf", "--qdf",
+		"--object-streams=disable", file, "-"), -1) {
 		out[shown] = len(strings.Trim(shown, "<0>"))
 	}
 	delete(out, "<0000>") // of the code space range
@@ -279,14 +295,16 @@ func shownCodes(t *testing.T, file string) map[string]int {
 
 // TestSameBytes: a document is the same file whenever it is made.
 func TestSameBytes(t *testing.T) {
-	d := &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 30, 30), File: &pdf.File{Name: "a.xml", MediaType: "application/xml", Content: []byte("<a/>"), Relationship: pdf.Source}}
+	d := &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 30, 30), File: &pdf.File{Name: "a.xml",
+		MediaType: "application/xml", Content: []byte("<a/>"), Relationship: pdf.Source}}
 	_, first := render(t, d)
 	if _, second := render(t, d); !bytes.Equal(first, second) {
 		t.Error("two files of one document differ")
 	}
 }
 
-// TestPages: a document of many lines continues on pages that all have the head of the table, their number and the notice.
+// TestPages: a document of many lines continues on pages that all have the head of the table, their number and the
+// notice.
 func TestPages(t *testing.T) {
 	file, _ := render(t, &pdf.Document{Content: pdf.Invoice(draft(200), seller())})
 	pages := strings.Split(strings.TrimSuffix(texts(t, file), "\f"), "\f")
@@ -294,7 +312,8 @@ func TestPages(t *testing.T) {
 		t.Fatalf("%d pages", len(pages))
 	}
 	for n, page := range pages {
-		for _, want := range []string{"Copy. This is not the legal document.", fmt.Sprintf("Page %d of %d", n+1, len(pages)), "Tax invoice", "INV-2026-0001"} {
+		for _, want := range []string{"Copy. This is not the legal document.", fmt.Sprintf("Page %d of %d", n+1, len(pages)),
+			"Tax invoice", "INV-2026-0001"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("page %d lacks %q:\n%s", n+1, want, page)
 			}
@@ -311,8 +330,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLimits: the largest draft has a file; nothing is made for a caller that has gone or of more pages than are allowed; and a panic
-// is an error.
+// TestLimits: the largest draft has a file; nothing is made for a caller that has gone or of more pages than are
+// allowed; and a panic is an error.
 func TestLimits(t *testing.T) {
 	large := draft(1000)
 	for n := range large.Items {
@@ -324,7 +343,8 @@ func TestLimits(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pdf.Render(gone, &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err, context.Canceled) {
+	if _, err := pdf.Render(gone, &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error of a caller that has gone: %v", err)
 	}
 	if _, err := pdf.Render(t.Context(), &pdf.Document{}); err == nil {
@@ -333,13 +353,14 @@ func TestLimits(t *testing.T) {
 	for n := range large.Items {
 		large.Items[n].Description = new(strings.Repeat("w\n", 500))
 	}
-	if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err, pdf.ErrTooLong) {
+	if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err,
+		pdf.ErrTooLong) {
 		t.Errorf("error of too many pages: %v", err)
 	}
 }
 
-// TestHostile: texts that embed, override or isolate directions change nothing around them, and characters that no font has are shown
-// as replacements, which are copied as what they stand for.
+// TestHostile: texts that embed, override or isolate directions change nothing around them, and characters that no font
+// has are shown as replacements, which are copied as what they stand for.
 func TestHostile(t *testing.T) {
 	d := draft(1)
 	d.Items[0].Name = new("\u202Eevil \u2067name\u2066")
@@ -378,7 +399,8 @@ func TestLogo(t *testing.T) {
 	for name, c := range map[string]struct {
 		logo   string
 		images int
-	}{"PNG": {logo(t, 64, 32), 1}, "large": {logo(t, 2048, 10), 1}, "none": {"", 0}, "no image": {"data:image/png;base64,AAAA", 0}, "no base64": {"data:image/png;base64,%", 0}} {
+	}{"PNG": {logo(t, 64, 32), 1}, "large": {logo(t, 2048, 10), 1}, "none": {"", 0},
+		"no image": {"data:image/png;base64,AAAA", 0}, "no base64": {"data:image/png;base64,%", 0}} {
 		t.Run(name, func(t *testing.T) {
 			file, _ := render(t, &pdf.Document{Content: pdf.Invoice(draft(1), seller()), Logo: c.logo})
 			if got := strings.Count(run(t, "pdfimages", "-list", file), "\n") - 2; got != c.images {
@@ -390,14 +412,17 @@ func TestLogo(t *testing.T) {
 
 // FuzzText: whatever the texts are, there is a file.
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"Palm Trading", "شركة النخيل 12 (LLC)", "\u202E\u2067x", "a\u0301\u200D👩‍👩‍👧", "\xff\xfe", "لا\u0651\u064E", "\u0600\u0660١٢", strings.Repeat("W", 500), "هـ\u200Cـه"} {
+	for _, seed := range []string{"Palm Trading", "شركة النخيل 12 (LLC)", "\u202E\u2067x", "a\u0301\u200D👩‍👩‍👧",
+		"\xff\xfe", "لا\u0651\u064E", "\u0600\u0660١٢", strings.Repeat("W", 500), "هـ\u200Cـه"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := draft(1)
 		d.InvoiceNumber, d.RecipientName, d.BuyerCity, d.Note = &text, &text, &text, &text
-		d.Items[0].Name, d.Items[0].Description, d.Items[0].UnitCode, d.Items[0].ItemCode, d.Items[0].VATCategory = &text, &text, &text, &text, &text
-		if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(d, seller()), Mark: text}); err != nil && !errors.Is(err, pdf.ErrTooLong) {
+		d.Items[0].Name, d.Items[0].Description, d.Items[0].UnitCode, d.Items[0].ItemCode, d.Items[0].VATCategory = &text,
+			&text, &text, &text, &text
+		if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(d, seller()), Mark: text}); err != nil &&
+			!errors.Is(err, pdf.ErrTooLong) {
 			t.Error(err)
 		}
 	})

@@ -67,8 +67,8 @@ type cell struct {
 	lines    []line
 }
 
-// put draws a line within a width, at its right end if right, with its baseline at y. A line that is too wide, which is a number that
-// cannot be broken, is drawn smaller.
+// put draws a line within a width, at its right end if right, with its baseline at y. A line that is too wide, which is
+// a number that cannot be broken, is drawn smaller.
 func (s *sheet) put(x, y, width float64, right bool, l line) {
 	if l.width > width {
 		factor := width / l.width
@@ -98,7 +98,8 @@ func (s *sheet) row(lead, above, below float64, cells ...cell) {
 		fits := max(1, min(total-from, int((bottom-s.y-above-below)/lead)))
 		for _, c := range cells {
 			for n := from; n < min(from+fits, len(c.lines)); n++ {
-				s.put(c.x, s.y+above+(float64(n-from)+0.76)*lead, c.width, c.right || c.lines[n].rightToLeft && c.width < contentWidth, c.lines[n])
+				s.put(c.x, s.y+above+(float64(n-from)+0.76)*lead, c.width,
+					c.right || c.lines[n].rightToLeft && c.width < contentWidth, c.lines[n])
 			}
 		}
 		s.y += above + below + float64(fits)*lead

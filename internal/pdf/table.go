@@ -48,9 +48,10 @@ func (l *layout) end() { l.tableHead = nil }
 // lines draws the table of lines.
 func (l *layout) lines() {
 	table := columns(marginSide+4,
-		column{name: "#", width: 22}, column{name: "Description", width: 190}, column{name: "Quantity", width: 62, right: true},
-		column{name: "Unit price", width: 68, right: true}, column{name: "Tax", width: 42, right: true},
-		column{name: strings.TrimSpace("Net amount " + l.currency()), width: 67, right: true})
+		column{name: "#", width: 22}, column{name: "Description", width: 190},
+		column{name: "Quantity", width: 62, right: true}, column{name: "Unit price", width: 68, right: true},
+		column{name: "Tax", width: 42, right: true}, column{name: strings.TrimSpace("Net amount " + l.currency()), width: 67,
+			right: true})
 	l.begin(table)
 	for n := range l.p.Lines {
 		item := &l.p.Lines[n]
@@ -60,12 +61,14 @@ func (l *layout) lines() {
 		}
 		cells[0].lines = l.one(itoa(n, item.ID), styles.small, table[0].width)
 		cells[1].lines = l.description(item, table[1].width)
-		cells[2].lines = append(l.number(quantity(item.Quantity), styles.body), l.wrap(unit(text(item.UnitCode)), styles.caption, table[2].width, 2)...)
+		cells[2].lines = append(l.number(quantity(item.Quantity), styles.body),
+			l.wrap(unit(text(item.UnitCode)), styles.caption, table[2].width, 2)...)
 		cells[3].lines = l.number(money(item.NetUnitPrice, l.currency()), styles.body)
 		if item.BaseQuantity != nil && *item.BaseQuantity != "1" {
 			cells[3].lines = append(cells[3].lines, l.one("per "+quantity(item.BaseQuantity), styles.caption, table[3].width)...)
 		}
-		cells[4].lines = append(l.one(rate(item.VATRate), styles.body, table[4].width), l.one(text(item.VATCategory), styles.caption, table[4].width)...)
+		cells[4].lines = append(l.one(rate(item.VATRate), styles.body, table[4].width),
+			l.one(text(item.VATCategory), styles.caption, table[4].width)...)
 		cells[5].lines = l.number(money(item.Net, l.currency()), styles.body)
 		l.row(lead, 4, 3, cells...)
 		l.horizontal(marginSide, contentWidth)
@@ -90,12 +93,14 @@ func (l *layout) description(item *api.ParsedLine, width float64) []line {
 	out := l.wrap(text(item.Name), styles.strong, width, maxNameLines)
 	out = append(out, l.wrap(text(item.Description), styles.small, width, maxTextLines)...)
 	for _, f := range given(
-		fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)}, fact{"Standard item", text(item.StandardItemCode)},
-		fact{"Order line", text(item.OrderLineReference)}, fact{"Period", period(item.Period)}) {
+		fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
+		fact{"Standard item", text(item.StandardItemCode)}, fact{"Order line", text(item.OrderLineReference)},
+		fact{"Period", period(item.Period)}) {
 		out = append(out, l.pair(f, width)...)
 	}
 	if discount, ok := rat(item.DiscountAmount); ok && discount.Sign() != 0 && item.GrossUnitPrice != nil {
-		out = append(out, l.one("Price "+money(item.GrossUnitPrice, l.currency())+" less "+money(item.DiscountAmount, l.currency()), styles.small, width)...)
+		out = append(out, l.one("Price "+money(item.GrossUnitPrice, l.currency())+" less "+money(item.DiscountAmount,
+			l.currency()), styles.small, width)...)
 	}
 	for _, a := range item.Allowances {
 		out = append(out, l.pair(fact{allowance(a) + " " + money(a.Amount, l.currency()), text(a.Reason)}, width)...)
@@ -162,13 +167,15 @@ func (l *layout) taxes() {
 		return
 	}
 	table := columns(marginSide+4, column{name: "Tax category", width: 92}, column{name: "Rate", width: 28, right: true},
-		column{name: "Taxable " + l.currency(), width: 58, right: true}, column{name: "Tax " + l.currency(), width: 52, right: true})
+		column{name: "Taxable " + l.currency(), width: 58, right: true},
+		column{name: "Tax " + l.currency(), width: 52, right: true})
 	l.begin(table)
 	for _, t := range l.p.TaxBreakdown {
 		category := named(text(t.Category), taxCategory(text(t.Category)))
 		cells := []cell{
 			{lines: l.wrap(category, styles.body, table[0].width, 2)}, {lines: l.number(rate(t.Rate), styles.body)},
-			{lines: l.number(money(t.Taxable, l.currency()), styles.body)}, {lines: l.number(money(t.Tax, l.currency()), styles.body)},
+			{lines: l.number(money(t.Taxable, l.currency()), styles.body)},
+			{lines: l.number(money(t.Tax, l.currency()), styles.body)},
 		}
 		for n := range cells {
 			cells[n].x, cells[n].width, cells[n].right = table[n].x, table[n].width, table[n].right
@@ -197,8 +204,10 @@ func (l *layout) allowances() {
 		if len(lines) == 0 {
 			lines = l.one(text(a.ReasonCode), styles.body, contentWidth-180)
 		}
-		l.row(lead, 2, 2, cell{x: marginSide + 4, width: 70, lines: l.one(allowance(a), styles.small, 70)}, cell{x: marginSide + 80, width: contentWidth - 180, lines: lines},
-			cell{x: marginSide + contentWidth - 94, width: 90, right: true, lines: l.number(money(a.Amount, l.currency()), styles.body)})
+		l.row(lead, 2, 2, cell{x: marginSide + 4, width: 70, lines: l.one(allowance(a), styles.small, 70)},
+			cell{x: marginSide + 80, width: contentWidth - 180, lines: lines},
+			cell{x: marginSide + contentWidth - 94, width: 90, right: true,
+				lines: l.number(money(a.Amount, l.currency()), styles.body)})
 	}
 	if len(l.p.Allowances) > 0 {
 		l.horizontal(marginSide, contentWidth)
@@ -228,7 +237,8 @@ func (l *layout) rows() []sum {
 	}
 	optional("Allowances", t.Allowances, l.currency())
 	optional("Charges", t.Charges, l.currency())
-	out = append(out, sum{"Total without tax", t.Net, l.currency()}, sum{"Tax", t.Tax, l.currency()}, sum{"Total with tax", t.Total, l.currency()})
+	out = append(out, sum{"Total without tax", t.Net, l.currency()}, sum{"Tax", t.Tax, l.currency()},
+		sum{"Total with tax", t.Total, l.currency()})
 	optional("Paid", t.Prepaid, l.currency())
 	optional("Rounding", t.Rounding, l.currency())
 	return out
@@ -261,10 +271,12 @@ func (l *layout) sums() {
 	l.y += 4
 	l.page().fill(x, l.y, width, lead+12, accent)
 	l.row(lead, 6, 6, cell{x: x + 6, width: 92, lines: l.one(name, due, 92)},
-		cell{x: x + 98, width: width - 104, right: true, lines: l.number(amount(sum{"", l.p.Totals.Payable, l.currency()}), due)})
+		cell{x: x + 98, width: width - 104, right: true, lines: l.number(amount(sum{"", l.p.Totals.Payable, l.currency()}),
+			due)})
 	if tax := l.p.Totals.TaxInTaxCurrency; tax != nil && text(l.p.TaxCurrency) != l.currency() {
 		l.row(lead, 3, 2, cell{x: x + 6, width: 90, lines: l.one("Tax in "+text(l.p.TaxCurrency), styles.small, 90)},
-			cell{x: x + 96, width: width - 102, right: true, lines: l.number(amount(sum{"", tax, text(l.p.TaxCurrency)}), styles.small)})
+			cell{x: x + 96, width: width - 102, right: true,
+				lines: l.number(amount(sum{"", tax, text(l.p.TaxCurrency)}), styles.small)})
 	}
 	if l.p.TaxExchangeRate != nil {
 		l.row(lead, 0, 2, cell{x: x + 6, width: 90, lines: l.one("Exchange rate", styles.small, 90)},

@@ -57,10 +57,10 @@ type typesetter struct {
 	letters, runs int
 }
 
-// The limits of the work for a document, which whoever sends it chooses: the characters of its texts, and the runs in which their typeface,
-// script and direction stay the same. The largest draft has a million characters; an invoice of a thousand lines in Arabic and
-// English has some ten thousand runs. What is beyond them is cut: each text keeps leastLetters and leastRuns, and the attached document
-// has it all.
+// The limits of the work for a document, which whoever sends it chooses: the characters of its texts, and the runs in
+// which their typeface, script and direction stay the same. The largest draft has a million characters; an invoice of a
+// thousand lines in Arabic and English has some ten thousand runs. What is beyond them is cut: each text keeps
+// leastLetters and leastRuns, and the attached document has it all.
 const (
 	maxLetters   = 3 << 19
 	maxRuns      = 100_000
@@ -109,8 +109,9 @@ func (t *typesetter) weight(bold bool) weight {
 	return t.faces[:latinBold]
 }
 
-// wrap breaks a text into at most a number of lines of at most a width in points. Each line of the text is a paragraph with a
-// direction of its own, that of its first letter. Empty lines are left out. A text that is too long ends with an ellipsis.
+// wrap breaks a text into at most a number of lines of at most a width in points. Each line of the text is a paragraph
+// with a direction of its own, that of its first letter. Empty lines are left out. A text that is too long ends with an
+// ellipsis.
 func (t *typesetter) wrap(text string, s style, width float64, most int) []line {
 	var out []line
 	paragraphs := slices.DeleteFunc(strings.Split(clean(text), "\n"), func(p string) bool { return p == "" })
@@ -129,13 +130,15 @@ func (t *typesetter) wrap(text string, s style, width float64, most int) []line 
 	return out
 }
 
-// lettersPerEm is more than the letters that fit into the width of an em. Those that cannot fit are not worth the work of shaping.
+// lettersPerEm is more than the letters that fit into the width of an em. Those that cannot fit are not worth the work
+// of shaping.
 const lettersPerEm = 5
 
-// clean leaves out what has no shape: control characters, and the invisible characters that would embed, override or isolate a
-// direction. Letters and marks are composed, and each line is trimmed.
+// clean leaves out what has no shape: control characters, and the invisible characters that would embed, override or
+// isolate a direction. Letters and marks are composed, and each line is trimmed.
 func clean(text string) string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(strings.ToValidUTF8(text, string(replacement)))
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029",
+		"\n").Replace(strings.ToValidUTF8(text, string(replacement)))
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
@@ -181,8 +184,10 @@ func (t *typesetter) breakLines(original []rune, s style, width float64, most in
 	for n := range inputs {
 		outputs[n] = t.shaper.Shape(inputs[n])
 	}
-	config := shaping.WrapConfig{Direction: direction, TruncateAfterLines: most, Truncator: truncator, TextContinues: more, DisableTrailingWhitespaceTrim: true}
-	wrapped, _ := t.wrapper.WrapParagraphF(config, fixed.Int26_6(width/s.size*unitsPerEm*64), shown, shaping.NewSliceIterator(outputs))
+	config := shaping.WrapConfig{Direction: direction, TruncateAfterLines: most, Truncator: truncator, TextContinues: more,
+		DisableTrailingWhitespaceTrim: true}
+	wrapped, _ := t.wrapper.WrapParagraphF(config, fixed.Int26_6(width/s.size*unitsPerEm*64), shown,
+		shaping.NewSliceIterator(outputs))
 	out := make([]line, 0, len(wrapped))
 	for _, outputs := range wrapped {
 		spans := make([]span, len(outputs))
@@ -203,7 +208,8 @@ func (t *typesetter) breakLines(original []rune, s style, width float64, most in
 // split returns the runs of a paragraph, in logical order. Each has one typeface, script and level.
 func (t *typesetter) split(text []rune, direction di.Direction, levels []int, faces weight) []shaping.Input {
 	var out []shaping.Input
-	for _, input := range t.segmenter.Split(shaping.Input{Text: text, RunEnd: len(text), Direction: direction, Size: fixed.I(unitsPerEm), Language: "en"}, faces) {
+	for _, input := range t.segmenter.Split(shaping.Input{Text: text, RunEnd: len(text), Direction: direction,
+		Size: fixed.I(unitsPerEm), Language: "en"}, faces) {
 		for end := input.RunEnd; input.RunStart < end; input.RunStart = input.RunEnd {
 			input.RunEnd = input.RunStart + 1
 			for input.RunEnd < end && levels[input.RunEnd] == levels[input.RunStart] {
@@ -290,8 +296,8 @@ func (p *span) glyphs() []glyph {
 	return out
 }
 
-// label says what the glyphs of a cluster, in logical order, stand for. If there are as many glyphs as characters, each stands for one;
-// otherwise the first stands for all.
+// label says what the glyphs of a cluster, in logical order, stand for. If there are as many glyphs as characters, each
+// stands for one; otherwise the first stands for all.
 func label(cluster []glyph, text []rune) {
 	if len(cluster) != len(text) {
 		cluster[0].text = string(text)
@@ -305,9 +311,10 @@ func label(cluster []glyph, text []rune) {
 	}
 }
 
-// backwards arranges a cluster of a script from right to left so that programs read the text correctly. They sort characters by their
-// place and reverse them, so the characters of a ligature, and marks on a letter, would be in the wrong order. Therefore each character
-// of the cluster stands on a place of its own: the last one on the glyph, the others on empty glyphs to the right of it.
+// backwards arranges a cluster of a script from right to left so that programs read the text correctly. They sort
+// characters by their place and reverse them, so the characters of a ligature, and marks on a letter, would be in the
+// wrong order. Therefore each character of the cluster stands on a place of its own: the last one on the glyph, the
+// others on empty glyphs to the right of it.
 func (p *span) backwards(cluster []glyph, text []rune) []glyph {
 	empty, ok := p.Face.NominalGlyph(' ')
 	if len(text) < 2 || !ok {

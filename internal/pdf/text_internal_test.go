@@ -52,7 +52,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// isolatedAsLetter allows that a font shows an isolated form with the glyph of the letter, which has no presentation form.
+// isolatedAsLetter allows that a font shows an isolated form with the glyph of the letter, which has no presentation
+// form.
 func isolatedAsLetter(got, want string) bool { return got == strings.ReplaceAll(want, "\uFEE1", "") }
 
 // order returns the text of a line from left to right, each glyph with the first of its characters.
@@ -106,13 +107,15 @@ func TestWrap(t *testing.T) {
 	if len(cut) != 3 || !strings.HasSuffix(order(cut[2]), ellipsis) {
 		t.Errorf("%d lines, the last is %q", len(cut), order(cut[len(cut)-1]))
 	}
-	if long := setter(t).wrap(strings.Repeat("i", 1<<20), style{size: 7}, contentWidth, 60); len(long) != 60 || long[0].width < contentWidth-7 || !strings.HasSuffix(order(long[59]), ellipsis) {
+	if long := setter(t).wrap(strings.Repeat("i", 1<<20), style{size: 7}, contentWidth, 60); len(long) != 60 ||
+		long[0].width < contentWidth-7 || !strings.HasSuffix(order(long[59]), ellipsis) {
 		t.Errorf("a text that is far too long has %d lines", len(long))
 	}
 	if got := setter(t).wrap(" \n\t\r\n", style{size: 9}, 120, 3); len(got) != 0 {
 		t.Errorf("lines of nothing: %v", got)
 	}
-	if got := setter(t).wrap("a\nb\n\nc", style{size: 9}, 120, 2); len(got) != 2 || !strings.HasSuffix(order(got[1]), ellipsis) {
+	if got := setter(t).wrap("a\nb\n\nc", style{size: 9}, 120, 2); len(got) != 2 ||
+		!strings.HasSuffix(order(got[1]), ellipsis) {
 		t.Errorf("paragraphs: %d", len(got))
 	}
 }

@@ -122,7 +122,8 @@ func (m metadata) xmp(w *file) (types.IndirectRef, error) {
 	if !m.created.IsZero() {
 		fmt.Fprintf(&created, "<xmp:CreateDate>%s</xmp:CreateDate>", m.created.Format(time.RFC3339))
 	}
-	return w.plainStream(types.Dict{"Type": types.Name("Metadata"), "Subtype": types.Name("XML")}, fmt.Appendf(nil, `<?xpacket begin="%s" id="W5M0MpCehiHzreSzNTczkc9d"?>
+	return w.plainStream(types.Dict{"Type": types.Name("Metadata"), "Subtype": types.Name("XML")},
+		fmt.Appendf(nil, `<?xpacket begin="%s" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/">
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
 <rdf:Description rdf:about="" xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/"><pdfaid:part>3</pdfaid:part><pdfaid:conformance>B</pdfaid:conformance></rdf:Description>
@@ -143,8 +144,9 @@ func outputIntent(w *file) (types.Dict, error) {
 	}
 	ref, err := w.stream(types.Dict{"N": types.Integer(3)}, profile)
 	return types.Dict{
-		"Type": types.Name("OutputIntent"), "S": types.Name("GTS_PDFA1"), "OutputConditionIdentifier": types.StringLiteral("sRGB"),
-		"Info": types.StringLiteral("sRGB IEC61966-2.1"), "DestOutputProfile": ref,
+		"Type": types.Name("OutputIntent"), "S": types.Name("GTS_PDFA1"),
+		"OutputConditionIdentifier": types.StringLiteral("sRGB"), "Info": types.StringLiteral("sRGB IEC61966-2.1"),
+		"DestOutputProfile": ref,
 	}, err
 }
 
@@ -154,7 +156,8 @@ func (f *File) attach(w *file, created time.Time) (types.IndirectRef, error) {
 	if !created.IsZero() {
 		parameters["ModDate"] = types.StringLiteral(types.DateString(created))
 	}
-	content, err := w.stream(types.Dict{"Type": types.Name("EmbeddedFile"), "Subtype": types.Name(f.MediaType), "Params": parameters}, f.Content)
+	content, err := w.stream(types.Dict{"Type": types.Name("EmbeddedFile"), "Subtype": types.Name(f.MediaType),
+		"Params": parameters}, f.Content)
 	if err != nil {
 		return content, err
 	}
@@ -209,7 +212,8 @@ func write(pages []*page, fonts *embeddedFonts, logo *logo, attached *File, m me
 		return nil, err
 	}
 	catalog := types.Dict{
-		"Type": types.Name("Catalog"), "Pages": tree, "Metadata": xmp, "OutputIntents": types.Array{intent}, "Lang": types.StringLiteral("en"),
+		"Type": types.Name("Catalog"), "Pages": tree, "Metadata": xmp, "OutputIntents": types.Array{intent},
+		"Lang":              types.StringLiteral("en"),
 		"ViewerPreferences": types.Dict{"DisplayDocTitle": types.Boolean(true)},
 	}
 	if attached != nil {

@@ -24,7 +24,8 @@ const (
 	socketName = ".s.PGSQL.5432"
 	// maxSocketPath is the longest path of a unix socket on Linux, in bytes, without the closing NUL.
 	maxSocketPath = 107
-	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill. Many tests may run at the same time.
+	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill. Many tests may run at the
+	// same time.
 	startTimeout = 15 * time.Minute
 	stopTimeout  = 5 * time.Minute
 	// startPoll is the pause between two attempts to reach a server that is starting.
@@ -99,14 +100,16 @@ func (c *Cluster) Restart() error {
 func (c *Cluster) create() error {
 	socket := filepath.Join(c.dir, socketName)
 	if len(socket) > maxSocketPath {
-		return fmt.Errorf("the socket path %s has %d bytes and %d is the most: choose a shorter directory (TMPDIR)", socket, len(socket), maxSocketPath)
+		return fmt.Errorf("the socket path %s has %d bytes and %d is the most: choose a shorter directory (TMPDIR)", socket,
+			len(socket), maxSocketPath)
 	}
 	if err := c.account.own(c.dir); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	initdb := exec.CommandContext(ctx, c.programs.initdb, "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initdb := exec.CommandContext(ctx, c.programs.initdb, "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync", "--no-instructions")
 	initdb.Dir = c.dir
 	initdb.Env = environment()
 	initdb.SysProcAttr = c.account.attributes()
@@ -126,7 +129,8 @@ func (c *Cluster) start() (err error) {
 
 // arguments returns the command that runs the server.
 func (c *Cluster) arguments() []string {
-	args := []string{c.programs.postgres, "-D", c.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + c.dir}
+	args := []string{c.programs.postgres, "-D", c.data(), "-c", "listen_addresses=",
+		"-c", "unix_socket_directories=" + c.dir}
 	for _, setting := range c.settings {
 		args = append(args, "-c", setting)
 	}
@@ -192,7 +196,9 @@ func findPrograms() (programs, error) {
 			return p, nil
 		}
 	}
-	return programs{}, fmt.Errorf("the programs initdb and postgres are neither in PATH nor under /usr/lib/postgresql (scripts/setup installs them; %s=sqlite leaves PostgreSQL out): %w", EnvEngines, fs.ErrNotExist)
+	return programs{},
+		fmt.Errorf(
+			"the programs initdb and postgres are neither in PATH nor under /usr/lib/postgresql (scripts/setup installs them; %s=sqlite leaves PostgreSQL out): %w", EnvEngines, fs.ErrNotExist)
 }
 
 // majorVersion returns 15 for /usr/lib/postgresql/15/bin. A directory without a number counts as the oldest version.

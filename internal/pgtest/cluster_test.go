@@ -48,7 +48,8 @@ func TestCluster(t *testing.T) {
 func testPrivateAndDurable(t *testing.T) {
 	dir := shared(t)
 	c := start(t, dir)
-	for setting, want := range map[string]string{"listen_addresses": "", "fsync": "on", "synchronous_commit": "on", "server_encoding": "UTF8"} {
+	for setting, want := range map[string]string{"listen_addresses": "", "fsync": "on", "synchronous_commit": "on",
+		"server_encoding": "UTF8"} {
 		if got := queryOne(t, c.URL(), "SHOW "+setting); got != want {
 			t.Errorf("%s is %q, want %q", setting, got, want)
 		}
@@ -240,7 +241,8 @@ func testURL(t *testing.T) {
 }
 
 func TestEnabled(t *testing.T) {
-	for engines, want := range map[string]bool{"": true, "postgres": true, "sqlite,postgres": true, "sqlite": false, "postgresql": false} {
+	for engines, want := range map[string]bool{"": true, "postgres": true, "sqlite,postgres": true, "sqlite": false,
+		"postgresql": false} {
 		t.Setenv(pgtest.EnvEngines, engines)
 		if got := pgtest.Enabled(); got != want {
 			t.Errorf("%s=%q gives %t", pgtest.EnvEngines, engines, got)
@@ -339,7 +341,8 @@ func testPoolerIsKept(t *testing.T) {
 	p := pgtest.NewPooler(t, string(configuration), pgtest.URL(t), "admin_users = postgres")
 	for range 3 {
 		// It answers by ending.
-		if conn, err := pgx.Connect(t.Context(), strings.Replace(p.URL(), "/quittance?", "/pgbouncer?default_query_exec_mode=simple_protocol&", 1)); err != nil {
+		if conn, err := pgx.Connect(t.Context(), strings.Replace(p.URL(), "/quittance?",
+			"/pgbouncer?default_query_exec_mode=simple_protocol&", 1)); err != nil {
 			t.Error(err)
 		} else if _, err := conn.Exec(t.Context(), "SHUTDOWN"); err == nil {
 			t.Error("PgBouncer was to shut down, and did not")

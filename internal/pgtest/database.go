@@ -40,8 +40,8 @@ func newName() (string, error) {
 	return "test_" + hex.EncodeToString(random[:]), nil
 }
 
-// createDatabase creates a database in the cluster of the database admin and returns its address. The database is empty, or a
-// copy of the database template, which must have no connections.
+// createDatabase creates a database in the cluster of the database admin and returns its address. The database is
+// empty, or a copy of the database template, which must have no connections.
 func createDatabase(ctx context.Context, admin, name, template string) (address string, err error) {
 	parsed, err := url.Parse(admin)
 	if err != nil {
@@ -58,8 +58,8 @@ func createDatabase(ctx context.Context, admin, name, template string) (address 
 	return parsed.String(), nil
 }
 
-// dropDatabase removes a database and breaks its open connections. The name may follow IF EXISTS. It takes no context, because
-// that of the test that asked for the database has ended when it is removed.
+// dropDatabase removes a database and breaks its open connections. The name may follow IF EXISTS. It takes no context,
+// because that of the test that asked for the database has ended when it is removed.
 func dropDatabase(admin, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()

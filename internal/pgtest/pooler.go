@@ -21,9 +21,9 @@ const poolerTarget = "host=db.internal port=5432 dbname=quittance"
 
 // Pooler is a PgBouncer in front of a database. Its methods are not safe for concurrent use.
 //
-// If PgBouncer ends by itself, it is started again, as a service manager would do. Debian's release 1.18 ends with "bad client state" if its
-// connection to the database breaks while it passes on the request of a client to cancel a statement
-// (https://github.com/pgbouncer/pgbouncer/pull/846).
+// If PgBouncer ends by itself, it is started again, as a service manager would do. Debian's release 1.18 ends with "bad
+// client state" if its connection to the database breaks while it passes on the request of a client to cancel a
+// statement (https://github.com/pgbouncer/pgbouncer/pull/846).
 type Pooler struct {
 	dir     string
 	account *account
@@ -32,9 +32,9 @@ type Pooler struct {
 	err     error // why it could not be started again
 }
 
-// NewPooler starts PgBouncer with a configuration in front of the database at address, which [URL] or a [Cluster] returned. In the
-// configuration it replaces where the database is, where PgBouncer listens, and how both authenticate; more has lines that are added
-// to the section [pgbouncer]. It ends with the test.
+// NewPooler starts PgBouncer with a configuration in front of the database at address, which [URL] or a [Cluster]
+// returned. In the configuration it replaces where the database is, where PgBouncer listens, and how both authenticate;
+// more has lines that are added to the section [pgbouncer]. It ends with the test.
 func NewPooler(t testing.TB, configuration, address string, more ...string) *Pooler {
 	t.Helper()
 	p, err := startPooler(configuration, address, more)
@@ -70,8 +70,8 @@ func startPooler(configuration, address string, more []string) (*Pooler, error) 
 	}
 	p := &Pooler{dir: dir, account: account}
 	target := fmt.Sprintf("host=%s port=%d dbname=%s user=%s", config.Host, config.Port, config.Database, config.User)
-	own := []string{strings.Replace(configuration, poolerTarget, target, 1), "listen_addr =", "unix_socket_dir = " + dir, "auth_type = any", "auth_file =",
-		"client_tls_sslmode = disable", "server_tls_sslmode = disable"}
+	own := []string{strings.Replace(configuration, poolerTarget, target, 1), "listen_addr =", "unix_socket_dir = " + dir,
+		"auth_type = any", "auth_file =", "client_tls_sslmode = disable", "server_tls_sslmode = disable"}
 	err = errors.Join(os.WriteFile(p.config(), []byte(strings.Join(append(own, more...), "\n")+"\n"), 0o644), account.own(dir)) //nolint:gosec // the account of the server reads it
 	if err == nil {
 		err = p.Restart()

@@ -84,11 +84,12 @@ func StartShared() (*Cluster, error) {
 	return Start(memoryDirectory(), "fsync=off", "full_page_writes=off", "max_connections=300", "max_wal_size=256MB")
 }
 
-// sharedSpace is how many bytes a shared cluster may need: about eight times what the tests of all packages have at a time.
+// sharedSpace is how many bytes a shared cluster may need: about eight times what the tests of all packages have at a
+// time.
 const sharedSpace = 4 << 30
 
-// memoryDirectory returns Linux's directory in memory if it has space for a shared cluster, else "". The tests create and remove some
-// hundred files for each database, which takes ext4 a quarter of the time of the tests.
+// memoryDirectory returns Linux's directory in memory if it has space for a shared cluster, else "". The tests create
+// and remove some hundred files for each database, which takes ext4 a quarter of the time of the tests.
 func memoryDirectory() string {
 	const dir = "/dev/shm"
 	var system syscall.Statfs_t
@@ -105,8 +106,8 @@ func URL(t testing.TB) string {
 	return database(t, "")
 }
 
-// Template creates an empty database for [Copy], which [Run] removes after all tests, and returns its address. A process can
-// have one.
+// Template creates an empty database for [Copy], which [Run] removes after all tests, and returns its address. A
+// process can have one.
 func Template(ctx context.Context) (string, error) {
 	admin, name := os.Getenv(EnvPostgres), os.Getenv(envTemplate)
 	if admin == "" || name == "" {

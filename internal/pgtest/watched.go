@@ -39,7 +39,8 @@ shift
 exec "$@" 3<&-
 `
 
-// startServer starts a server program under its watchdog and the account. Its files are in dir, and its output goes to the file log.
+// startServer starts a server program under its watchdog and the account. Its files are in dir, and its output goes to
+// the file log.
 func startServer(name, dir, log string, account *account, command ...string) (_ *server, err error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -28,8 +28,8 @@ type callSpec struct {
 	maxRead     int64  // bytes that are read for the digest; at least maxRetained
 	// acceptsStatus reports whether a status makes a response [Complete].
 	acceptsStatus func(status int) bool
-	// refuses reports whether the provider's own description says that it sends this response only before it takes a document; nil
-	// means that it says so of no status but those of [client].refusesUnread.
+	// refuses reports whether the provider's own description says that it sends this response only before it takes a
+	// document; nil means that it says so of no status but those of [client].refusesUnread.
 	refuses func(status int, body []byte) bool
 	// saysUnknown reports whether a response says that the provider has no such document; nil means that none does.
 	saysUnknown func(status int, body []byte) bool
@@ -83,8 +83,8 @@ type trackedConn struct {
 
 func (t *connTracker) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		// Every connection comes from the dialer. The writes of any other connection would not be counted, so the type assertion
-		// panics in the first test.
+		// Every connection comes from the dialer. The writes of any other connection would not be counted, so the type
+		// assertion panics in the first test.
 		conn := info.Conn.(*writeTrackingConn)
 		t.conns = append(t.conns, trackedConn{conn: conn, writesBefore: conn.writeCount()})
 		t.reused = info.Reused
@@ -145,7 +145,8 @@ func (c *client) readResponse(ctx context.Context, call callSpec, received *http
 	}
 	// The needed part of the body was read, so an error from Close changes nothing.
 	_ = received.Body.Close()
-	response.Echoed = c.detectEcho([]byte(statusAndHeaders(received)), response.Truncated) || c.detectEcho(response.Body, response.Truncated)
+	response.Echoed = c.detectEcho([]byte(statusAndHeaders(received)), response.Truncated) ||
+		c.detectEcho(response.Body, response.Truncated)
 	response.Kind, response.ErrorClass = c.classifyResponse(call, received, response)
 	if failure != nil {
 		response.ErrorClass = classifyError(ctx, failure)
@@ -181,7 +182,8 @@ func (c *client) classifyResponse(call callSpec, received *http.Response, respon
 	}
 }
 
-// isCompressed reports whether a body is compressed although no encoding was requested. Its bytes are then not a document.
+// isCompressed reports whether a body is compressed although no encoding was requested. Its bytes are then not a
+// document.
 func isCompressed(received *http.Response) bool {
 	encoding := received.Header.Get("Content-Encoding")
 	return encoding != "" && !strings.EqualFold(encoding, "identity")
@@ -208,8 +210,8 @@ func readBody(response *Response, body io.Reader, call callSpec) error {
 	return err
 }
 
-// digestRest reads at most limit more bytes into the digest, and reports whether the end of the body was seen. full says that the
-// body filled the retained part; otherwise there is nothing left to read.
+// digestRest reads at most limit more bytes into the digest, and reports whether the end of the body was seen. full
+// says that the body filled the retained part; otherwise there is nothing left to read.
 func digestRest(digest hash.Hash, body io.Reader, limit int64, full bool) (read int64, ended bool, err error) {
 	if !full {
 		return 0, true, nil

@@ -26,8 +26,8 @@ type Config struct {
 	Options map[string]string
 	// Timeout limits a whole call, from waiting for a connection to the last byte of the response; 20 s if 0.
 	Timeout time.Duration
-	// MaxConns limits the open connections; 16 if 0. Further calls wait, within their time-out. A connection stays open for
-	// half a minute after its last call.
+	// MaxConns limits the open connections; 16 if 0. Further calls wait, within their time-out. A connection stays open
+	// for half a minute after its last call.
 	MaxConns int
 	// RootCAs are the trusted certificate authorities; the system's if nil.
 	RootCAs *x509.CertPool
@@ -37,9 +37,9 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// client makes calls over HTTP. It follows no redirects, uses no proxy and requests no compression. It speaks HTTP/1.1, where a
-// connection carries one request at a time and therefore knows whether that request was begun. Each provider connection has its own
-// client, so that a failing connection slows no other company.
+// client makes calls over HTTP. It follows no redirects, uses no proxy and requests no compression. It speaks HTTP/1.1,
+// where a connection carries one request at a time and therefore knows whether that request was begun. Each provider
+// connection has its own client, so that a failing connection slows no other company.
 type client struct {
 	base       string // without a trailing slash
 	credential secret.Text
@@ -58,7 +58,8 @@ type client struct {
 // The errors of a configuration. They contain nothing of the invalid value.
 var (
 	// ErrBaseURL says that an address does not meet the rules of [ParseBaseURL].
-	ErrBaseURL = errors.New("provider: the base URL must be https (http for a loopback address only), with a host, and without user info, query and fragment")
+	ErrBaseURL = errors.New(
+		"provider: the base URL must be https (http for a loopback address only), with a host, and without user info, query and fragment")
 	// ErrCredential says that a credential cannot be sent in a header.
 	ErrCredential = errors.New("provider: the credential must be visible ASCII without spaces, from 1 to 4096 characters")
 	// ErrConfig says that a time-out or a number of connections is negative, or that there is no clock.
@@ -74,9 +75,9 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// ParseBaseURL checks the address of a provider: https with a host, or http for localhost or a literal loopback address, because
-// a credential must not cross a network unencrypted. The caller decides which environment may use which address. ParseBaseURL
-// returns [ErrBaseURL].
+// ParseBaseURL checks the address of a provider: https with a host, or http for localhost or a literal loopback
+// address, because a credential must not cross a network unencrypted. The caller decides which environment may use
+// which address. ParseBaseURL returns [ErrBaseURL].
 func ParseBaseURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(raw)
 	if err != nil || base.Hostname() == "" || base.User != nil || base.Opaque != "" || strings.ContainsAny(raw, "?#") {
@@ -102,8 +103,9 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// newClient returns a client that sends the credential in a header after a prefix, and opens no connection. refusesUnread are the statuses
-// of [client].refusesUnread. newClient returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
+// newClient returns a client that sends the credential in a header after a prefix, and opens no connection.
+// refusesUnread are the statuses of [client].refusesUnread. newClient returns [ErrBaseURL], [ErrCredential] or
+// [ErrConfig].
 func newClient(config Config, header, prefix string, refusesUnread ...int) (*client, error) {
 	base, err := ParseBaseURL(config.BaseURL)
 	if err != nil {
@@ -195,8 +197,8 @@ func getCall(path string) callSpec {
 	}
 }
 
-// escapeSegment escapes one path segment. It also escapes "." and "..", which would lead up the path: the identifier of a purchase
-// document is the provider's text.
+// escapeSegment escapes one path segment. It also escapes "." and "..", which would lead up the path: the identifier of
+// a purchase document is the provider's text.
 func escapeSegment(text string) string {
 	if text == "." || text == ".." {
 		return strings.ReplaceAll(text, ".", "%2E")

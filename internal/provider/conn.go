@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// writeTrackingConn is a connection that counts its writes, above TLS, so that it knows whether a request was begun. [NotSent] is
-// based on it: an error cannot tell whether bytes left before it, and net/http writes a request on a goroutine that may
-// still run after the call has returned.
+// writeTrackingConn is a connection that counts its writes, above TLS, so that it knows whether a request was begun.
+// [NotSent] is based on it: an error cannot tell whether bytes left before it, and net/http writes a request on a
+// goroutine that may still run after the call has returned.
 type writeTrackingConn struct {
 	net.Conn
 
@@ -41,7 +41,8 @@ func (c *writeTrackingConn) writeCount() int {
 	return c.writes
 }
 
-// closeAndReport closes the connection for further writes and reports whether a write was begun after the first before writes.
+// closeAndReport closes the connection for further writes and reports whether a write was begun after the first before
+// writes.
 func (c *writeTrackingConn) closeAndReport(before int) bool {
 	c.mu.Lock()
 	c.closed = true
@@ -61,8 +62,8 @@ type stageError struct {
 func (e *stageError) Error() string { return string(e.class) + ": " + e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// dialer opens connections that count their writes. net/http detaches a dial from the request that caused it, so the dialer has a
-// time-out of its own.
+// dialer opens connections that count their writes. net/http detaches a dial from the request that caused it, so the
+// dialer has a time-out of its own.
 type dialer struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration

@@ -12,7 +12,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Description is what an adapter publishes about itself: what quittance connection kinds and the guide of providers show.
+// Description is what an adapter publishes about itself: what quittance connection kinds and the guide of providers
+// show.
 type Description struct {
 	// Kind is the adapter's name in connection add --kind.
 	Kind string
@@ -26,7 +27,8 @@ type Description struct {
 	RequiresProfile bool
 	// Currencies are the currency codes that it carries; empty if it carries all.
 	Currencies []string
-	// Addresses reports whether it can send to a participant, with the options of a connection; nil if it can send to every one.
+	// Addresses reports whether it can send to a participant, with the options of a connection; nil if it can send to
+	// every one.
 	Addresses func(participant Participant, options map[string]string) bool
 	// Options are the adapter's own options.
 	Options []Option
@@ -37,8 +39,8 @@ type Description struct {
 	// CreditNotes, Purchases and Recipients say whether it carries credit notes, fetches incoming e-invoices and looks up
 	// recipients.
 	CreditNotes, Purchases, Recipients bool
-	// Vocabularies returns the tables that it reads responses with, the current ones first. It makes them anew: most callers of
-	// [Describe] need none.
+	// Vocabularies returns the tables that it reads responses with, the current ones first. It makes them anew: most
+	// callers of [Describe] need none.
 	Vocabularies func() []invoice.Vocabulary
 	// Open returns an adapter and opens no connection.
 	Open func(Config) (Adapter, error)
@@ -69,7 +71,8 @@ var kinds = [...]struct { //nolint:gochecknoglobals // a constant table
 	name     string
 	describe func() Description
 }{
-	{"http", describeHTTP}, {"phoss-ap", describePhossAP}, {"e-invoice-be", describeEInvoiceBE}, {"storecove", describeStorecove}, {"simulator", describeSimulator},
+	{"http", describeHTTP}, {"phoss-ap", describePhossAP}, {"e-invoice-be", describeEInvoiceBE},
+	{"storecove", describeStorecove}, {"simulator", describeSimulator},
 }
 
 // Describe returns the description of the adapter of a kind. ok is false if there is none.
@@ -91,16 +94,18 @@ func (d Description) Carries(currency string) bool {
 func (d Description) Faults(draft *api.Draft, options map[string]string) api.Faults {
 	faults := api.Faults{}
 	if !d.Carries(value(draft.Currency)) {
-		faults["currency"] = []api.Fault{{Rule: "not_supported", Message: "the provider carries only " + strings.Join(d.Currencies, ", ")}}
+		faults["currency"] = []api.Fault{{Rule: "not_supported",
+			Message: "the provider carries only " + strings.Join(d.Currencies, ", ")}}
 	}
 	if d.Addresses != nil && !d.Addresses(Envelope{Invoice: draft}.Receiver(), options) {
-		faults["recipient_network_id"] = []api.Fault{{Rule: "not_supported", Message: "the provider cannot send to this identifier in the scheme " + value(draft.BuyerEndpointScheme)}}
+		faults["recipient_network_id"] = []api.Fault{{Rule: "not_supported",
+			Message: "the provider cannot send to this identifier in the scheme " + value(draft.BuyerEndpointScheme)}}
 	}
 	return faults
 }
 
-// CheckProfile returns an error that says which document formats a connection of this kind can name, if it cannot name profile. ""
-// is no format.
+// CheckProfile returns an error that says which document formats a connection of this kind can name, if it cannot name
+// profile. "" is no format.
 func (d Description) CheckProfile(profile string) error {
 	switch {
 	case profile == "" && d.RequiresProfile:
@@ -133,7 +138,8 @@ func (d Description) CheckOptions(options map[string]string) error {
 		value, given := options[option.Name]
 		switch {
 		case !given && option.Required:
-			return fmt.Errorf("a connection of kind %s needs the option %s: %s, %s", d.Kind, option.Name, option.Summary, option.Rule)
+			return fmt.Errorf("a connection of kind %s needs the option %s: %s, %s", d.Kind, option.Name, option.Summary,
+				option.Rule)
 		case given && !option.Valid(value):
 			return fmt.Errorf("option %s: %s", option.Name, option.Rule)
 		}
@@ -160,7 +166,8 @@ func describeHTTP() Description {
 // describeSimulator returns the description of the simulator.
 func describeSimulator() Description {
 	return Description{
-		Kind: "simulator", Summary: "The transport simulator for research on one machine. Nothing leaves the process.", LocalOnly: true, Idempotent: true,
+		Kind: "simulator", Summary: "The transport simulator for research on one machine. Nothing leaves the process.",
+		LocalOnly: true, Idempotent: true,
 		Lookup: "The simulator knows its documents until the process ends.",
 		Vocabularies: func() []invoice.Vocabulary {
 			return []invoice.Vocabulary{simulatorVocabulary(), withoutMeanings(simulatorVocabulary(), "simulator/1")}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// echoForms write a credential in the forms that [provider.Response].Echoed promises to detect. Each gets the neighbouring
-// text, because base64 mixes a credential with its neighbours.
+// echoForms write a credential in the forms that [provider.Response].Echoed promises to detect. Each gets the
+// neighbouring text, because base64 mixes a credential with its neighbours.
 var echoForms = []func(before, credential, after string) string{
 	func(_, c, _ string) string { return c },
 	func(_, c, _ string) string { return strings.ToUpper(c) },

@@ -24,9 +24,9 @@ import (
 
 // EInvoiceBE speaks the API of e-invoice.be, as its OpenAPI description 1.1.0 has it (docs/providers/e-invoice-be.md).
 //
-// A document is sent in two steps. Creating it makes a draft, which the provider never sends by itself; sending names the draft by the
-// identifier that the provider gave it. So a draft whose creation got no response is at most an unused draft, and a document is sent
-// only under an identifier that was recorded before.
+// A document is sent in two steps. Creating it makes a draft, which the provider never sends by itself; sending names
+// the draft by the identifier that the provider gave it. So a draft whose creation got no response is at most an unused
+// draft, and a document is sent only under an identifier that was recorded before.
 type EInvoiceBE struct {
 	*client
 	sendOnly
@@ -36,7 +36,8 @@ var _ Adapter = (*EInvoiceBE)(nil)
 
 // NewEInvoiceBE returns an adapter and opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
 func NewEInvoiceBE(config Config) (*EInvoiceBE, error) {
-	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized) // components.securitySchemes: HTTPBearer
+	// components.securitySchemes: HTTPBearer
+	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +57,14 @@ func describeEInvoiceBE() Description {
 	}
 }
 
-// eInvoiceBECurrencies are the values of the schema CurrencyCode. A response about a document in another currency could not be
-// written.
+// eInvoiceBECurrencies are the values of the schema CurrencyCode. A response about a document in another currency could
+// not be written.
 const eInvoiceBECurrencies = "EUR USD GBP JPY CHF CAD AUD NZD CNY INR SEK NOK DKK SGD HKD"
 
-// eInvoiceBEVocabulary returns the table of the schema DocumentResponse, which create, send and get return. The states are those of the
-// schema DocumentState. Their meaning is published in skills/peppol-cli/references/documents.md of the provider's repository
-// e-invoice-be/peppol-cli, and their order in https://docs.e-invoice.be/api-reference/schemas/document. Both are quoted below.
+// eInvoiceBEVocabulary returns the table of the schema DocumentResponse, which create, send and get return. The states
+// are those of the schema DocumentState. Their meaning is published in skills/peppol-cli/references/documents.md of the
+// provider's repository e-invoice-be/peppol-cli, and their order in
+// https://docs.e-invoice.be/api-reference/schemas/document. Both are quoted below.
 func eInvoiceBEVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "e-invoice-be/document/1",
@@ -79,20 +81,22 @@ func eInvoiceBEVocabulary() invoice.Vocabulary {
 		},
 		ProviderInvoice: invoice.StatePointers{
 			Value: "/state",
-			// FAILED is not terminal: "Documents in FAILED state can be retried by calling POST /api/documents/{id}/send again, which will
-			// transition them back to TRANSIT". Somebody may do that in the provider's own application.
+			// FAILED is not terminal: "Documents in FAILED state can be retried by calling POST /api/documents/{id}/send again,
+			// which will transition them back to TRANSIT". Somebody may do that in the provider's own application.
 			TerminalValues: []string{"SENT"},
 			Meanings: map[string]api.Meaning{
-				"DRAFT": api.MeaningWaiting, "TRANSIT": api.MeaningWaiting, "SENT": api.MeaningPositive, "FAILED": api.MeaningNegative,
+				"DRAFT": api.MeaningWaiting, "TRANSIT": api.MeaningWaiting, "SENT": api.MeaningPositive,
+				"FAILED": api.MeaningNegative,
 			},
 		},
 	}
 }
 
-// Profile implements [Adapter]. The provider does not know our references, and sends a draft once: send returns "405 Method Not Allowed:
-// Document is not in draft state".
+// Profile implements [Adapter]. The provider does not know our references, and sends a draft once: send returns "405
+// Method Not Allowed: Document is not in draft state".
 func (e *EInvoiceBE) Profile() Profile {
-	return Profile{Vocabulary: eInvoiceBEVocabulary(), Steps: 3, QueriesByContent: true, GuardsSend: true, EchoesCredential: e.containsCredential}
+	return Profile{Vocabulary: eInvoiceBEVocabulary(), Steps: 3, QueriesByContent: true, GuardsSend: true,
+		EchoesCredential: e.containsCredential}
 }
 
 // Submit implements [Adapter]: it creates the document, or validates and sends the one that was created.
@@ -109,9 +113,9 @@ func (e *EInvoiceBE) Submit(ctx context.Context, doc Document) Response {
 	return e.send(ctx, doc.ProviderReference, sent)
 }
 
-// create makes POST /api/documents/ubl. 415, "UBL file is not valid or empty", is the only status beside 401 that the description gives
-// before a document is created. 422 is "Invalid response data", which may follow the creation. 403 and 429 are not described, but the
-// document is not sent all the same: it would be a draft without use.
+// create makes POST /api/documents/ubl. 415, "UBL file is not valid or empty", is the only status beside 401 that the
+// description gives before a document is created. 422 is "Invalid response data", which may follow the creation. 403
+// and 429 are not described, but the document is not sent all the same: it would be a draft without use.
 func (e *EInvoiceBE) create(ctx context.Context, reference string, sent *sentUBL) Response {
 	body, contentType, err := formFile(reference+".xml", sent.text)
 	if err != nil {
@@ -120,7 +124,8 @@ func (e *EInvoiceBE) create(ctx context.Context, reference string, sent *sentUBL
 	call := postCall("/api/documents/ubl", http.StatusCreated)
 	call.body, call.contentType = body, contentType
 	call.refuses = func(status int, body []byte) bool {
-		return status == http.StatusForbidden || status == http.StatusTooManyRequests || status == http.StatusUnsupportedMediaType && isError(body)
+		return status == http.StatusForbidden || status == http.StatusTooManyRequests ||
+			status == http.StatusUnsupportedMediaType && isError(body)
 	}
 	response := e.do(ctx, call)
 	if response.Kind == Complete {
@@ -129,8 +134,8 @@ func (e *EInvoiceBE) create(ctx context.Context, reference string, sent *sentUBL
 	return response
 }
 
-// send makes POST /api/documents/{id}/validate, and POST /api/documents/{id}/send if the provider finds the document valid. The
-// provider asks for this order: send returns "400 Bad Request: Document UBL is not validated yet".
+// send makes POST /api/documents/{id}/validate, and POST /api/documents/{id}/send if the provider finds the document
+// valid. The provider asks for this order: send returns "400 Bad Request: Document UBL is not validated yet".
 func (e *EInvoiceBE) send(ctx context.Context, id string, sent *sentUBL) Response {
 	call := postCall("/api/documents/"+escapeSegment(id)+"/validate", http.StatusOK)
 	// Validating sends nothing, whatever it returns.
@@ -151,8 +156,8 @@ func (e *EInvoiceBE) send(ctx context.Context, id string, sent *sentUBL) Respons
 		return validated
 	}
 	call = postCall("/api/documents/"+escapeSegment(id)+"/send", http.StatusOK)
-	// "By default, the sender and receiver Peppol IDs are derived from the company (tax) IDs in the document, regardless of whether the
-	// document was created from a UBL with a different endpoint ID."
+	// "By default, the sender and receiver Peppol IDs are derived from the company (tax) IDs in the document, regardless
+	// of whether the document was created from a UBL with a different endpoint ID."
 	call.query = url.Values{"sender_peppol_scheme": {sent.sender.Scheme}, "sender_peppol_id": {sent.sender.ID},
 		"receiver_peppol_scheme": {sent.receiver.Scheme}, "receiver_peppol_id": {sent.receiver.ID}}.Encode()
 	call.refuses = sendRefuses
@@ -173,7 +178,8 @@ func (e *EInvoiceBE) send(ctx context.Context, id string, sent *sentUBL) Respons
 //	422  Validation Error (of the parameters, before the operation begins: the schema is HTTPValidationError)
 func sendRefuses(status int, body []byte) bool {
 	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusNotAcceptable, http.StatusConflict, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusNotAcceptable, http.StatusConflict,
+		http.StatusUnprocessableEntity:
 		return isError(body)
 	}
 	return false
@@ -210,13 +216,14 @@ func (e *EInvoiceBE) get(ctx context.Context, id string) Response {
 	return response
 }
 
-// billingInvoice is the Peppol document type identifier of an invoice in BIS Billing 3.0, as the schema SupportedDocumentType shows it.
-// Some texts of the provider put the scheme before it.
+// billingInvoice is the Peppol document type identifier of an invoice in BIS Billing 3.0, as the schema
+// SupportedDocumentType shows it. Some texts of the provider put the scheme before it.
 const billingInvoice = "urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##" +
 	"urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0::2.1"
 
-// Recipient implements [Adapter] by GET /api/validate/peppol-id, whose is_valid says "Whether the Peppol ID is valid and registered in
-// the Peppol network". The operation GET /api/lookup has no such field: its status is that of the query.
+// Recipient implements [Adapter] by GET /api/validate/peppol-id, whose is_valid says "Whether the Peppol ID is valid
+// and registered in the Peppol network". The operation GET /api/lookup has no such field: its status is that of the
+// query.
 func (e *EInvoiceBE) Recipient(ctx context.Context, participant Participant) (Recipient, Response) {
 	call := getCall("/api/validate/peppol-id")
 	call.query = url.Values{"peppol_id": {participant.Scheme + ":" + participant.ID}}.Encode()
@@ -262,8 +269,8 @@ func postCall(path string, success int) callSpec {
 		acceptsStatus: func(status int) bool { return status == success }}
 }
 
-// isError reports whether a body is one of the schemas ErrorResponse, whose detail is a text, and HTTPValidationError, where it is a
-// list.
+// isError reports whether a body is one of the schemas ErrorResponse, whose detail is a text, and HTTPValidationError,
+// where it is a list.
 func isError(body []byte) bool {
 	fields, unique, err := readObject(body)
 	kind := fields["detail"].Kind()
@@ -281,8 +288,8 @@ func errorDetail(body []byte) string {
 	return e.Detail
 }
 
-// formFile returns a multipart/form-data body with one file, as the schema Body_post_document_ubl has it. The same file gives the same
-// bytes.
+// formFile returns a multipart/form-data body with one file, as the schema Body_post_document_ubl has it. The same file
+// gives the same bytes.
 func formFile(name string, content []byte) (body []byte, contentType string, err error) {
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
@@ -333,7 +340,8 @@ func readSentUBL(reference string, body []byte) (*sentUBL, error) {
 	sent := &sentUBL{reference: reference, text: envelope.Document.Body, Document: parsed,
 		sender:   Participant{Scheme: value(parsed.Seller.EndpointScheme), ID: value(parsed.Seller.NetworkID)},
 		receiver: Participant{Scheme: value(parsed.Buyer.EndpointScheme), ID: value(parsed.Buyer.NetworkID)}}
-	if slices.Contains([]string{sent.sender.Scheme, sent.sender.ID, sent.receiver.Scheme, sent.receiver.ID, value(parsed.Number)}, "") {
+	if slices.Contains([]string{sent.sender.Scheme, sent.sender.ID, sent.receiver.Scheme, sent.receiver.ID,
+		value(parsed.Number)}, "") {
 		return nil, errNotBIS3
 	}
 	return sent, nil

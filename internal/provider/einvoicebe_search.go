@@ -12,12 +12,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// eInvoiceBELists are the lists in which a document of ours can be: GET /api/drafts/ ("By default return all states (DRAFT, TRANSIT,
-// FAILED)") and GET /api/outbox/ ("sent documents"). They are read in this order, because a document moves from the first to the second.
+// eInvoiceBELists are the lists in which a document of ours can be: GET /api/drafts/ ("By default return all states
+// (DRAFT, TRANSIT, FAILED)") and GET /api/outbox/ ("sent documents"). They are read in this order, because a document
+// moves from the first to the second.
 var eInvoiceBELists = [...]string{"/api/drafts/", "/api/outbox/"} //nolint:gochecknoglobals // a constant table
 
-// find searches the provider's lists for a document. It gets the document if exactly one has our number and agrees with ours in
-// everything else. If none has our number, the provider has no such document. All else is [Inconclusive].
+// find searches the provider's lists for a document. It gets the document if exactly one has our number and agrees with
+// ours in everything else. If none has our number, the provider has no such document. All else is [Inconclusive].
 func (e *EInvoiceBE) find(ctx context.Context, sent *sentUBL) Response {
 	var lists []Response
 	found, telling := map[string]agreement{}, 0 // telling is the list that says most
@@ -58,7 +59,8 @@ func (e *EInvoiceBE) find(ctx context.Context, sent *sentUBL) Response {
 	return response.after(lists...)
 }
 
-// searchLimit is the largest page_size. A search with more results is inconclusive, because pages move while they are read.
+// searchLimit is the largest page_size. A search with more results is inconclusive, because pages move while they are
+// read.
 const searchLimit = "100"
 
 // searchCall searches a list by its filter "Search in invoice number, seller/buyer names".
@@ -91,8 +93,8 @@ type listed struct {
 	CreatedAt        string  `json:"created_at"`
 }
 
-// collectListed adds the documents with our number on a page of the schema PaginatedResponse. It returns false if the body is not one.
-// An incomplete page adds an undecided document, because ours may be on another one.
+// collectListed adds the documents with our number on a page of the schema PaginatedResponse. It returns false if the
+// body is not one. An incomplete page adds an undecided document, because ours may be on another one.
 func collectListed(body []byte, sent *sentUBL, found map[string]agreement) bool {
 	var page struct {
 		Items       *[]listed `json:"items"`
@@ -116,8 +118,8 @@ func collectListed(body []byte, sent *sentUBL, found map[string]agreement) bool 
 	return true
 }
 
-// compare compares a listed document with ours. The receiver is compared by its participant identifier, or by its name if the provider
-// shows none.
+// compare compares a listed document with ours. The receiver is compared by its participant identifier, or by its name
+// if the provider shows none.
 func (l listed) compare(sent *sentUBL) agreement {
 	receiver := same(l.CustomerPeppolID, new(sent.receiver.Scheme+":"+sent.receiver.ID), strings.EqualFold)
 	if value(l.CustomerPeppolID) == "" {
@@ -174,8 +176,8 @@ func parseAmount(text string) (*big.Rat, bool) {
 // clockSkew is the largest difference between the provider's clock and ours that a comparison of their times allows.
 const clockSkew = time.Hour
 
-// createdAfter contradicts if a document was created before our invoice was. The time stamp of a submission's reference, a UUIDv7 (RFC
-// 9562, section 5.7), is that of its invoice, and stays the same when a database is restored.
+// createdAfter contradicts if a document was created before our invoice was. The time stamp of a submission's
+// reference, a UUIDv7 (RFC 9562, section 5.7), is that of its invoice, and stays the same when a database is restored.
 func (l listed) createdAfter(reference string) agreement {
 	created, err := time.Parse(time.RFC3339, l.CreatedAt)
 	if err != nil {

@@ -41,35 +41,51 @@ func searches(now time.Time) map[string]searched {
 	}
 	inconclusive, unknown := provider.Inconclusive, provider.UnknownReference
 	return map[string]searched{
-		"the document":                        {want: provider.Complete, wantFound: "doc-0001"},
-		"the document, sent":                  {prepare: func(s *providertest.EInvoiceBE) { s.Move("DRAFT", "SENT") }, want: provider.Complete, wantFound: "doc-0001"},
-		"another number":                      {ours: setShown("invoice_id", "INV-7265662d3"), want: unknown},
-		"a number that contains ours":         {ours: setShown("invoice_id", "INV-7265662d311"), want: unknown},
-		"our number in other letters":         {ours: setShown("invoice_id", "inv-7265662d31"), want: unknown},
-		"a document that we received":         {ours: setShown("direction", "INBOUND"), want: unknown},
-		"a credit note":                       {ours: setShown("document_type", "CREDIT_NOTE"), want: inconclusive},
-		"another date":                        {ours: setShown("invoice_date", "2026-03-02"), want: inconclusive},
-		"no date":                             {ours: setShown("invoice_date", nil), want: inconclusive},
-		"another currency":                    {ours: setShown("currency", "USD"), want: inconclusive},
-		"another total":                       {ours: setShown("invoice_total", "1210.01"), want: inconclusive},
-		"no total":                            {ours: setShown("invoice_total", nil), want: inconclusive},
-		"the total written otherwise":         {ours: setShown("invoice_total", "1210.000"), want: provider.Complete, wantFound: "doc-0001"},
-		"a total in another notation":         {ours: setShown("invoice_total", "121e1"), want: inconclusive},
-		"another receiver":                    {ours: setShown("customer_peppol_id", "0208:0765432146"), want: inconclusive},
-		"the receiver by name":                {ours: setShown("customer_peppol_id", nil), want: provider.Complete, wantFound: "doc-0001"},
-		"another receiver by name":            {ours: func(m map[string]any) { m["customer_peppol_id"], m["customer_name"] = nil, "Another NV" }, want: inconclusive},
-		"no receiver":                         {ours: func(m map[string]any) { m["customer_peppol_id"], m["customer_name"] = nil, nil }, want: inconclusive},
-		"created before our invoice":          {created: now.Add(2 * time.Hour), want: inconclusive},
-		"created after our invoice":           {created: now.Add(-time.Hour), want: provider.Complete, wantFound: "doc-0001"},
-		"the same twice":                      {prepare: func(s *providertest.EInvoiceBE) { s.Put(func(map[string]any) {}) }, want: inconclusive},
-		"beside one with another total":       {prepare: func(s *providertest.EInvoiceBE) { s.Put(setShown("invoice_total", "1.00")) }, want: provider.Complete, wantFound: "doc-0001"},
-		"beside one that may be ours":         {prepare: func(s *providertest.EInvoiceBE) { s.Put(setShown("invoice_total", nil)) }, want: inconclusive},
+		"the document": {want: provider.Complete, wantFound: "doc-0001"},
+		"the document, sent": {prepare: func(s *providertest.EInvoiceBE) { s.Move("DRAFT", "SENT") },
+			want: provider.Complete, wantFound: "doc-0001"},
+		"another number":              {ours: setShown("invoice_id", "INV-7265662d3"), want: unknown},
+		"a number that contains ours": {ours: setShown("invoice_id", "INV-7265662d311"), want: unknown},
+		"our number in other letters": {ours: setShown("invoice_id", "inv-7265662d31"), want: unknown},
+		"a document that we received": {ours: setShown("direction", "INBOUND"), want: unknown},
+		"a credit note":               {ours: setShown("document_type", "CREDIT_NOTE"), want: inconclusive},
+		"another date":                {ours: setShown("invoice_date", "2026-03-02"), want: inconclusive},
+		"no date":                     {ours: setShown("invoice_date", nil), want: inconclusive},
+		"another currency":            {ours: setShown("currency", "USD"), want: inconclusive},
+		"another total":               {ours: setShown("invoice_total", "1210.01"), want: inconclusive},
+		"no total":                    {ours: setShown("invoice_total", nil), want: inconclusive},
+		"the total written otherwise": {ours: setShown("invoice_total", "1210.000"), want: provider.Complete,
+			wantFound: "doc-0001"},
+		"a total in another notation": {ours: setShown("invoice_total", "121e1"), want: inconclusive},
+		"another receiver":            {ours: setShown("customer_peppol_id", "0208:0765432146"), want: inconclusive},
+		"the receiver by name": {ours: setShown("customer_peppol_id", nil), want: provider.Complete,
+			wantFound: "doc-0001"},
+		"another receiver by name": {ours: func(m map[string]any) {
+			m["customer_peppol_id"],
+				m["customer_name"] = nil, "Another NV"
+		}, want: inconclusive},
+		"no receiver": {ours: func(m map[string]any) {
+			m["customer_peppol_id"],
+				m["customer_name"] = nil, nil
+		}, want: inconclusive},
+		"created before our invoice": {created: now.Add(2 * time.Hour), want: inconclusive},
+		"created after our invoice":  {created: now.Add(-time.Hour), want: provider.Complete, wantFound: "doc-0001"},
+		"the same twice": {prepare: func(s *providertest.EInvoiceBE) { s.Put(func(map[string]any) {}) },
+			want: inconclusive},
+		"beside one with another total": {prepare: func(s *providertest.EInvoiceBE) {
+			s.Put(setShown("invoice_total",
+				"1.00"))
+		}, want: provider.Complete, wantFound: "doc-0001"},
+		"beside one that may be ours": {prepare: func(s *providertest.EInvoiceBE) {
+			s.Put(setShown("invoice_total",
+				nil))
+		}, want: inconclusive},
 		"beside more than the provider lists": {prepare: many, want: inconclusive},
 	}
 }
 
-// TestEInvoiceBEFindsOneDocument checks which document in the provider's lists counts as ours, if the response to its creation was
-// lost: the only one with our number, and only if everything agrees that the lists show.
+// TestEInvoiceBEFindsOneDocument checks which document in the provider's lists counts as ours, if the response to its
+// creation was lost: the only one with our number, and only if everything agrees that the lists show.
 func TestEInvoiceBEFindsOneDocument(t *testing.T) {
 	for name, c := range searches(time.Now()) {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +157,8 @@ func TestEInvoiceBESearchFails(t *testing.T) {
 				fault := fault
 				fault.Operation = operation
 				standIn.Add(fault)
-				if response := adapter.Status(t.Context(), provider.Query{Reference: "ref-1", Body: doc.Body}); response.Kind != provider.Ambiguous {
+				if response := adapter.Status(t.Context(),
+					provider.Query{Reference: "ref-1", Body: doc.Body}); response.Kind != provider.Ambiguous {
 					t.Errorf("%+v", response)
 				}
 			})
@@ -149,7 +166,8 @@ func TestEInvoiceBESearchFails(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBECreditNote checks that a credit note is found by its own number, and never taken for the invoice that it credits.
+// TestEInvoiceBECreditNote checks that a credit note is found by its own number, and never taken for the invoice that
+// it credits.
 func TestEInvoiceBECreditNote(t *testing.T) {
 	const id = "019caa6c-5200-7000-8000-000000000002"
 	draft := providertest.BelgianInvoice("CN-1")
@@ -157,20 +175,24 @@ func TestEInvoiceBECreditNote(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	source := document.Document{ID: id, Draft: draft, Seller: providertest.BelgianSeller(), Credit: &api.CreditNote{ID: id, CreditNoteNumber: "CN-1",
-		IssueDate: *draft.IssueDate, Reason: "Two hours were not worked.", Kind: credit.Kind, Currency: *draft.Currency, TotalAmount: credit.Total, Items: credit.Items}}
+	source := document.Document{ID: id, Draft: draft, Seller: providertest.BelgianSeller(),
+		Credit: &api.CreditNote{ID: id, CreditNoteNumber: "CN-1",
+			IssueDate: *draft.IssueDate, Reason: "Two hours were not worked.", Kind: credit.Kind, Currency: *draft.Currency,
+			TotalAmount: credit.Total, Items: credit.Items}}
 	text, err := document.Write(document.BIS3, source)
 	if err != nil {
 		t.Fatal(err, document.Check(document.BIS3, source))
 	}
-	envelope := provider.Envelope{Reference: "ref-2", Invoice: draft, Seller: source.Seller, Document: provider.NewXMLFile(document.BIS3, text)}
+	envelope := provider.Envelope{Reference: "ref-2", Invoice: draft, Seller: source.Seller,
+		Document: provider.NewXMLFile(document.BIS3, text)}
 	body, err := envelope.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	adapter, standIn, _ := eInvoiceBE(t, nil)
 	adapter.Submit(t.Context(), providertest.BelgianDocument("ref-1"))
-	standIn.Documents()[0].Shown["invoice_id"] = "CN-1" // an invoice with the number of the credit note, and its date and total
+	// an invoice with the number of the credit note, and its date and total
+	standIn.Documents()[0].Shown["invoice_id"] = "CN-1"
 	query := provider.Query{Reference: "ref-2", Body: body}
 	if response := adapter.Status(t.Context(), query); response.Kind != provider.Inconclusive {
 		t.Errorf("%v: %s", response.Kind, response.Body)

@@ -23,12 +23,15 @@ import (
 	"quittance/test/kit"
 )
 
-// eInvoiceBE returns an adapter to a stand-in whose every request and response is checked against the provider's description.
-func eInvoiceBE(t *testing.T, edit func(*provider.Config)) (*provider.EInvoiceBE, *providertest.EInvoiceBE, *httptest.Server) {
+// eInvoiceBE returns an adapter to a stand-in whose every request and response is checked against the provider's
+// description.
+func eInvoiceBE(t *testing.T,
+	edit func(*provider.Config)) (*provider.EInvoiceBE, *providertest.EInvoiceBE, *httptest.Server) {
 	t.Helper()
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
 	server := httptest.NewServer(described(t, standIn))
-	config := provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now}
+	config := provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: kit.Patience(),
+		Clock: time.Now}
 	if edit != nil {
 		edit(&config)
 	}
@@ -62,7 +65,8 @@ func undescribed(t *testing.T) (*provider.EInvoiceBE, *providertest.EInvoiceBE) 
 	t.Helper()
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
 	server := httptest.NewServer(standIn)
-	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
+	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential),
+		Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +101,8 @@ func eInvoiceBECall(t *testing.T, adapter provider.Adapter, operation string) pr
 	case "validate", "send":
 		response = adapter.Submit(t.Context(), prepared)
 	case "get":
-		response = adapter.Status(t.Context(), provider.Query{Reference: "ref-1", ProviderReference: prepared.ProviderReference})
+		response = adapter.Status(t.Context(), provider.Query{Reference: "ref-1",
+			ProviderReference: prepared.ProviderReference})
 	case "drafts", "outbox":
 		response = adapter.Status(t.Context(), provider.Query{Reference: "ref-1", Body: doc.Body})
 	case "participant":
@@ -113,8 +118,9 @@ var eInvoiceBEOperations = map[string]struct {
 	method, path string
 	refused      []int // beside 401
 }{
-	"create":      {method: "post", path: "/api/documents/ubl", refused: []int{403, 415, 429}},
-	"validate":    {method: "post", path: "/api/documents/{document_id}/validate", refused: []int{202, 204, 302, 400, 403, 404, 405, 406, 409, 415, 422, 429, 500, 502, 503}},
+	"create": {method: "post", path: "/api/documents/ubl", refused: []int{403, 415, 429}},
+	"validate": {method: "post", path: "/api/documents/{document_id}/validate",
+		refused: []int{202, 204, 302, 400, 403, 404, 405, 406, 409, 415, 422, 429, 500, 502, 503}},
 	"send":        {method: "post", path: "/api/documents/{document_id}/send", refused: []int{400, 404, 406, 409, 422}},
 	"get":         {method: "get", path: "/api/documents/{document_id}"},
 	"drafts":      {method: "get", path: "/api/drafts/"},
@@ -152,7 +158,8 @@ func readEInvoiceBEDescription(t *testing.T) (description eInvoiceBEDocument) {
 func TestEInvoiceBENames(t *testing.T) {
 	schemas := readEInvoiceBEDescription(t).Components.Schemas
 	properties := slices.Collect(maps.Keys(schemas["DocumentResponse"].Properties))
-	for _, name := range []string{"id", "state", "direction", "document_type", "invoice_id", "invoice_date", "currency", "invoice_total", "customer_peppol_id", "customer_name", "created_at"} {
+	for _, name := range []string{"id", "state", "direction", "document_type", "invoice_id", "invoice_date", "currency",
+		"invoice_total", "customer_peppol_id", "customer_name", "created_at"} {
 		if !slices.Contains(properties, name) {
 			t.Errorf("a document has no %s", name)
 		}
@@ -167,10 +174,12 @@ func TestEInvoiceBENames(t *testing.T) {
 			t.Errorf("no meaning of the state %s", state)
 		}
 	}
-	if len(vocabulary.Statuses) != len(schemas["DocumentState"].Enum)-1 || len(vocabulary.ProviderInvoice.Meanings) != len(vocabulary.Statuses) {
+	if len(vocabulary.Statuses) != len(schemas["DocumentState"].Enum)-1 ||
+		len(vocabulary.ProviderInvoice.Meanings) != len(vocabulary.Statuses) {
 		t.Error("the table has states that the provider does not have")
 	}
-	for name, words := range map[string][]string{"DocumentDirection": {"OUTBOUND", "INBOUND"}, "DocumentType": {"INVOICE", "CREDIT_NOTE"}} {
+	for name, words := range map[string][]string{"DocumentDirection": {"OUTBOUND", "INBOUND"},
+		"DocumentType": {"INVOICE", "CREDIT_NOTE"}} {
 		for _, word := range words {
 			if !slices.Contains(schemas[name].Enum, word) {
 				t.Errorf("%s has no %s", name, word)
@@ -179,8 +188,9 @@ func TestEInvoiceBENames(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEStatuses goes over every status that the provider describes for each operation, and others. A response is Refused only
-// if the description says that the document is not sent, and everything that is not described is ambiguous.
+// TestEInvoiceBEStatuses goes over every status that the provider describes for each operation, and others. A response
+// is Refused only if the description says that the document is not sent, and everything that is not described is
+// ambiguous.
 func TestEInvoiceBEStatuses(t *testing.T) {
 	description := readEInvoiceBEDescription(t)
 	undescribedStatuses := []int{202, 204, 302, 400, 401, 403, 404, 405, 406, 409, 415, 422, 429, 500, 502, 503}
@@ -222,11 +232,13 @@ func TestEInvoiceBEStatuses(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEBodies checks responses with the status of success whose body does not follow the description. No such body of the
-// validation sends the document.
+// TestEInvoiceBEBodies checks responses with the status of success whose body does not follow the description. No such
+// body of the validation sends the document.
 func TestEInvoiceBEBodies(t *testing.T) {
 	for operation, bodies := range map[string]map[string]provider.Kind{
-		"validate":    {`{"is_valid":false}`: provider.Refused, `{}`: provider.Ambiguous, `{"is_valid":"true"}`: provider.Ambiguous, `[]`: provider.Ambiguous, `{"is_valid":true,"is_valid":true}`: provider.Ambiguous},
+		"validate": {`{"is_valid":false}`: provider.Refused, `{}`: provider.Ambiguous,
+			`{"is_valid":"true"}`: provider.Ambiguous, `[]`: provider.Ambiguous,
+			`{"is_valid":true,"is_valid":true}`: provider.Ambiguous},
 		"participant": {`{}`: provider.Ambiguous, `{"is_valid":null}`: provider.Ambiguous, `<html>`: provider.Ambiguous},
 		"me":          {`{}`: provider.Ambiguous, `<html>`: provider.Ambiguous},
 	} {
@@ -242,7 +254,8 @@ func TestEInvoiceBEBodies(t *testing.T) {
 		}
 	}
 	for operation, status := range map[string]int{"create": 415, "send": 409} {
-		for body, want := range map[string]provider.Kind{`{"detail":"x"}`: provider.Refused, `<html>`: provider.Ambiguous, `{}`: provider.Ambiguous, `{"detail":null}`: provider.Ambiguous} {
+		for body, want := range map[string]provider.Kind{`{"detail":"x"}`: provider.Refused, `<html>`: provider.Ambiguous,
+			`{}`: provider.Ambiguous, `{"detail":null}`: provider.Ambiguous} {
 			adapter, standIn := undescribed(t)
 			standIn.Add(providertest.Fault{Operation: operation, Status: status, Body: body})
 			if response := eInvoiceBECall(t, adapter, operation); response.Kind != want {
@@ -250,7 +263,8 @@ func TestEInvoiceBEBodies(t *testing.T) {
 			}
 		}
 	}
-	for body, operation := range map[string]string{`{"detail":"Not Found"}`: "get", `<html>`: "get", `{"detail":["x"]}`: "get"} {
+	for body, operation := range map[string]string{`{"detail":"Not Found"}`: "get", `<html>`: "get",
+		`{"detail":["x"]}`: "get"} {
 		adapter, standIn := undescribed(t)
 		standIn.Add(providertest.Fault{Operation: operation, Status: 404, Body: body})
 		if response := eInvoiceBECall(t, adapter, operation); response.Kind != provider.Ambiguous {
@@ -280,27 +294,31 @@ func TestEInvoiceBEWords(t *testing.T) {
 			t.Errorf("%s: settled %v", state, response.Settled)
 		}
 		value, terminal, _ := report.States.Get(invoice.DimensionProviderInvoice)
-		if report.Status != want.status || value != state || terminal != want.terminal || report.States.Stored(invoice.DimensionProviderInvoice).Meaning != want.meaning {
+		if report.Status != want.status || value != state || terminal != want.terminal ||
+			report.States.Stored(invoice.DimensionProviderInvoice).Meaning != want.meaning {
 			t.Errorf("%s: %+v", state, report)
 		}
-		for _, silent := range []invoice.Dimension{invoice.DimensionSubmission, invoice.DimensionTaxAuthority, invoice.DimensionReceiver} {
+		for _, silent := range []invoice.Dimension{invoice.DimensionSubmission, invoice.DimensionTaxAuthority,
+			invoice.DimensionReceiver} {
 			if _, _, reported := report.States.Get(silent); reported {
 				t.Errorf("%s: %s is reported without a source", state, silent)
 			}
 		}
 	}
-	for _, body := range []string{`{"id":"doc-1","state":"RECEIVED"}`, `{"id":"doc-1","state":"sent"}`, `{"id":"doc-1"}`, `{"state":"SENT"}`} {
+	for _, body := range []string{`{"id":"doc-1","state":"RECEIVED"}`, `{"id":"doc-1","state":"sent"}`, `{"id":"doc-1"}`,
+		`{"state":"SENT"}`} {
 		if report, err := invoice.ReadReport([]byte(body), (&provider.EInvoiceBE{}).Profile().Vocabulary); err == nil {
 			t.Errorf("%s: %+v", body, report)
 		}
 	}
 }
 
-// TestEInvoiceBESendsOnce checks that a document whose sending got no response is found under the provider's identifier, that sending it
-// again does nothing, and which participants it was sent with.
+// TestEInvoiceBESendsOnce checks that a document whose sending got no response is found under the provider's
+// identifier, that sending it again does nothing, and which participants it was sent with.
 func TestEInvoiceBESendsOnce(t *testing.T) {
 	adapter, standIn, server := eInvoiceBE(t, nil)
-	hasty, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential), Timeout: 10 * time.Second, Clock: time.Now})
+	hasty, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL, Credential: secret.New(credential),
+		Timeout: 10 * time.Second, Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,10 +326,12 @@ func TestEInvoiceBESendsOnce(t *testing.T) {
 	doc := providertest.BelgianDocument("ref-1")
 	doc.ProviderReference = readReport(t, adapter, adapter.Submit(t.Context(), doc)).ProviderReference
 	standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true, Hang: time.Hour})
-	if response := hasty.Submit(t.Context(), doc); response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassTimeout || response.Next != provider.NextNone {
+	if response := hasty.Submit(t.Context(), doc); response.Kind != provider.Ambiguous ||
+		response.ErrorClass != provider.ClassTimeout || response.Next != provider.NextNone {
 		t.Errorf("%+v", response)
 	}
-	report := readReport(t, adapter, adapter.Status(t.Context(), provider.Query{Reference: "ref-1", ProviderReference: doc.ProviderReference}))
+	report := readReport(t, adapter, adapter.Status(t.Context(),
+		provider.Query{Reference: "ref-1", ProviderReference: doc.ProviderReference}))
 	if report.Status != invoice.Processing {
 		t.Errorf("%+v", report)
 	}
@@ -320,13 +340,14 @@ func TestEInvoiceBESendsOnce(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	documents := standIn.Documents()
-	if len(documents) != 1 || documents[0].Sent != 1 || documents[0].Sender != "0208:0765432146" || documents[0].Receiver != "0208:0456789034" {
+	if len(documents) != 1 || documents[0].Sent != 1 || documents[0].Sender != "0208:0765432146" ||
+		documents[0].Receiver != "0208:0456789034" {
 		t.Errorf("%+v", documents)
 	}
 }
 
-// TestEInvoiceBERequests checks the requests of every call: the credential is in its header alone, and nothing names our reference but
-// the file.
+// TestEInvoiceBERequests checks the requests of every call: the credential is in its header alone, and nothing names
+// our reference but the file.
 func TestEInvoiceBERequests(t *testing.T) {
 	var got []string
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
@@ -341,7 +362,8 @@ func TestEInvoiceBERequests(t *testing.T) {
 		got = append(got, r.Method+" "+r.RequestURI)
 		standIn.ServeHTTP(w, r)
 	})
-	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL + "/", Credential: secret.New(credential), Clock: time.Now})
+	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: server.URL + "/", Credential: secret.New(credential),
+		Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +379,8 @@ func TestEInvoiceBERequests(t *testing.T) {
 	adapter.Check(t.Context())
 	want := []string{
 		"POST /api/documents/ubl",
-		"GET /api/drafts/?page=1&page_size=100&search=INV-7265662d31", "GET /api/outbox/?page=1&page_size=100&search=INV-7265662d31", "GET /api/documents/doc-0001",
+		"GET /api/drafts/?page=1&page_size=100&search=INV-7265662d31",
+		"GET /api/outbox/?page=1&page_size=100&search=INV-7265662d31", "GET /api/documents/doc-0001",
 		"POST /api/documents/..%2Fa%3Fb/validate",
 		"POST /api/documents/doc-0001/validate",
 		"POST /api/documents/doc-0001/send?receiver_peppol_id=0456789034&receiver_peppol_scheme=0208&sender_peppol_id=0765432146&sender_peppol_scheme=0208",
@@ -369,11 +392,13 @@ func TestEInvoiceBERequests(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEHostile checks what a provider may do to every call: echo the credential, ask for a pause, and respond with too much.
+// TestEInvoiceBEHostile checks what a provider may do to every call: echo the credential, ask for a pause, and respond
+// with too much.
 func TestEInvoiceBEHostile(t *testing.T) {
 	for name := range eInvoiceBEOperations {
 		adapter, standIn := undescribed(t)
-		standIn.Add(providertest.Fault{Operation: name, Status: 503, Body: `{"detail":"` + credential + `"}`, Header: http.Header{"Retry-After": {"120"}}})
+		standIn.Add(providertest.Fault{Operation: name, Status: 503, Body: `{"detail":"` + credential + `"}`,
+			Header: http.Header{"Retry-After": {"120"}}})
 		if response := eInvoiceBECall(t, adapter, name); !response.Echoed || response.RetryAfter != 2*time.Minute {
 			t.Errorf("%s: %+v", name, response)
 		}
@@ -402,7 +427,8 @@ func TestEInvoiceBERecipient(t *testing.T) {
 		adapter, standIn := undescribed(t)
 		standIn.Add(providertest.Fault{Operation: "participant", Status: 200, Body: body})
 		recipient, response := adapter.Recipient(t.Context(), provider.Participant{Scheme: "0208", ID: "0456789034"})
-		if response.Kind != provider.Complete || recipient.Found == nil || *recipient.Found != want.found || slices.Equal(recipient.Profiles, []string{"bis3"}) != want.bis3 {
+		if response.Kind != provider.Complete || recipient.Found == nil || *recipient.Found != want.found ||
+			slices.Equal(recipient.Profiles, []string{"bis3"}) != want.bis3 {
 			t.Errorf("%s: %+v", body, recipient)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 	"quittance/internal/document"
 )
 
-// Envelope is the body of the provider protocol's POST /v1/documents, and the form in which every submission is stored: what the
-// customer wrote, the company profile of that moment and, over a connection with a document format, the document in that format.
+// Envelope is the body of the provider protocol's POST /v1/documents, and the form in which every submission is stored:
+// what the customer wrote, the company profile of that moment and, over a connection with a document format, the
+// document in that format.
 type Envelope struct {
 	Reference string `json:"reference"`
 	// Invoice is the invoice; for a credit note the credited one, as it was submitted.
@@ -74,8 +75,8 @@ var (
 	errDigest    = errors.New("the digest of the document does not match")
 )
 
-// ReadEnvelope is the reverse of [Envelope.Marshal]. It returns an error if there is no invoice, or if the digest of the document does
-// not match. Seller is never nil.
+// ReadEnvelope is the reverse of [Envelope.Marshal]. It returns an error if there is no invoice, or if the digest of
+// the document does not match. Seller is never nil.
 func ReadEnvelope(text []byte) (Envelope, error) {
 	e := Envelope{Seller: &api.Profile{}}
 	if err := json.Unmarshal(text, &e); err != nil {

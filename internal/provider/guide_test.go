@@ -29,8 +29,8 @@ func TestProviderGuide(t *testing.T) {
 			options = append(options, "`"+o.Name+"`")
 		}
 		for _, want := range []string{
-			fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |", p.Kind, cmp.Or(strings.Join(p.Profiles, ", "), "—"), cmp.Or(strings.Join(options, ", "), "—"),
-				yes[p.CreditNotes], yes[p.IncomingInvoices], yes[p.RecipientLookup]),
+			fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |", p.Kind, cmp.Or(strings.Join(p.Profiles, ", "), "—"),
+				cmp.Or(strings.Join(options, ", "), "—"), yes[p.CreditNotes], yes[p.IncomingInvoices], yes[p.RecipientLookup]),
 			fmt.Sprintf("- `%s`: %s", p.Kind, p.Summary),
 			fmt.Sprintf("| `%s` | %s | %s |", p.Kind, p.Lookup, yes[p.IdempotentReferences]),
 		} {

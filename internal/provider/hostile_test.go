@@ -131,8 +131,8 @@ func trickle(conn net.Conn) {
 	}
 }
 
-// TestHangingProvidersTimeOut checks that a call ends with its time-out wherever the provider stops. The connections are pipes in a
-// bubble of synctest, where time passes only while everybody waits.
+// TestHangingProvidersTimeOut checks that a call ends with its time-out wherever the provider stops. The connections
+// are pipes in a bubble of synctest, where time passes only while everybody waits.
 func TestHangingProvidersTimeOut(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	const limit = 20 * time.Second
@@ -170,7 +170,8 @@ func TestHangingProvidersTimeOut(t *testing.T) {
 					t.Errorf("the call took %v of %v", took, limit)
 				}
 				response.Body = nil
-				if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassTimeout || response.HTTPStatus != c.status {
+				if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassTimeout ||
+					response.HTTPStatus != c.status {
 					t.Errorf("want unclear, timeout, %d; got %+v", c.status, response)
 				}
 				h.Close()
@@ -199,20 +200,28 @@ func TestHostileProvidersAreAmbiguous(t *testing.T) {
 		class  provider.ErrorClass
 		status int
 	}{
-		{"endless headers", afterRequest(ok, flood("X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 8<<20)), provider.ClassProtocol, 0},
-		{"300 MiB", afterRequest(ok+"Content-Length: 314572800\r\n\r\n", flood(strings.Repeat("x", 1<<16), 300<<20)), provider.ClassTooLarge, 200},
-		{"endless chunks", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n", flood("400\r\n"+strings.Repeat("x", 1024)+"\r\n", 16<<20)), provider.ClassTooLarge, 200},
+		{"endless headers", afterRequest(ok, flood("X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 8<<20)),
+			provider.ClassProtocol, 0},
+		{"300 MiB", afterRequest(ok+"Content-Length: 314572800\r\n\r\n", flood(strings.Repeat("x", 1<<16), 300<<20)),
+			provider.ClassTooLarge, 200},
+		{"endless chunks", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n",
+			flood("400\r\n"+strings.Repeat("x", 1024)+"\r\n", 16<<20)), provider.ClassTooLarge, 200},
 		{"a truncated body", afterRequest(ok+"Content-Length: 10\r\n\r\n{\"a\"", nil), provider.ClassProtocol, 200},
-		{"a truncated chunk", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n9\r\n{\"a\"", nil), provider.ClassProtocol, 200},
+		{"a truncated chunk", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n9\r\n{\"a\"", nil), provider.ClassProtocol,
+			200},
 		{"garbage", afterRequest("\x16\x03\x01\x00garbage\r\n\r\n", nil), provider.ClassProtocol, 0},
 		{"no HTTP at all", afterRequest("220 mail.example.com ESMTP\r\n", hang), provider.ClassProtocol, 0},
 		{"two lengths", afterRequest(ok+"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", nil), provider.ClassProtocol, 0},
 		{"closed after the request", afterRequest("", nil), provider.ClassProtocol, 0},
 		{"reset after the request", afterRequest("", reset), provider.ClassProtocol, 0},
-		{"a redirect", afterRequest("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n", hang), provider.ClassRedirect, 307},
-		{"switching protocols", afterRequest("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", hang), provider.ClassProtocol, 101},
-		{"compressed unasked", afterRequest(ok+"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", hang), provider.ClassProtocol, 200},
-		{"endless informational answers", afterRequest("", flood("HTTP/1.1 103 Early Hints\r\n\r\n", 1<<20)), provider.ClassProtocol, 0},
+		{"a redirect", afterRequest("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n",
+			hang), provider.ClassRedirect, 307},
+		{"switching protocols", afterRequest("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+			hang), provider.ClassProtocol, 101},
+		{"compressed unasked", afterRequest(ok+"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", hang),
+			provider.ClassProtocol, 200},
+		{"endless informational answers", afterRequest("", flood("HTTP/1.1 103 Early Hints\r\n\r\n", 1<<20)),
+			provider.ClassProtocol, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -234,15 +243,17 @@ func TestHostileProvidersAreAmbiguous(t *testing.T) {
 }
 
 func TestRefusalsNeedNoWholeBody(t *testing.T) {
-	server := rawServe(t, afterRequest("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\nContent-Length: 100\r\n\r\n{", nil))
+	server := rawServe(t, afterRequest("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\nContent-Length: 100\r\n\r\n{",
+		nil))
 	response := adapter(t, server.url(), nil).Submit(t.Context(), providertest.Document("ref-1"))
-	if response.Kind != provider.Refused || response.RetryAfter != 3*time.Second || !response.Truncated || response.ErrorClass != provider.ClassProtocol {
+	if response.Kind != provider.Refused || response.RetryAfter != 3*time.Second || !response.Truncated ||
+		response.ErrorClass != provider.ClassProtocol {
 		t.Fatalf("%+v", response)
 	}
 }
 
-// refusing returns an address at which nobody listens until the end of the test. It is the client's end of a connection, so no other
-// test gets its port.
+// refusing returns an address at which nobody listens until the end of the test. It is the client's end of a
+// connection, so no other test gets its port.
 func refusing(t *testing.T) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", rawServe(t, func(_ int64, conn net.Conn) { hang(conn) }).listener.Addr().String())
@@ -291,7 +302,8 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	<-arrived
 	short, done := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer done()
-	if response := h.Submit(short, providertest.Document("ref-2")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTimeout {
+	if response := h.Submit(short, providertest.Document("ref-2")); response.Kind != provider.NotSent ||
+		response.ErrorClass != provider.ClassTimeout {
 		t.Errorf("waiting: %+v", response)
 	}
 	cancel()
@@ -329,9 +341,11 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 					}
 					response := h.Submit(t.Context(), providertest.Document("ref-1"))
 					if submissions.Load() == 0 && server.conns.Load() == 2 {
-						return false // net/http has given up the first connection, because it was not told within 50 ms that the query is written
+						// net/http has given up the first connection, because it was not told within 50 ms that the query is written
+						return false
 					}
-					if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
+					if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol ||
+						submissions.Load() != 1 || server.conns.Load() != 1 {
 						t.Fatalf("%d submissions over %d connections: %+v", submissions.Load(), server.conns.Load(), response)
 					}
 					return true
@@ -400,7 +414,8 @@ func TestNotSentIsTrueUnderRacingCancellation(t *testing.T) {
 			limit = kit.Patience() // one arrives on the slowest machine
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		if response := h.Submit(ctx, provider.Document{Reference: reference, Body: []byte("{}")}); response.Kind == provider.NotSent {
+		if response := h.Submit(ctx, provider.Document{Reference: reference,
+			Body: []byte("{}")}); response.Kind == provider.NotSent {
 			notSent[reference] = true
 		}
 		cancel()
@@ -426,8 +441,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/v1/other", http.StatusFound)
 	})
 	h := adapter(t, server.URL, nil)
-	for _, response := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), provider.Query{Reference: "ref-1"})} {
-		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassRedirect || response.HTTPStatus != http.StatusFound {
+	for _, response := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")),
+		h.Status(t.Context(), provider.Query{Reference: "ref-1"})} {
+		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassRedirect ||
+			response.HTTPStatus != http.StatusFound {
 			t.Errorf("%+v", response)
 		}
 	}
@@ -441,7 +458,8 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	h := adapter(t, unresolvable, nil)
-	if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassDNS {
+	if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.Kind != provider.NotSent ||
+		response.ErrorClass != provider.ClassDNS {
 		t.Errorf("%+v", response)
 	}
 }

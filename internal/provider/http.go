@@ -19,7 +19,8 @@ var _ Adapter = (*HTTP)(nil)
 
 // NewHTTP returns an adapter and opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
 func NewHTTP(config Config) (*HTTP, error) {
-	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusTooManyRequests)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Response {
 	return h.do(ctx, c)
 }
 
-// protocolGet returns the specification of a GET request of the protocol, where a 404 with the code unknown_reference says that the
-// provider has no such document.
+// protocolGet returns the specification of a GET request of the protocol, where a 404 with the code unknown_reference
+// says that the provider has no such document.
 func protocolGet(path string) callSpec {
 	call := getCall(path)
 	call.saysUnknown = func(status int, body []byte) bool {

@@ -122,12 +122,14 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		h := adapter(t, server.URL, nil)
 		_, page := h.Purchases(t.Context(), "", 1)
 		for i, response := range []provider.Response{
-			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), provider.Query{Reference: "ref-1"}), page, h.PurchaseDocument(t.Context(), "p"),
+			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), provider.Query{Reference: "ref-1"}),
+			page, h.PurchaseDocument(t.Context(), "p"),
 		} {
 			if c.calls&(1<<i) == 0 {
 				continue
 			}
-			if response.Kind != c.kind || response.ErrorClass != c.class || response.HTTPStatus != c.code || string(response.Body) != c.body {
+			if response.Kind != c.kind || response.ErrorClass != c.class || response.HTTPStatus != c.code ||
+				string(response.Body) != c.body {
 				t.Errorf("call %d: got %s %q with status %d and body %q; want %s %q with status %d and body %q",
 					i, response.Kind, response.ErrorClass, response.HTTPStatus, response.Body, c.kind, c.class, c.code, c.body)
 			}
@@ -148,7 +150,8 @@ func TestRetryAfterIsReadAndCapped(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
 		h := adapter(t, server.URL, func(c *provider.Config) { c.Clock = func() time.Time { return now } })
-		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.RetryAfter != want || response.Kind != provider.Refused {
+		if response := h.Status(t.Context(), provider.Query{Reference: "ref-1"}); response.RetryAfter != want ||
+			response.Kind != provider.Refused {
 			t.Errorf("%q: want %s, got %+v", value, want, response)
 		}
 	}
@@ -172,10 +175,12 @@ func TestPurchaseDocumentsBeyondTheBoundKeepSizeAndDigest(t *testing.T) {
 		response := adapter(t, server.URL, nil).PurchaseDocument(t.Context(), "p")
 		body := response.Body
 		response.Body = nil
-		if response.Kind != provider.Complete || response.Truncated == c.retained || c.retained != (len(body) == c.size) || response.MediaType != "application/xml" {
+		if response.Kind != provider.Complete || response.Truncated == c.retained || c.retained != (len(body) == c.size) ||
+			response.MediaType != "application/xml" {
 			t.Errorf("%d bytes: body of %d, %+v", c.size, len(body), response)
 		}
-		if c.whole && (response.SHA256 != hex.EncodeToString(digest[:]) || response.Size != int64(c.size)) || !c.whole && response.SHA256 != "" {
+		if c.whole && (response.SHA256 != hex.EncodeToString(digest[:]) || response.Size != int64(c.size)) || !c.whole &&
+			response.SHA256 != "" {
 			t.Errorf("%d bytes: size %d, digest %q", c.size, response.Size, response.SHA256)
 		}
 		if tooLarge := response.ErrorClass == provider.ClassTooLarge; tooLarge == c.retained {
@@ -187,7 +192,8 @@ func TestPurchaseDocumentsBeyondTheBoundKeepSizeAndDigest(t *testing.T) {
 
 func TestPurchasePagesKeepWhatCannotBeRead(t *testing.T) {
 	const page = `{"purchases":[{"id":"a","total_amount":10.50,"supplier_name":"S","extra":[1]},7,{"id":"b","total_amount":"10"},` +
-		`{"id":"c","id":"d"},{"id":"e","sha256":null},{"id":"f","currency":1},{},{"id":"g","supplier_name":"` + "\xff" + `"}],` +
+		`{"id":"c","id":"d"},{"id":"e","sha256":null},{"id":"f","currency":1},{},{"id":"g","supplier_name":"` + "\xff" +
+		`"}],` +
 		`"next_cursor":"n","has_more":true,"later":{}}`
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) })
 	got, response := adapter(t, server.URL, nil).Purchases(t.Context(), "m", 10)
@@ -213,7 +219,8 @@ func TestPurchasePagesKeepWhatCannotBeRead(t *testing.T) {
 }
 
 func FuzzPurchasePage(f *testing.F) {
-	for _, seed := range []string{"", "{}", `{"purchases":[{"id":"a"}],"next_cursor":"b","has_more":true}`, `{"purchases":[[[[`, `{"purchases":[],"purchases":[],"has_more":false}`} {
+	for _, seed := range []string{"", "{}", `{"purchases":[{"id":"a"}],"next_cursor":"b","has_more":true}`,
+		`{"purchases":[[[[`, `{"purchases":[],"purchases":[],"has_more":false}`} {
 		f.Add([]byte(seed))
 	}
 	body := []byte(nil)
@@ -239,28 +246,48 @@ func FuzzPurchasePage(f *testing.F) {
 
 func TestConfigurationIsRefused(t *testing.T) {
 	for _, url := range []string{
-		"", "https://", "https://:443", "ftp://example.com", "http://example.com", "http://192.0.2.1", "http://localhost.example.com",
-		"https://user@example.com", "https://user:pw@example.com", "https://example.com?", "https://example.com/?a=b", "https://example.com/#",
-		"https://example.com:0", "https://example.com:65536", "https:example.com", "//example.com", "http://127.0.0.1.example.com", "https://exa mple.com",
+		"", "https://", "https://:443", "ftp://example.com", "http://example.com", "http://192.0.2.1",
+		"http://localhost.example.com",
+		"https://user@example.com", "https://user:pw@example.com", "https://example.com?", "https://example.com/?a=b",
+		"https://example.com/#",
+		"https://example.com:0", "https://example.com:65536", "https:example.com", "//example.com",
+		"http://127.0.0.1.example.com", "https://exa mple.com",
 	} {
 		if _, err := provider.ParseBaseURL(url); !errors.Is(err, provider.ErrBaseURL) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
-	for _, url := range []string{"https://example.com", "https://example.com:8443/a/b/", "http://127.0.0.1:8081", "http://localhost:1/x", "http://[::1]:80"} {
+	for _, url := range []string{"https://example.com", "https://example.com:8443/a/b/", "http://127.0.0.1:8081",
+		"http://localhost:1/x", "http://[::1]:80"} {
 		if _, err := provider.ParseBaseURL(url); err != nil {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
 	good := provider.Config{BaseURL: "https://example.com", Credential: secret.New("x"), Clock: time.Now}
 	for name, edit := range map[string]func(*provider.Config) error{
-		"credential of two lines": func(c *provider.Config) error { c.Credential = secret.New("a\nb"); return provider.ErrCredential },
-		"no credential":           func(c *provider.Config) error { c.Credential = secret.Text{}; return provider.ErrCredential },
-		"credential not ASCII":    func(c *provider.Config) error { c.Credential = secret.New("é"); return provider.ErrCredential },
-		"no clock":                func(c *provider.Config) error { c.Clock = nil; return provider.ErrConfig },
-		"negative time-out":       func(c *provider.Config) error { c.Timeout = -1; return provider.ErrConfig },
-		"negative connections":    func(c *provider.Config) error { c.MaxConns = -1; return provider.ErrConfig },
-		"address":                 func(c *provider.Config) error { c.BaseURL = "http://example.com"; return provider.ErrBaseURL },
+		"credential of two lines": func(c *provider.Config) error {
+			c.Credential = secret.New(
+				"a\nb")
+			return provider.ErrCredential
+		},
+		"no credential": func(
+			c *provider.Config) error {
+			c.Credential = secret.Text{}
+			return provider.ErrCredential
+		},
+		"credential not ASCII": func(c *provider.Config) error {
+			c.Credential = secret.New(
+				"é")
+			return provider.ErrCredential
+		},
+		"no clock":             func(c *provider.Config) error { c.Clock = nil; return provider.ErrConfig },
+		"negative time-out":    func(c *provider.Config) error { c.Timeout = -1; return provider.ErrConfig },
+		"negative connections": func(c *provider.Config) error { c.MaxConns = -1; return provider.ErrConfig },
+		"address": func(
+			c *provider.Config) error {
+			c.BaseURL = "http://example.com"
+			return provider.ErrBaseURL
+		},
 	} {
 		config := good
 		want := edit(&config)
@@ -308,8 +335,11 @@ func TestATruncatedEchoIsSeen(t *testing.T) {
 			// The adapter disconnects if the response is too large.
 			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxResponse-kept)+credential+"tail")
 		})
-		if response := adapter(t, server.URL, nil).Status(t.Context(), provider.Query{Reference: "ref-1"}); !response.Echoed || !response.Truncated || len(response.Body) != provider.MaxResponse {
-			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, response.Echoed, response.Truncated, len(response.Body))
+		if response := adapter(t, server.URL, nil).Status(t.Context(),
+			provider.Query{Reference: "ref-1"}); !response.Echoed || !response.Truncated ||
+			len(response.Body) != provider.MaxResponse {
+			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, response.Echoed,
+				response.Truncated, len(response.Body))
 		}
 	}
 }
@@ -324,18 +354,21 @@ func TestCertificatesAreChecked(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	if response := adapter(t, server.URL, nil).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
+	if response := adapter(t, server.URL, nil).Submit(t.Context(),
+		providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
 		t.Errorf("an unknown authority: %+v", response)
 	}
 	trusted := func(c *provider.Config) {
 		c.RootCAs = x509.NewCertPool()
 		c.RootCAs.AddCert(server.Certificate())
 	}
-	if response := adapter(t, server.URL, trusted).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.Complete {
+	if response := adapter(t, server.URL, trusted).Submit(t.Context(),
+		providertest.Document("ref-1")); response.Kind != provider.Complete {
 		t.Errorf("a trusted authority: %+v", response)
 	}
 	other := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
-	if response := adapter(t, other, trusted).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
+	if response := adapter(t, other, trusted).Submit(t.Context(),
+		providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
 		t.Errorf("another name: %+v", response)
 	}
 }

@@ -25,7 +25,8 @@ var (
 	openAPI = flag.String("openapi", "", "the OpenAPI document of e-invoice.be")
 )
 
-// startPrism runs prism until the test ends, and returns its address. The test fails if prism finds a violation of the description.
+// startPrism runs prism until the test ends, and returns its address. The test fails if prism finds a violation of the
+// description.
 func startPrism(t *testing.T, args ...string) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +42,8 @@ func startPrism(t *testing.T, args ...string) (url string) {
 		t.Fatal(err)
 	}
 	var output bytes.Buffer
-	command := exec.CommandContext(t.Context(), *prism, append(args, "--errors", "--port", port)...) // t.Context ends before the cleanup
+	// t.Context ends before the cleanup
+	command := exec.CommandContext(t.Context(), *prism, append(args, "--errors", "--port", port)...)
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -65,7 +67,8 @@ func startPrism(t *testing.T, args ...string) (url string) {
 
 func openEInvoiceBE(t *testing.T, url string) *provider.EInvoiceBE {
 	t.Helper()
-	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: url, Credential: secret.New(credential), Clock: time.Now})
+	adapter, err := provider.NewEInvoiceBE(provider.Config{BaseURL: url, Credential: secret.New(credential),
+		Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +76,9 @@ func openEInvoiceBE(t *testing.T, url string) *provider.EInvoiceBE {
 	return adapter
 }
 
-// TestEInvoiceBEMock makes every call to servers that another program makes from the provider's whole OpenAPI document: to the stand-in
-// through a proxy that refuses requests and responses which violate the document, and to a mock server with random responses.
+// TestEInvoiceBEMock makes every call to servers that another program makes from the provider's whole OpenAPI document:
+// to the stand-in through a proxy that refuses requests and responses which violate the document, and to a mock server
+// with random responses.
 func TestEInvoiceBEMock(t *testing.T) {
 	if *prism == "" {
 		return // left out on purpose: scripts/provider-mocks runs it
@@ -101,11 +105,14 @@ func throughProxy(t *testing.T, description string) {
 	if again := adapter.Submit(t.Context(), doc); again.Kind != provider.Inconclusive {
 		t.Errorf("%v: %s", again.Kind, again.Body)
 	}
-	readReport(t, adapter, adapter.Status(t.Context(), provider.Query{Reference: doc.Reference, ProviderReference: doc.ProviderReference}))
-	if missing := adapter.Status(t.Context(), provider.Query{Reference: doc.Reference, ProviderReference: "missing"}); missing.Kind != provider.UnknownReference {
+	readReport(t, adapter, adapter.Status(t.Context(),
+		provider.Query{Reference: doc.Reference, ProviderReference: doc.ProviderReference}))
+	if missing := adapter.Status(t.Context(), provider.Query{Reference: doc.Reference,
+		ProviderReference: "missing"}); missing.Kind != provider.UnknownReference {
 		t.Errorf("%v: %s", missing.Kind, missing.Body)
 	}
-	if recipient, response := adapter.Recipient(t.Context(), provider.Participant{Scheme: "0208", ID: "0456789034"}); recipient.Found == nil || !*recipient.Found || len(recipient.Profiles) != 1 {
+	if recipient, response := adapter.Recipient(t.Context(), provider.Participant{Scheme: "0208",
+		ID: "0456789034"}); recipient.Found == nil || !*recipient.Found || len(recipient.Profiles) != 1 {
 		t.Errorf("%+v: %s", recipient, response.Body)
 	}
 	if check := adapter.Check(t.Context()); check.Kind != provider.Complete {
@@ -116,8 +123,8 @@ func throughProxy(t *testing.T, description string) {
 	}
 }
 
-// againstMock makes each call several times. The mock server refuses a request that violates the description, and otherwise responds
-// with random values of the described schema.
+// againstMock makes each call several times. The mock server refuses a request that violates the description, and
+// otherwise responds with random values of the described schema.
 func againstMock(t *testing.T, description string) {
 	adapter := openEInvoiceBE(t, startPrism(t, "mock", "--dynamic", description))
 	doc := providertest.BelgianDocument("ref-1")

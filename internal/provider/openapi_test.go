@@ -15,14 +15,15 @@ import (
 	"github.com/pb33f/libopenapi-validator/config"
 )
 
-// eInvoiceBEDescription is the provider's own description of the operations that the adapter uses, cut out of its OpenAPI document
-// 1.1.0 (api/openapi.json of github.com/e-invoice-be/peppol-cli at db05da8, MIT License) without any other change.
+// eInvoiceBEDescription is the provider's own description of the operations that the adapter uses, cut out of its
+// OpenAPI document 1.1.0 (api/openapi.json of github.com/e-invoice-be/peppol-cli at db05da8, MIT License) without any
+// other change.
 var eInvoiceBEDescription = sync.OnceValues(func() (validator.Validator, error) {
 	return readDescription("testdata/e-invoice-be/openapi.json")
 })
 
-// readDescription reads an OpenAPI document. Its validator is strict: parameters and properties that are not described are errors. A
-// fault may have a status that is not described.
+// readDescription reads an OpenAPI document. Its validator is strict: parameters and properties that are not described
+// are errors. A fault may have a status that is not described.
 func readDescription(file string) (validator.Validator, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -32,14 +33,16 @@ func readDescription(file string) (validator.Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, errs := validator.NewValidator(document, config.WithStrictMode(), config.WithFormatAssertions(), config.WithoutResponseStatusValidation())
+	v, errs := validator.NewValidator(document, config.WithStrictMode(), config.WithFormatAssertions(),
+		config.WithoutResponseStatusValidation())
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
 	return v, nil
 }
 
-// described serves with a handler, and fails the test at a request or response that does not follow e-invoice.be's description.
+// described serves with a handler, and fails the test at a request or response that does not follow e-invoice.be's
+// description.
 func described(t *testing.T, handler http.Handler) http.Handler {
 	t.Helper()
 	description, err := eInvoiceBEDescription()

@@ -17,11 +17,11 @@ import (
 	"quittance/internal/invoice"
 )
 
-// PhossAP speaks the HTTP API of phoss-ap, an open-source Peppol access point (https://github.com/phax/phoss-ap). The file and line
-// numbers in this package are those of its version 0.12.0-SNAPSHOT, commit ba7e36b.
+// PhossAP speaks the HTTP API of phoss-ap, an open-source Peppol access point (https://github.com/phax/phoss-ap). The
+// file and line numbers in this package are those of its version 0.12.0-SNAPSHOT, commit ba7e36b.
 //
-// Our reference is the SBDH instance identifier, by which the access point finds a transaction again. It does not refuse a second
-// transaction with the same identifier, so a document is never sent again without an order.
+// Our reference is the SBDH instance identifier, by which the access point finds a transaction again. It does not
+// refuse a second transaction with the same identifier, so a document is never sent again without an order.
 type PhossAP struct {
 	*client
 	sendOnly
@@ -41,8 +41,8 @@ const (
 var (
 	phossParticipant = regexp.MustCompile(`^[0-9]{4}:[0-9A-Za-z:._~-]{1,50}$`)
 	phossCountryCode = regexp.MustCompile(`^[A-Z]{2}$`)
-	// phossReference is what a reference can be. The access point itself takes any text, but a web server refuses some characters
-	// in a path.
+	// phossReference is what a reference can be. The access point itself takes any text, but a web server refuses some
+	// characters in a path.
 	phossReference = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._~-]{0,127}$`)
 )
 
@@ -53,8 +53,10 @@ func describePhossAP() Description {
 		Profiles: document.Profiles[:], RequiresProfile: true, CreditNotes: true,
 		Addresses: func(p Participant, _ map[string]string) bool { return phossParticipant.MatchString(participantText(p)) },
 		Options: []Option{
-			{Name: phossSender, Summary: "the participant identifier of the sender, if it is not the endpoint of the company profile",
-				Rule: "four digits, a colon and 1 to 50 letters, digits or . _ ~ : -, such as 0235:1234567890", Valid: phossParticipant.MatchString},
+			{Name: phossSender,
+				Summary: "the participant identifier of the sender, if it is not the endpoint of the company profile",
+				Rule:    "four digits, a colon and 1 to 50 letters, digits or . _ ~ : -, such as 0235:1234567890",
+				Valid:   phossParticipant.MatchString},
 			{Name: phossCountry, Summary: "the country of the sender (C1), if it is not that of the company profile",
 				Rule: "two capital letters (ISO 3166-1 alpha-2)", Valid: phossCountryCode.MatchString},
 		},
@@ -67,8 +69,8 @@ func describePhossAP() Description {
 	}
 }
 
-// NewPhossAP returns an adapter and opens no connection. The options must be valid. It returns [ErrBaseURL], [ErrCredential] or
-// [ErrConfig].
+// NewPhossAP returns an adapter and opens no connection. The options must be valid. It returns [ErrBaseURL],
+// [ErrCredential] or [ErrConfig].
 func NewPhossAP(config Config) (*PhossAP, error) {
 	c, err := newClient(config, "X-Token", "", http.StatusUnauthorized) // ApiTokenFilter.java:36, 50-60
 	if err != nil {
@@ -82,8 +84,9 @@ func (p *PhossAP) Profile() Profile {
 	return Profile{Vocabulary: phossStatusVocabulary(), Steps: 2, EchoesCredential: p.containsCredential}
 }
 
-// Submit implements [Adapter] by POST /api/outbound/submit/…, which names the document type and the process that the document itself
-// names. submit-auto finds them out by a table of its own, and sends 400 also after it has read the document.
+// Submit implements [Adapter] by POST /api/outbound/submit/…, which names the document type and the process that the
+// document itself names. submit-auto finds them out by a table of its own, and sends 400 also after it has read the
+// document.
 func (p *PhossAP) Submit(ctx context.Context, doc Document) Response {
 	path, body, err := p.submitRequest(doc)
 	if err != nil {
@@ -124,8 +127,8 @@ func (p *PhossAP) Status(ctx context.Context, query Query) Response {
 // noTransaction is a reference that no transaction has: the nil UUID (RFC 9562).
 const noTransaction = "00000000-0000-0000-0000-000000000000"
 
-// Check implements [Adapter] by asking for a transaction that does not exist. Only the access point itself says so in its own form,
-// and only to a caller with its token.
+// Check implements [Adapter] by asking for a transaction that does not exist. Only the access point itself says so in
+// its own form, and only to a caller with its token.
 func (p *PhossAP) Check(ctx context.Context) Response {
 	response := p.Status(ctx, Query{Reference: noTransaction})
 	if response.Kind == UnknownReference {
@@ -139,21 +142,23 @@ func (p *PhossAP) Recipient(ctx context.Context, _ Participant) (Recipient, Resp
 	return Recipient{}, p.Check(ctx)
 }
 
-// isEmptyNotFound reports whether a response is the access point's own 404, which has no body. That of a wrong address has one.
-// OutboundController.java:304-308 (submit) and 932-936 (status): "return ResponseEntity.notFound ().build ();".
+// isEmptyNotFound reports whether a response is the access point's own 404, which has no body. That of a wrong address
+// has one. OutboundController.java:304-308 (submit) and 932-936 (status): "return ResponseEntity.notFound ().build
+// ();".
 func isEmptyNotFound(status int, body []byte) bool {
 	return status == http.StatusNotFound && len(body) == 0
 }
 
-// notSubmitted is the body of a 422 that comes before there is a transaction. OutboundController.java:402-406: "if (aTx == null) …
-// unprocessableContent ().body (… "Failed to submit outbound transaction")". OutboundOrchestrator.java:244-245: "null if the document
-// could not be stored or verification failed".
+// notSubmitted is the body of a 422 that comes before there is a transaction. OutboundController.java:402-406: "if (aTx
+// == null) … unprocessableContent ().body (… "Failed to submit outbound transaction")".
+// OutboundOrchestrator.java:244-245: "null if the document could not be stored or verification failed".
 const notSubmitted = `"Failed to submit outbound transaction"`
 
 // phossRefuses reports whether a response to submit is sent only before the access point takes the document:
 //
 //   - 404 without a body: "Sending is disabled in the configuration" (OutboundController.java:265-267, 304-308);
-//   - 400 with a JSON string: an identifier is invalid (260-261, 310-380), which is checked before the document is read (383);
+//   - 400 with a JSON string: an identifier is invalid (260-261, 310-380), which is checked before the document is read
+//     (383);
 //   - 422 with notSubmitted.
 func phossRefuses(status int, body []byte) bool {
 	switch status {
@@ -168,8 +173,8 @@ func phossRefuses(status int, body []byte) bool {
 	return false
 }
 
-// readSendingReport reads the sending report on a reference, and reports whether the document was sent and receipt confirmed. ok is
-// false if the body is not one.
+// readSendingReport reads the sending report on a reference, and reports whether the document was sent and receipt
+// confirmed. ok is false if the body is not one.
 func readSendingReport(body []byte, reference string) (sent, ok bool) {
 	fields, unique, err := readObject(body)
 	if err != nil || !unique {
@@ -211,7 +216,8 @@ func (p *PhossAP) submitRequest(doc Document) (path string, body []byte, err err
 	if country == "" {
 		country = value(envelope.Seller.Country)
 	}
-	if !phossParticipant.MatchString(sender) || !phossParticipant.MatchString(receiver) || !phossCountryCode.MatchString(country) {
+	if !phossParticipant.MatchString(sender) || !phossParticipant.MatchString(receiver) ||
+		!phossCountryCode.MatchString(country) {
 		return "", nil, errNotForPhossAP
 	}
 	segments := []string{participantScheme + sender, participantScheme + receiver, documentType, process, country}
@@ -233,9 +239,9 @@ const (
 	ublVersion             = "2.1"
 )
 
-// peppolIdentifiers returns the Peppol document type identifier and process identifier of a UBL document, which repeat its root
-// element, its CustomizationID and its ProfileID. PINT documents have the scheme of wildcards: a sender names its document exactly,
-// and the receiver may have registered for a family of them.
+// peppolIdentifiers returns the Peppol document type identifier and process identifier of a UBL document, which repeat
+// its root element, its CustomizationID and its ProfileID. PINT documents have the scheme of wildcards: a sender names
+// its document exactly, and the receiver may have registered for a family of them.
 func peppolIdentifiers(file *File) (documentType, process string, err error) {
 	var head struct {
 		XMLName       xml.Name
@@ -252,5 +258,6 @@ func peppolIdentifiers(file *File) (documentType, process string, err error) {
 	if file.Profile == string(document.PINTAE) {
 		scheme = wildcardDocumentScheme
 	}
-	return scheme + head.XMLName.Space + "::" + head.XMLName.Local + "##" + head.Customization + "::" + ublVersion, processScheme + head.Profile, nil
+	return scheme + head.XMLName.Space + "::" + head.XMLName.Local + "##" + head.Customization + "::" + ublVersion,
+		processScheme + head.Profile, nil
 }

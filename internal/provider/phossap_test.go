@@ -25,7 +25,8 @@ const phossReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 // phossAt makes an adapter to a server.
 func phossAt(t *testing.T, url string) *provider.PhossAP {
 	t.Helper()
-	p, err := provider.NewPhossAP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
+	p, err := provider.NewPhossAP(provider.Config{BaseURL: url, Credential: secret.New(credential),
+		Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +41,10 @@ func TestPhossAPConforms(t *testing.T) {
 	})
 }
 
-// TestPhossAPNamesTheDocument checks that a request names the participants, the document type and the process as Peppol identifies
-// them. The sources: for BIS Billing 3.0 the code list of document types (EPredefinedDocumentTypeIdentifier of peppol-commons); for
-// PINT the scheme of wildcards without an asterisk, as in the AS4 action of the A-NZ guidance note 8, since phase4 looks the receiver
-// up by wildcard for that scheme alone, and never with an asterisk.
+// TestPhossAPNamesTheDocument checks that a request names the participants, the document type and the process as Peppol
+// identifies them. The sources: for BIS Billing 3.0 the code list of document types (EPredefinedDocumentTypeIdentifier
+// of peppol-commons); for PINT the scheme of wildcards without an asterisk, as in the AS4 action of the A-NZ guidance
+// note 8, since phase4 looks the receiver up by wildcard for that scheme alone, and never with an asterisk.
 func TestPhossAPNamesTheDocument(t *testing.T) {
 	const billing = "urn:fdc:peppol.eu:2017:poacc:billing"
 	for _, c := range []struct {
@@ -51,10 +52,14 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 		credit                bool
 		documentType, process string
 	}{
-		{document.BIS3, false, "busdox-docid-qns::urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##urn:cen.eu:en16931:2017#compliant#" + billing + ":3.0::2.1", billing + ":01:1.0"},
-		{document.BIS3, true, "busdox-docid-qns::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:cen.eu:en16931:2017#compliant#" + billing + ":3.0::2.1", billing + ":01:1.0"},
-		{document.PINTAE, false, "peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
-		{document.PINTAE, true, "peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
+		{document.BIS3, false,
+			"busdox-docid-qns::urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##urn:cen.eu:en16931:2017#compliant#" + billing + ":3.0::2.1", billing + ":01:1.0"},
+		{document.BIS3, true,
+			"busdox-docid-qns::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:cen.eu:en16931:2017#compliant#" + billing + ":3.0::2.1", billing + ":01:1.0"},
+		{document.PINTAE, false,
+			"peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
+		{document.PINTAE, true,
+			"peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
 	} {
 		doc := providertest.Rendered(t, c.format, phossReference)
 		envelope, err := provider.ReadEnvelope(doc.Body)
@@ -71,14 +76,15 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 		var body []byte
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = strings.Split(strings.TrimPrefix(r.URL.Path, "/ap/api/outbound/submit/"), "/")
-			got = append(got, r.URL.RawQuery, r.Header.Get("Content-Type"), r.Header.Get("X-Token"), r.Header.Get("Authorization"))
+			got = append(got, r.URL.RawQuery, r.Header.Get("Content-Type"), r.Header.Get("X-Token"),
+				r.Header.Get("Authorization"))
 			if body, err = io.ReadAll(r.Body); err != nil {
 				t.Error(err)
 			}
 		})
 		phossAt(t, server.URL+"/ap/").Submit(t.Context(), doc)
-		want := []string{"iso6523-actorid-upis::0235:1357902468", "iso6523-actorid-upis::0235:1234567890", c.documentType, "cenbii-procid-ubl::" + c.process,
-			"AE", "sbdhInstanceID=" + phossReference, "application/xml", credential, ""}
+		want := []string{"iso6523-actorid-upis::0235:1357902468", "iso6523-actorid-upis::0235:1234567890", c.documentType,
+			"cenbii-procid-ubl::" + c.process, "AE", "sbdhInstanceID=" + phossReference, "application/xml", credential, ""}
 		if !slices.Equal(got, want) || !bytes.Equal(body, envelope.Document.Body) {
 			t.Errorf("%s, credit note %t: got\n%q\nwant\n%q", c.format, c.credit, got, want)
 		}
@@ -93,9 +99,11 @@ func creditNote(t *testing.T, format document.Profile) []byte {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	text, err := document.Write(format, document.Document{ID: phossReference, Draft: draft, Seller: providertest.Seller(format), Credit: &api.CreditNote{
-		ID: phossReference, CreditNoteNumber: "CN-1", IssueDate: "2026-03-15", Reason: "Two hours were not worked.", ReasonCode: new("DL8.61.1.A"),
-		Kind: credit.Kind, Currency: *draft.Currency, TotalAmount: credit.Total, Items: credit.Items}})
+	text, err := document.Write(format, document.Document{ID: phossReference, Draft: draft,
+		Seller: providertest.Seller(format), Credit: &api.CreditNote{
+			ID: phossReference, CreditNoteNumber: "CN-1", IssueDate: "2026-03-15", Reason: "Two hours were not worked.",
+			ReasonCode: new("DL8.61.1.A"), Kind: credit.Kind, Currency: *draft.Currency, TotalAmount: credit.Total,
+			Items: credit.Items}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +117,10 @@ func TestPhossAPOptions(t *testing.T) {
 		name, value string
 		valid       bool
 	}{
-		{"sender", "0235:1234567890", true}, {"sender", "9930:de123456789", true}, {"sender", "iso6523-actorid-upis::0235:1", false}, {"sender", "0235:", false},
-		{"sender", "0235:1/2", false}, {"sender", "0235:1 2", false}, {"sender", "", false}, {"country", "AE", true}, {"country", "ae", false}, {"country", "ARE", false},
+		{"sender", "0235:1234567890", true}, {"sender", "9930:de123456789", true},
+		{"sender", "iso6523-actorid-upis::0235:1", false}, {"sender", "0235:", false}, {"sender", "0235:1/2", false},
+		{"sender", "0235:1 2", false}, {"sender", "", false}, {"country", "AE", true}, {"country", "ae", false},
+		{"country", "ARE", false},
 		{"mode", "x", false},
 	} {
 		if err := kind.CheckOptions(map[string]string{c.name: c.value}); (err == nil) != c.valid {
@@ -127,7 +137,9 @@ func TestPhossAPOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
-	if got := point.Received(); len(got) != 1 || !strings.Contains(got[0], "/submit/iso6523-actorid-upis::9930:de123456789/iso6523-actorid-upis::0235:1234567890/") || !strings.Contains(got[0], "/DE?") {
+	if got := point.Received(); len(got) != 1 || !strings.Contains(got[0],
+		"/submit/iso6523-actorid-upis::9930:de123456789/iso6523-actorid-upis::0235:1234567890/") ||
+		!strings.Contains(got[0], "/DE?") {
 		t.Errorf("received %q", got)
 	}
 }
@@ -143,8 +155,14 @@ func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
 		"a slash in the receiver": func(e *provider.Envelope) { e.Invoice.RecipientNetworkID = new("1/2") },
 		"no country":              func(e *provider.Envelope) { e.Seller.Country = nil },
 		"another reference":       func(e *provider.Envelope) { e.Reference = "another" },
-		"not UBL":                 func(e *provider.Envelope) { e.Document = provider.NewXMLFile(document.BIS3, []byte("<Invoice/>")) },
-		"not XML":                 func(e *provider.Envelope) { e.Document = provider.NewXMLFile(document.BIS3, []byte("%PDF")) },
+		"not UBL": func(e *provider.Envelope) {
+			e.Document = provider.NewXMLFile(document.BIS3,
+				[]byte("<Invoice/>"))
+		},
+		"not XML": func(e *provider.Envelope) {
+			e.Document = provider.NewXMLFile(document.BIS3,
+				[]byte("%PDF"))
+		},
 	} {
 		doc := providertest.Rendered(t, document.BIS3, phossReference)
 		envelope, err := provider.ReadEnvelope(doc.Body)
@@ -164,7 +182,8 @@ func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
 	}
 }
 
-// phossStatuses are the responses that phoss-ap sends, and others that a machine before it could send, with what each one says.
+// phossStatuses are the responses that phoss-ap sends, and others that a machine before it could send, with what each
+// one says.
 var phossStatuses = []struct {
 	code                  int
 	body                  string
@@ -172,15 +191,21 @@ var phossStatuses = []struct {
 	next                  provider.Next // of submit
 }{
 	// OutboundController.java:259: "Document accepted and sent successfully".
-	{200, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":true,"overallSuccess":true}`, provider.Complete, provider.Complete, provider.Complete, 0},
+	{200, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":true,"overallSuccess":true}`, provider.Complete,
+		provider.Complete, provider.Complete, 0},
 	// No version sends it. It does not say that the document was sent.
-	{200, `{"sbdhInstanceIdentifier":"REF","overallSuccess":false}`, provider.Inconclusive, provider.Complete, provider.Complete, provider.NextStatus},
-	{200, `{"sbdhInstanceIdentifier":"another","overallSuccess":true}`, provider.Ambiguous, provider.Complete, provider.Complete, 0},
-	{200, `{"sbdhInstanceIdentifier":"REF","overallSuccess":"true"}`, provider.Ambiguous, provider.Complete, provider.Complete, 0},
+	{200, `{"sbdhInstanceIdentifier":"REF","overallSuccess":false}`, provider.Inconclusive, provider.Complete,
+		provider.Complete, provider.NextStatus},
+	{200, `{"sbdhInstanceIdentifier":"another","overallSuccess":true}`, provider.Ambiguous, provider.Complete,
+		provider.Complete, 0},
+	{200, `{"sbdhInstanceIdentifier":"REF","overallSuccess":"true"}`, provider.Ambiguous, provider.Complete,
+		provider.Complete, 0},
 	{200, `<html>`, provider.Ambiguous, provider.Complete, provider.Complete, 0},
 	// 260-261, 321-372: an identifier is invalid. It is checked before the document is read (383).
-	{400, `"Failed to parse the sending participant ID '0235'"`, provider.Refused, provider.Ambiguous, provider.Ambiguous, 0},
-	{400, `"The 'custom1' field exceeds the maximum length of 255 characters"`, provider.Refused, provider.Ambiguous, provider.Ambiguous, 0},
+	{400, `"Failed to parse the sending participant ID '0235'"`, provider.Refused, provider.Ambiguous, provider.Ambiguous,
+		0},
+	{400, `"The 'custom1' field exceeds the maximum length of 255 characters"`, provider.Refused, provider.Ambiguous,
+		provider.Ambiguous, 0},
 	// A 400 that is not the controller's may come from anywhere.
 	{400, `<!doctype html><title>HTTP Status 400</title>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 	{400, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
@@ -190,20 +215,25 @@ var phossStatuses = []struct {
 	// No version sends these. A server before it does, and nothing says whether it has passed the request on.
 	{403, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 	{429, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
-	// Submit, 265-267: "Sending is disabled in the configuration", before anything else (304-308). Status, 915-917: "No outbound
-	// transaction with the given SBDH Instance ID".
+	// Submit, 265-267: "Sending is disabled in the configuration", before anything else (304-308). Status, 915-917: "No
+	// outbound transaction with the given SBDH Instance ID".
 	{404, ``, provider.Refused, provider.UnknownReference, provider.Complete, 0},
 	// The 404 of Spring, or of a machine at another address.
 	{404, `{"status":404,"error":"Not Found"}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 	{404, `404 page not found`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 	// 268, 402-406: the document could not be stored or is invalid, and there is no transaction.
 	{422, `"Failed to submit outbound transaction"`, provider.Refused, provider.Ambiguous, provider.Ambiguous, 0},
-	// 268, 411-414: the first attempt failed, and the access point may try again; or it was sent and is not in its statistics.
-	{422, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":false,"overallSuccess":false}`, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.NextStatus},
-	{422, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":true,"overallSuccess":false}`, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.NextStatus},
-	{422, `{"sbdhInstanceIdentifier":"REF","overallSuccess":true}`, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.NextStatus},
+	// 268, 411-414: the first attempt failed, and the access point may try again; or it was sent and is not in its
+	// statistics.
+	{422, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":false,"overallSuccess":false}`, provider.Inconclusive,
+		provider.Ambiguous, provider.Ambiguous, provider.NextStatus},
+	{422, `{"sbdhInstanceIdentifier":"REF","sendingSuccess":true,"overallSuccess":false}`, provider.Inconclusive,
+		provider.Ambiguous, provider.Ambiguous, provider.NextStatus},
+	{422, `{"sbdhInstanceIdentifier":"REF","overallSuccess":true}`, provider.Inconclusive, provider.Ambiguous,
+		provider.Ambiguous, provider.NextStatus},
 	{422, `"Failed"`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
-	{422, `{"sbdhInstanceIdentifier":"another","overallSuccess":false}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
+	{422, `{"sbdhInstanceIdentifier":"another","overallSuccess":false}`, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, 0},
 	{422, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 	// An exception after the transaction exists (1357-1363), or of a machine before the access point.
 	{500, `{"status":500}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
@@ -229,7 +259,8 @@ func TestPhossAPStatusCodesAreKinds(t *testing.T) {
 		p := phossAt(t, server.URL)
 		submitted := p.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
 		status, check := p.Status(t.Context(), provider.Query{Reference: phossReference}), p.Check(t.Context())
-		if submitted.Kind != c.submit || submitted.Next != c.next || status.Kind != c.status || status.Next != 0 || check.Kind != c.check {
+		if submitted.Kind != c.submit || submitted.Next != c.next || status.Kind != c.status || status.Next != 0 ||
+			check.Kind != c.check {
 			t.Errorf("%d %s: submit %s next %d, status %s, check %s; want %s next %d, %s, %s", c.code, c.body,
 				submitted.Kind, submitted.Next, status.Kind, check.Kind, c.submit, c.next, c.status, c.check)
 		}
@@ -239,8 +270,8 @@ func TestPhossAPStatusCodesAreKinds(t *testing.T) {
 	}
 }
 
-// TestPhossAPWords checks every word of the published code lists: the status of the document, whether it is terminal, and what it
-// means.
+// TestPhossAPWords checks every word of the published code lists: the status of the document, whether it is terminal,
+// and what it means.
 func TestPhossAPWords(t *testing.T) {
 	table := phossAt(t, "http://127.0.0.1:1").Profile().Vocabulary
 	for _, c := range []struct {
@@ -249,18 +280,22 @@ func TestPhossAPWords(t *testing.T) {
 		terminal bool
 		meaning  api.Meaning
 	}{
-		{"pending", invoice.Processing, false, api.MeaningWaiting}, {"sending", invoice.Processing, false, api.MeaningWaiting},
+		{"pending", invoice.Processing, false, api.MeaningWaiting},
+		{"sending", invoice.Processing, false, api.MeaningWaiting},
 		{"failed", invoice.Processing, false, api.MeaningWaiting}, {"sent", invoice.Accepted, true, api.MeaningPositive},
-		{"rejected", invoice.Rejected, true, api.MeaningNegative}, {"permanently_failed", invoice.Rejected, true, api.MeaningNegative},
+		{"rejected", invoice.Rejected, true, api.MeaningNegative},
+		{"permanently_failed", invoice.Rejected, true, api.MeaningNegative},
 	} {
 		report := readPhoss(t, table, c.word, `"pending"`)
 		state := report.States.Stored(invoice.DimensionSubmission)
-		if report.Status != c.status || state.Value != c.word || state.Terminal != c.terminal || state.Meaning != c.meaning || report.ProviderReference != "tx-1" {
+		if report.Status != c.status || state.Value != c.word || state.Terminal != c.terminal || state.Meaning != c.meaning ||
+			report.ProviderReference != "tx-1" {
 			t.Errorf("%s: %s, %+v", c.word, report.Status, state)
 		}
 	}
 	for word, meaning := range map[string]api.Meaning{
-		"pending": "", "received_ap": api.MeaningPositive, "received_ab": api.MeaningPositive, "received_re": api.MeaningNegative, "not_applicable": "", "received_xx": "",
+		"pending": "", "received_ap": api.MeaningPositive, "received_ab": api.MeaningPositive,
+		"received_re": api.MeaningNegative, "not_applicable": "", "received_xx": "",
 	} {
 		report := readPhoss(t, table, "sent", `"`+word+`"`)
 		state := report.States.Stored(invoice.DimensionProviderInvoice)
@@ -275,15 +310,17 @@ func TestPhossAPWords(t *testing.T) {
 		}
 	}
 	later := readPhoss(t, table, "archived", "null")
-	if state := later.States.Stored(invoice.DimensionSubmission); state.Value != "archived" || state.Terminal || state.Meaning != "" || later.Status != invoice.Processing {
+	if state := later.States.Stored(invoice.DimensionSubmission); state.Value != "archived" || state.Terminal ||
+		state.Meaning != "" || later.Status != invoice.Processing {
 		t.Errorf("a status of a later version: %s, %+v", later.Status, state)
 	}
 }
 
 // phossBody is the response to a status query. reportingStatus is about the statistics of the network, never a state.
 func phossBody(status, mls string) []byte {
-	return fmt.Appendf(nil, `{"id":"tx-1","transactionType":"business_document","sbdhInstanceID":%q,"status":%q,"attemptCount":1,"reportingStatus":"reported",`+
-		`"nextRetryDT":null,"errorDetails":null,"mlsStatus":%s,"custom1":null}`, phossReference, status, mls)
+	return fmt.Appendf(nil,
+		`{"id":"tx-1","transactionType":"business_document","sbdhInstanceID":%q,"status":%q,"attemptCount":1,"reportingStatus":"reported",`+
+			`"nextRetryDT":null,"errorDetails":null,"mlsStatus":%s,"custom1":null}`, phossReference, status, mls)
 }
 
 func readPhoss(t *testing.T, table invoice.Vocabulary, status, mls string) invoice.Report {
@@ -295,14 +332,16 @@ func readPhoss(t *testing.T, table invoice.Vocabulary, status, mls string) invoi
 	return report
 }
 
-// TestPhossAPScripts checks what the two steps of a submission find out, in every way in which an access point can fare.
+// TestPhossAPScripts checks what the two steps of a submission find out, in every way in which an access point can
+// fare.
 func TestPhossAPScripts(t *testing.T) {
 	for script, want := range map[providertest.Script]struct {
 		submit provider.Kind
 		status string
 	}{
 		providertest.Sends: {provider.Complete, "sent"}, providertest.SendsUnreported: {provider.Inconclusive, "sent"},
-		providertest.FailsOnce: {provider.Inconclusive, "failed"}, providertest.FailsForGood: {provider.Inconclusive, "permanently_failed"},
+		providertest.FailsOnce:         {provider.Inconclusive, "failed"},
+		providertest.FailsForGood:      {provider.Inconclusive, "permanently_failed"},
 		providertest.FailsVerification: {provider.Refused, ""}, providertest.LosesResponse: {provider.Ambiguous, "sent"},
 	} {
 		point := providertest.StartPhossAP(t, credential)
@@ -316,7 +355,8 @@ func TestPhossAPScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if submitted.Kind != want.submit || body.Status != want.status || (status.Kind == provider.UnknownReference) != (want.status == "") {
+		if submitted.Kind != want.submit || body.Status != want.status ||
+			(status.Kind == provider.UnknownReference) != (want.status == "") {
 			t.Errorf("%q: submit %+v, status %+v", script, submitted, status)
 		}
 	}
@@ -329,13 +369,14 @@ func TestPhossAPArchive(t *testing.T) {
 	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
 	point.Archive()
 	response := adapter.Status(t.Context(), provider.Query{Reference: phossReference})
-	if report, err := invoice.ReadReport(response.Body, adapter.Profile().Vocabulary); err != nil || report.Status != invoice.Accepted {
+	if report, err := invoice.ReadReport(response.Body, adapter.Profile().Vocabulary); err != nil ||
+		report.Status != invoice.Accepted {
 		t.Errorf("%+v: %v", response, err)
 	}
 }
 
-// TestPhossAPDoubleIsUnknown checks the trap of the access point: it takes a second document with the same identifier, and then says
-// that it has none. The adapter is therefore not idempotent, and a 404 is no reason to send again.
+// TestPhossAPDoubleIsUnknown checks the trap of the access point: it takes a second document with the same identifier,
+// and then says that it has none. The adapter is therefore not idempotent, and a 404 is no reason to send again.
 func TestPhossAPDoubleIsUnknown(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	adapter := point.Adapter(t, nil)
@@ -343,7 +384,8 @@ func TestPhossAPDoubleIsUnknown(t *testing.T) {
 		adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
 	}
 	response := adapter.Status(t.Context(), provider.Query{Reference: phossReference})
-	if point.Transactions(phossReference) != 2 || response.Kind != provider.UnknownReference || adapter.Profile().Idempotent {
+	if point.Transactions(phossReference) != 2 || response.Kind != provider.UnknownReference ||
+		adapter.Profile().Idempotent {
 		t.Errorf("%d transactions, %+v", point.Transactions(phossReference), response)
 	}
 }
@@ -351,7 +393,8 @@ func TestPhossAPDoubleIsUnknown(t *testing.T) {
 func TestPhossAPRefusesBeforeItReads(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	wrong := point.Adapter(t, func(c *provider.Config) { c.Credential = secret.New("another") })
-	if response := wrong.Check(t.Context()); response.Kind != provider.Refused || response.HTTPStatus != http.StatusUnauthorized {
+	if response := wrong.Check(t.Context()); response.Kind != provider.Refused ||
+		response.HTTPStatus != http.StatusUnauthorized {
 		t.Errorf("check with a wrong token: %+v", response)
 	}
 	elsewhere := point.Adapter(t, func(c *provider.Config) { c.BaseURL += "/elsewhere" })
@@ -363,7 +406,8 @@ func TestPhossAPRefusesBeforeItReads(t *testing.T) {
 		t.Errorf("check: %+v", response)
 	}
 	point.DisableSending()
-	if response := adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference)); response.Kind != provider.Refused {
+	if response := adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3,
+		phossReference)); response.Kind != provider.Refused {
 		t.Errorf("sending is disabled: %+v", response)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"quittance/internal/invoice"
 )
 
-// phossStatusVocabulary returns the table of the response to GET /api/outbound/status: OutboundTransactionResponse.java:35-97.
+// phossStatusVocabulary returns the table of the response to GET /api/outbound/status:
+// OutboundTransactionResponse.java:35-97.
 //
-// The submission state is the field status, whose words and finality are those of EOutboundStatus.java:33-44 and isFinalState
-// (65-68). The provider invoice state is the field mlsStatus, which says what the receiver's access point has reported about the
-// delivery: EMlsReceptionStatus.java:33-44. The access point has no word of a tax authority or of the receiver: its reportingStatus is
-// about the statistics of the Peppol network (EReportingStatus.java:27, "a Peppol Reporting record (TSR/EUSR)").
+// The submission state is the field status, whose words and finality are those of EOutboundStatus.java:33-44 and
+// isFinalState (65-68). The provider invoice state is the field mlsStatus, which says what the receiver's access point
+// has reported about the delivery: EMlsReceptionStatus.java:33-44. The access point has no word of a tax authority or
+// of the receiver: its reportingStatus is about the statistics of the Peppol network (EReportingStatus.java:27, "a
+// Peppol Reporting record (TSR/EUSR)").
 func phossStatusVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "phoss-ap/status/1",
@@ -35,8 +37,9 @@ func phossStatusVocabulary() invoice.Vocabulary {
 				"sent": api.MeaningPositive, "rejected": api.MeaningNegative, "permanently_failed": api.MeaningNegative,
 			},
 		},
-		// Nothing is terminal: no description says so, and a later message replaces the word (MlsHandler.java:320-323). pending has no
-		// meaning, because none says that a message will come; nor has not_applicable, "MLS is not expected for this transaction".
+		// Nothing is terminal: no description says so, and a later message replaces the word (MlsHandler.java:320-323).
+		// pending has no meaning, because none says that a message will come; nor has not_applicable, "MLS is not expected
+		// for this transaction".
 		ProviderInvoice: invoice.StatePointers{
 			Value: "/mlsStatus", // OutboundTransactionResponse.java:85-88
 			Meanings: map[string]api.Meaning{ // MlsHandler.java:313-318 and EPeppolMLSResponseCode of peppol-commons, isSuccess
@@ -48,8 +51,8 @@ func phossStatusVocabulary() invoice.Vocabulary {
 	}
 }
 
-// phossReportVocabulary returns the table of the sending report in the response 200 to submit: "Document accepted and sent
-// successfully" (OutboundController.java:259). It reports no state: its members are details of the transmission.
+// phossReportVocabulary returns the table of the sending report in the response 200 to submit: "Document accepted and
+// sent successfully" (OutboundController.java:259). It reports no state: its members are details of the transmission.
 func phossReportVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:      "phoss-ap/sending-report/1",

@@ -10,8 +10,8 @@ import (
 // Adapter is one provider connection. It is safe for concurrent use. No method panics or returns later than the
 // adapter's time-out, whatever the other side does.
 type Adapter interface {
-	// Submit takes the next step of sending one document: all of it, or what comes before [NextSubmit]. It never sends a document
-	// twice.
+	// Submit takes the next step of sending one document: all of it, or what comes before [NextSubmit]. It never sends a
+	// document twice.
 	Submit(ctx context.Context, doc Document) Response
 	// Status queries what the provider has of one submission.
 	Status(ctx context.Context, query Query) Response
@@ -23,8 +23,8 @@ type Adapter interface {
 	PurchaseDocument(ctx context.Context, id string) Response
 	// Recipient asks whether a participant can receive documents. Found is nil unless the response is [Complete].
 	Recipient(ctx context.Context, participant Participant) (Recipient, Response)
-	// Check makes one harmless call, which shows whether the provider responds and accepts the credential and the options. It is
-	// [Complete] if so.
+	// Check makes one harmless call, which shows whether the provider responds and accepts the credential and the options.
+	// It is [Complete] if so.
 	Check(ctx context.Context) Response
 	// Profile says how the adapter's responses are read.
 	Profile() Profile
@@ -34,12 +34,13 @@ type Adapter interface {
 type Document struct {
 	// Reference is the permanent reference: the submission id, a UUID.
 	Reference string
-	// ProviderReference is the provider's own identifier of the document, as it was recorded from an earlier response, or "".
+	// ProviderReference is the provider's own identifier of the document, as it was recorded from an earlier response, or
+	// "".
 	ProviderReference string
 	// Repeated says that the provider may have received an earlier transmission under this reference.
 	Repeated bool
-	// Body is the JSON text {reference, invoice, seller} and, over a connection with a document format, document. The caller makes
-	// it once, so that every resend of a reference carries the same bytes. [ReadContent] reads it.
+	// Body is the JSON text {reference, invoice, seller} and, over a connection with a document format, document. The
+	// caller makes it once, so that every resend of a reference carries the same bytes. [ReadContent] reads it.
 	Body []byte
 }
 
@@ -69,16 +70,16 @@ type Recipient struct {
 type Profile struct {
 	// Vocabulary says where a retained body holds the state values, and what they mean. A response may name another one.
 	Vocabulary invoice.Vocabulary
-	// Steps is the largest number of calls of Submit and Status that follow each other at once, because a response asks for the
-	// next one with [Response].Next; 0 means 1.
+	// Steps is the largest number of calls of Submit and Status that follow each other at once, because a response asks
+	// for the next one with [Response].Next; 0 means 1.
 	Steps int
 	// QueriesByContent says that Status finds a submission without a ProviderReference by its content.
 	QueriesByContent bool
-	// Idempotent says that the provider responds to a repeated reference with the document that it already has. Without it, a
-	// document is sent again only if an administrator orders it.
+	// Idempotent says that the provider responds to a repeated reference with the document that it already has. Without
+	// it, a document is sent again only if an administrator orders it.
 	Idempotent bool
-	// GuardsSend says that the provider refuses to send a document again that it has begun to send. A document that it has prepared
-	// and reports as [invoice.Unsent] is then sent again by the same rules as an idempotent reference.
+	// GuardsSend says that the provider refuses to send a document again that it has begun to send. A document that it has
+	// prepared and reports as [invoice.Unsent] is then sent again by the same rules as an idempotent reference.
 	GuardsSend bool
 	// EchoesCredential reports whether a text contains the connection's credential in one of the forms of
 	// [Response].Echoed; nil if there is no credential. Every text that is read from an echoed response must be checked
@@ -98,14 +99,15 @@ const (
 	// Refused is a response, such as 401, that the provider sends by its own description only before it takes a
 	// document.
 	Refused
-	// Complete means that the response is complete: a body for invoice.ReadReport from Submit and Status, a readable page from
-	// Purchases, the bytes from PurchaseDocument. The body of any other response is not read. The reader decides whether the body
-	// is a report.
+	// Complete means that the response is complete: a body for invoice.ReadReport from Submit and Status, a readable page
+	// from Purchases, the bytes from PurchaseDocument. The body of any other response is not read. The reader decides
+	// whether the body is a report.
 	Complete
-	// UnknownReference is a response to Status that says that the provider has no such document. In the provider protocol it is 404
-	// with the code unknown_reference.
+	// UnknownReference is a response to Status that says that the provider has no such document. In the provider protocol
+	// it is 404 with the code unknown_reference.
 	UnknownReference
-	// Inconclusive is a response that has the form which the provider describes and does not say whether it has the document.
+	// Inconclusive is a response that has the form which the provider describes and does not say whether it has the
+	// document.
 	Inconclusive
 )
 
@@ -134,8 +136,8 @@ type Next int
 const (
 	// NextNone is nothing: the call is complete.
 	NextNone Next = iota
-	// NextSubmit is another call of Submit, with the provider's reference from this response. The provider has prepared the document
-	// and sends it only when it is asked to.
+	// NextSubmit is another call of Submit, with the provider's reference from this response. The provider has prepared
+	// the document and sends it only when it is asked to.
 	NextSubmit
 	// NextStatus is a status query: the provider has responded as it describes, but not with a report ([Inconclusive]).
 	NextStatus
@@ -209,12 +211,13 @@ type Response struct {
 	Vocabulary *invoice.Vocabulary
 	// Next says what follows at once.
 	Next Next
-	// Settled says that no later response can say more about a document that the provider has taken. It is then polled once a day,
-	// and later responses that are settled too are not retained, even if they differ, for instance in a signed address.
+	// Settled says that no later response can say more about a document that the provider has taken. It is then polled
+	// once a day, and later responses that are settled too are not retained, even if they differ, for instance in a signed
+	// address.
 	Settled bool
-	// Earlier holds the responses to the other requests that the adapter made in the same call, oldest first. They are retained as
-	// evidence, and nothing is read from them. They are not retained again as long as the response itself stays the same, so it is the
-	// one that says most.
+	// Earlier holds the responses to the other requests that the adapter made in the same call, oldest first. They are
+	// retained as evidence, and nothing is read from them. They are not retained again as long as the response itself
+	// stays the same, so it is the one that says most.
 	Earlier []Response
 	// Duration is the time from the call to the last byte read.
 	Duration time.Duration
@@ -235,8 +238,8 @@ type PurchasePage struct {
 	Purchases []Purchase
 	// NextCursor is the cursor of the next page: the given cursor if the provider named none.
 	NextCursor string
-	// HasMore says that there is more after NextCursor. It is false if the cursor did not move, so that a caller cannot loop
-	// over one page endlessly.
+	// HasMore says that there is more after NextCursor. It is false if the cursor did not move, so that a caller cannot
+	// loop over one page endlessly.
 	HasMore bool
 }
 

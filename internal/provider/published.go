@@ -37,7 +37,8 @@ type PublishedOption struct {
 // PublishedTable is an [invoice.Vocabulary]: where a response holds its words, and what they mean.
 type PublishedTable struct {
 	Name string `json:"name"`
-	// Within points at the string of a response that holds the JSON into which the other pointers lead; "" if that is the response itself.
+	// Within points at the string of a response that holds the JSON into which the other pointers lead; "" if that is the
+	// response itself.
 	Within string `json:"within,omitempty"`
 	// Statuses are the words of the document's status; empty if each response implies ImpliedStatus.
 	Statuses      map[string]string `json:"statuses"`
@@ -65,13 +66,15 @@ type PublishedWord struct {
 
 // Publish returns the description in its published form.
 func (d Description) Publish() Published {
-	out := Published{Kind: d.Kind, Summary: d.Summary, Profiles: []string{}, RequiresProfile: d.RequiresProfile, Currencies: d.Currencies, Options: []PublishedOption{}, Lookup: d.Lookup,
-		IdempotentReferences: d.Idempotent, CreditNotes: d.CreditNotes, IncomingInvoices: d.Purchases, RecipientLookup: d.Recipients, Tables: []PublishedTable{}}
+	out := Published{Kind: d.Kind, Summary: d.Summary, Profiles: []string{}, RequiresProfile: d.RequiresProfile,
+		Currencies: d.Currencies, Options: []PublishedOption{}, Lookup: d.Lookup, IdempotentReferences: d.Idempotent,
+		CreditNotes: d.CreditNotes, IncomingInvoices: d.Purchases, RecipientLookup: d.Recipients, Tables: []PublishedTable{}}
 	for _, profile := range d.Profiles {
 		out.Profiles = append(out.Profiles, string(profile))
 	}
 	for _, o := range d.Options {
-		out.Options = append(out.Options, PublishedOption{Name: o.Name, Summary: o.Summary, Required: o.Required, Rule: o.Rule})
+		out.Options = append(out.Options, PublishedOption{Name: o.Name, Summary: o.Summary, Required: o.Required,
+			Rule: o.Rule})
 	}
 	for _, table := range d.Vocabularies() {
 		out.Tables = append(out.Tables, publishTable(&table))
@@ -81,12 +84,17 @@ func (d Description) Publish() Published {
 
 // publishTable returns a table in its published form.
 func publishTable(v *invoice.Vocabulary) PublishedTable {
-	table := PublishedTable{Name: v.Name, Within: string(v.Within), Statuses: map[string]string{}, ImpliedStatus: string(v.Implied), UnlistedStatus: string(v.Unlisted), Dimensions: map[string]*PublishedDimension{}}
+	table := PublishedTable{Name: v.Name, Within: string(v.Within), Statuses: map[string]string{},
+		ImpliedStatus: string(v.Implied), UnlistedStatus: string(v.Unlisted), Dimensions: map[string]*PublishedDimension{}}
 	for word, status := range v.Statuses {
 		table.Statuses[word] = string(status)
 	}
-	for dimension, pointers := range map[invoice.Dimension]*invoice.StatePointers{invoice.DimensionSubmission: &v.Submission,
-		invoice.DimensionProviderInvoice: &v.ProviderInvoice, invoice.DimensionTaxAuthority: &v.TaxAuthority, invoice.DimensionReceiver: &v.Receiver} {
+	for dimension, pointers := range map[invoice.Dimension]*invoice.StatePointers{
+		invoice.DimensionSubmission:      &v.Submission,
+		invoice.DimensionProviderInvoice: &v.ProviderInvoice,
+		invoice.DimensionTaxAuthority:    &v.TaxAuthority,
+		invoice.DimensionReceiver:        &v.Receiver,
+	} {
 		table.Dimensions[string(dimension)] = publishDimension(pointers)
 	}
 	return table

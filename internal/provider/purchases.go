@@ -13,8 +13,8 @@ const codeUnknownReference = "unknown_reference"
 
 var errNotPage = errors.New("provider: not the JSON of the protocol")
 
-// readPage reads the response to GET /v1/purchases. Only the outer object must be valid. An invalid entry is marked and kept, so
-// that one bad document does not stop the rest.
+// readPage reads the response to GET /v1/purchases. Only the outer object must be valid. An invalid entry is marked and
+// kept, so that one bad document does not stop the rest.
 func readPage(body []byte, cursor string) (PurchasePage, error) {
 	object, unique, err := readObject(body)
 	if err != nil || !unique {
@@ -45,8 +45,8 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	return page, nil
 }
 
-// ReadPurchase reads one entry of a page as far as possible, or an event that announces a received document. The caller determines whether
-// the entry echoes the credential.
+// ReadPurchase reads one entry of a page as far as possible, or an event that announces a received document. The caller
+// determines whether the entry echoes the credential.
 func ReadPurchase(entry jsontext.Value) Purchase {
 	if event, _ := readStorecoveEvent(entry); event.Document != nil {
 		return *event.Document
@@ -101,13 +101,14 @@ func errorCode(body []byte) string {
 	return code
 }
 
-// lenientDecoder returns a decoder that passes an invalid entry as a raw value. The error appears when the entry is read.
+// lenientDecoder returns a decoder that passes an invalid entry as a raw value. The error appears when the entry is
+// read.
 func lenientDecoder(value []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// readObject reads the members of a JSON object. unique is false if a name occurs twice. None of its values is then returned,
-// because it is unclear which one was meant.
+// readObject reads the members of a JSON object. unique is false if a name occurs twice. None of its values is then
+// returned, because it is unclear which one was meant.
 func readObject(value []byte) (fields map[string]jsontext.Value, unique bool, err error) {
 	decoder := lenientDecoder(value)
 	if opening, err := decoder.ReadToken(); err != nil || opening.Kind() != '{' {
@@ -162,7 +163,8 @@ func readEnd(decoder *jsontext.Decoder) error {
 	return nil
 }
 
-// readString reads a JSON string. An absent member and null are "". ok is false for any other value, and for invalid UTF-8.
+// readString reads a JSON string. An absent member and null are "". ok is false for any other value, and for invalid
+// UTF-8.
 func readString(value jsontext.Value) (text string, ok bool) {
 	switch value.Kind() {
 	case jsontext.KindInvalid, 'n':

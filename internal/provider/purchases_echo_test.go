@@ -14,7 +14,8 @@ import (
 func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 	for _, form := range echoForms {
 		echo := form("xy", credential, "z")
-		entries := fmt.Sprintf(`{"purchases":[{"id":"a","supplier_name":"%[1]s"},{"id":"%[1]s"},{"id":"c","supplier_name":"Söhne"}],"next_cursor":"n","has_more":false}`, echo)
+		entries := fmt.Sprintf(
+			`{"purchases":[{"id":"a","supplier_name":"%[1]s"},{"id":"%[1]s"},{"id":"c","supplier_name":"Söhne"}],"next_cursor":"n","has_more":false}`, echo)
 		frame := fmt.Sprintf(`{"purchases":[{"id":"a"}],"next_cursor":"%s","has_more":true}`, echo)
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body := entries
@@ -28,7 +29,8 @@ func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 			t.Fatalf("%s: answer %s with %d entries", echo, response.Kind, len(page.Purchases))
 		}
 		first, second, third := page.Purchases[0], page.Purchases[1], page.Purchases[2]
-		if first.ID != "a" || first.SupplierName != "" || !first.Echoed || !first.Unreadable || !strings.Contains(string(first.Raw), "supplier_name") {
+		if first.ID != "a" || first.SupplierName != "" || !first.Echoed || !first.Unreadable ||
+			!strings.Contains(string(first.Raw), "supplier_name") {
 			t.Errorf("%s: an entry with an echo is read as %+v", echo, first)
 		}
 		if second.ID != "" || !second.Echoed || !second.Unreadable {
@@ -38,7 +40,8 @@ func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 			t.Errorf("%s: the entry beside it is read as %+v", echo, third)
 		}
 		page, response = adapter(t, server.URL+"/frame", nil).Purchases(t.Context(), "", 10)
-		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
+		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 ||
+			page.NextCursor != "" {
 			t.Errorf("%s: as a cursor it is answered %s %s with %+v", echo, response.Kind, response.ErrorClass, page)
 		}
 	}

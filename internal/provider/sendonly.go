@@ -27,8 +27,8 @@ func (sendOnly) PurchaseDocument(ctx context.Context, _ string) Response {
 	return unknownReference()
 }
 
-// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because without a
-// status it would not count as a response.
+// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because
+// without a status it would not count as a response.
 func okResponse(body []byte) Response {
 	digest := sha256.Sum256(body)
 	return Response{

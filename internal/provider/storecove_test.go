@@ -25,7 +25,8 @@ const storecoveReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 // storecoveAt makes an adapter to a server.
 func storecoveAt(t *testing.T, url string, options map[string]string) *provider.Storecove {
 	t.Helper()
-	s, err := provider.NewStorecove(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options, Timeout: kit.Patience(), Clock: time.Now})
+	s, err := provider.NewStorecove(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options,
+		Timeout: kit.Patience(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,9 +44,10 @@ func TestStorecoveConforms(t *testing.T) {
 	})
 }
 
-// TestStorecoveRequests checks every request byte for byte. Its properties are those of the schemas DocumentSubmission, Routing,
-// RoutingIdentifier, SendableDocument, RawDocumentData and DiscoverableParticipant. No "emails" means that the provider does not fall
-// back to e-mail: "The email addresses the invoice should be sent to if none of the other identifiers can be used".
+// TestStorecoveRequests checks every request byte for byte. Its properties are those of the schemas DocumentSubmission,
+// Routing, RoutingIdentifier, SendableDocument, RawDocumentData and DiscoverableParticipant. No "emails" means that the
+// provider does not fall back to e-mail: "The email addresses the invoice should be sent to if none of the other
+// identifiers can be used".
 func TestStorecoveRequests(t *testing.T) {
 	var got []string
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -53,7 +55,8 @@ func TestStorecoveRequests(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		got = append(got, fmt.Sprintf("%s %s %q %t %s", r.Method, r.RequestURI, r.Header.Get("Content-Type"), r.Header.Get("Authorization") == "Bearer "+credential, body))
+		got = append(got, fmt.Sprintf("%s %s %q %t %s", r.Method, r.RequestURI, r.Header.Get("Content-Type"),
+			r.Header.Get("Authorization") == "Bearer "+credential, body))
 	})
 	s := storecoveAt(t, server.URL+"/api/v2/", storecoveOptions())
 	doc := providertest.StorecoveDocument(t, "ref-1")
@@ -68,7 +71,8 @@ func TestStorecoveRequests(t *testing.T) {
 	s.Recipient(t.Context(), provider.Participant{Scheme: "0208", ID: "0456789034"})
 	s.Recipient(t.Context(), provider.Participant{Scheme: "0235", ID: "1234567890"})
 	want := []string{
-		`POST /api/v2/document_submissions "application/json" true {"legalEntityId":4711,"idempotencyGuid":"` + doc.Reference +
+		`POST /api/v2/document_submissions "application/json" true {"legalEntityId":4711,"idempotencyGuid":"` +
+			doc.Reference +
 			`","routing":{"eIdentifiers":[{"scheme":"NO:ORG","id":"987654325"}]},"document":{"documentType":"invoice","rawDocumentData":{"document":"` +
 			base64.StdEncoding.EncodeToString(envelope.Document.Body) + `","parse":true,"parseStrategy":"ubl"}}}`,
 		`GET /api/v2/document_submissions/00000000-0000-0000-0000-000000000000/evidence/sending "" true `,
@@ -88,11 +92,13 @@ func TestStorecoveOptions(t *testing.T) {
 		name, value string
 		valid       bool
 	}{
-		{"legal-entity-id", "4711", true}, {"legal-entity-id", "0", false}, {"legal-entity-id", "007", false}, {"legal-entity-id", "", false}, {"legal-entity-id", "1e3", false},
-		{"legal-entity-id", "-1", false}, {"legal-entity-id", "1/../2", false}, {"legal-entity-id", strings.Repeat("9", 19), false},
-		{"schemes", "0235=AE:TIN", true}, {"schemes", "0235=AE:TIN,0088=gln", true}, {"schemes", "", false}, {"schemes", "0235", false}, {"schemes", "235=AE:TIN", false},
-		{"schemes", "0235=AE:TIN,", false}, {"schemes", `0235="`, false}, {"mode", "x", false},
-		{"webhook-queue", "consume", true}, {"webhook-queue", "", false}, {"webhook-queue", "yes", false},
+		{"legal-entity-id", "4711", true}, {"legal-entity-id", "0", false}, {"legal-entity-id", "007", false},
+		{"legal-entity-id", "", false}, {"legal-entity-id", "1e3", false}, {"legal-entity-id", "-1", false},
+		{"legal-entity-id", "1/../2", false}, {"legal-entity-id", strings.Repeat("9", 19), false},
+		{"schemes", "0235=AE:TIN", true}, {"schemes", "0235=AE:TIN,0088=gln", true}, {"schemes", "", false},
+		{"schemes", "0235", false}, {"schemes", "235=AE:TIN", false}, {"schemes", "0235=AE:TIN,", false},
+		{"schemes", `0235="`, false}, {"mode", "x", false}, {"webhook-queue", "consume", true}, {"webhook-queue", "", false},
+		{"webhook-queue", "yes", false},
 	} {
 		options := storecoveOptions()
 		options[c.name] = c.value
@@ -173,50 +179,81 @@ func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
 	}
 }
 
-// storecoveStatuses are the described responses, and others that a machine before the service could send, with what each one says:
-// to the first transmission of a reference, to a later one, to a status query with and without a guid, to a check, and to a look-up.
+// storecoveStatuses are the described responses, and others that a machine before the service could send, with what
+// each one says: to the first transmission of a reference, to a later one, to a status query with and without a guid,
+// to a check, and to a look-up.
 var storecoveStatuses = []struct {
 	code                                           int
 	body                                           string
 	first, later, known, unknown, check, recipient provider.Kind
 }{
 	// "Success", with the schema of the operation.
-	{200, `{"guid":"G"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{200, `{"network":"peppol","documents":[{"document":"https://x"}],"evidence":{}}`, provider.Complete, provider.Complete, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{200, `{"network":"peppol","documents":[]}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{200, `{"id":4711,"party_name":"X"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Complete, provider.Ambiguous},
-	{200, `{"id":4712,"party_name":"X"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{200, `{"code":"OK","email":false}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Complete},
-	{200, `{"code":"NOK"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Complete},
-	{200, `{"code":"MAYBE"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{200, `<html>`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{200, `{"guid":"G"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{200, `{"network":"peppol","documents":[{"document":"https://x"}],"evidence":{}}`, provider.Complete,
+		provider.Complete, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{200, `{"network":"peppol","documents":[]}`, provider.Complete, provider.Complete, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{200, `{"id":4711,"party_name":"X"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous,
+		provider.Complete, provider.Ambiguous},
+	{200, `{"id":4712,"party_name":"X"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{200, `{"code":"OK","email":false}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Complete},
+	{200, `{"code":"NOK"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Complete},
+	{200, `{"code":"MAYBE"}`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{200, `<html>`, provider.Complete, provider.Complete, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
 	// "Unauthorized" and "Forbidden", described for each operation; 429 is not described.
 	{401, ``, provider.Refused, provider.Refused, provider.Refused, provider.Refused, provider.Refused, provider.Refused},
 	{403, ``, provider.Refused, provider.Refused, provider.Refused, provider.Refused, provider.Refused, provider.Refused},
-	{429, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{429, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
 	// "Not Found", described for evidence and legal entities, without a schema.
-	{404, ``, provider.Ambiguous, provider.Ambiguous, provider.Inconclusive, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous},
-	{404, `{"error":"Not Found"}`, provider.Ambiguous, provider.Ambiguous, provider.Inconclusive, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous},
-	{404, ` <!doctype html><title>404</title>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{404, ``, provider.Ambiguous, provider.Ambiguous, provider.Inconclusive, provider.Inconclusive, provider.Ambiguous,
+		provider.Ambiguous},
+	{404, `{"error":"Not Found"}`, provider.Ambiguous, provider.Ambiguous, provider.Inconclusive, provider.Inconclusive,
+		provider.Ambiguous, provider.Ambiguous},
+	{404, ` <!doctype html><title>404</title>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
 	// "Unprocessable Entity", described for submissions and discovery: "type: array, items: ErrorModel".
-	{422, `[{"source":"document","details":"is invalid"}]`, provider.Refused, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, `[]`, provider.Refused, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, `["x"]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, `[{}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, `{"errors":[]}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, `<html>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{422, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{422, `[{"source":"document","details":"is invalid"}]`, provider.Refused, provider.Inconclusive, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{422, `[]`, provider.Refused, provider.Inconclusive, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{422, `["x"]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{422, `[{}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{422, `{"errors":[]}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{422, `<html>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{422, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
 	// Nothing else is described, whatever its body.
-	{202, `{"guid":"G"}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{204, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{302, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{400, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{409, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{413, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{500, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{502, `<html>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{503, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
-	{504, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous},
+	{202, `{"guid":"G"}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{204, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{302, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{400, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{409, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{413, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{500, `[{"details":"x"}]`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous, provider.Ambiguous},
+	{502, `<html>`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{503, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
+	{504, ``, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous,
+		provider.Ambiguous},
 }
 
 // TestStorecoveStatusCodesAreKinds goes over every described response of every operation.
@@ -248,11 +285,13 @@ func TestStorecoveStatusCodesAreKinds(t *testing.T) {
 			if got.Kind != call.want || got.RetryAfter != 7*time.Second || got.HTTPStatus != c.code {
 				t.Errorf("%d %s: %s: %s, want %s: %+v", c.code, c.body, name, got.Kind, call.want, got)
 			}
-			if got.Next != provider.NextNone || got.Settled != (name == "known" && got.Kind == provider.Inconclusive && c.code == 200) {
+			if got.Next != provider.NextNone || got.Settled != (name == "known" && got.Kind == provider.Inconclusive &&
+				c.code == 200) {
 				t.Errorf("%d %s: %s: %+v", c.code, c.body, name, got)
 			}
 		}
-		if (recipient.Found != nil) != (c.recipient == provider.Complete) || recipient.Found != nil && *recipient.Found != strings.Contains(c.body, `"OK"`) || recipient.Profiles != nil {
+		if (recipient.Found != nil) != (c.recipient == provider.Complete) || recipient.Found != nil &&
+			*recipient.Found != strings.Contains(c.body, `"OK"`) || recipient.Profiles != nil {
 			t.Errorf("%d %s: recipient %+v", c.code, c.body, recipient)
 		}
 	}
@@ -265,15 +304,16 @@ func TestStorecoveReport(t *testing.T) {
 	if err != nil || report != (invoice.Report{ProviderReference: "G", Status: invoice.Processing}) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	for _, body := range []string{`{}`, `{"guid":null}`, `{"guid":""}`, `{"guid":7}`, `{"guid":["G"]}`, `[{"guid":"G"}]`, `{"guid":"G","guid":"H"}`, `<html>`, ``} {
+	for _, body := range []string{`{}`, `{"guid":null}`, `{"guid":""}`, `{"guid":7}`, `{"guid":["G"]}`, `[{"guid":"G"}]`,
+		`{"guid":"G","guid":"H"}`, `<html>`, ``} {
 		if report, err := invoice.ReadReport([]byte(body), table); err == nil {
 			t.Errorf("%s: %+v", body, report)
 		}
 	}
 }
 
-// TestStorecoveProcessesAReferenceOnce checks that a repeated document, the first response lost or not, is one document at the provider,
-// and that nothing is concluded from the refusal of the repetition.
+// TestStorecoveProcessesAReferenceOnce checks that a repeated document, the first response lost or not, is one document
+// at the provider, and that nothing is concluded from the refusal of the repetition.
 func TestStorecoveProcessesAReferenceOnce(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
@@ -284,7 +324,8 @@ func TestStorecoveProcessesAReferenceOnce(t *testing.T) {
 	}
 	service.Play(providertest.StorecoveTakes)
 	doc.Repeated = true
-	if response := adapter.Submit(t.Context(), doc); response.Kind != provider.Inconclusive || response.HTTPStatus != http.StatusUnprocessableEntity {
+	if response := adapter.Submit(t.Context(), doc); response.Kind != provider.Inconclusive ||
+		response.HTTPStatus != http.StatusUnprocessableEntity {
 		t.Errorf("a repetition is %+v", response)
 	}
 	if taken := service.Taken(doc.Reference); len(taken) != 1 {
@@ -292,17 +333,19 @@ func TestStorecoveProcessesAReferenceOnce(t *testing.T) {
 	}
 }
 
-// TestStorecoveStatusKeepsNoKeys checks that no status query requests a legal entity: its responses are retained as evidence, and the
-// schema LegalEntity contains the API keys of the account.
+// TestStorecoveStatusKeepsNoKeys checks that no status query requests a legal entity: its responses are retained as
+// evidence, and the schema LegalEntity contains the API keys of the account.
 func TestStorecoveStatusKeepsNoKeys(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
 	for _, guid := range []string{"", "G"} {
-		if response := adapter.Status(t.Context(), provider.Query{Reference: storecoveReference, ProviderReference: guid}); strings.Contains(string(response.Body), "key") {
+		if response := adapter.Status(t.Context(), provider.Query{Reference: storecoveReference,
+			ProviderReference: guid}); strings.Contains(string(response.Body), "key") {
 			t.Errorf("%s", response.Body)
 		}
 	}
-	if response := adapter.Check(t.Context()); response.Kind != provider.Complete || !strings.Contains(string(response.Body), "another-key") {
+	if response := adapter.Check(t.Context()); response.Kind != provider.Complete ||
+		!strings.Contains(string(response.Body), "another-key") {
 		t.Errorf("the check is %+v", response)
 	}
 	for _, request := range service.Received()[:2] {
@@ -312,8 +355,9 @@ func TestStorecoveStatusKeepsNoKeys(t *testing.T) {
 	}
 }
 
-// TestStorecoveFollowsItsDescription checks every request of the adapter, and every response of the stand-in, against the provider's
-// OpenAPI document, whose path is STORECOVE_OPENAPI. The document is not in this repository, because nothing says that it may be copied.
+// TestStorecoveFollowsItsDescription checks every request of the adapter, and every response of the stand-in, against
+// the provider's OpenAPI document, whose path is STORECOVE_OPENAPI. The document is not in this repository, because
+// nothing says that it may be copied.
 func TestStorecoveFollowsItsDescription(t *testing.T) {
 	file := os.Getenv("STORECOVE_OPENAPI")
 	if file == "" {
@@ -329,8 +373,8 @@ func TestStorecoveFollowsItsDescription(t *testing.T) {
 	everyStorecoveCall(t, service, server.URL+"/api/v2")
 }
 
-// TestStorecoveMock makes every call to the stand-in through a proxy that refuses requests and responses which violate the provider's
-// OpenAPI document.
+// TestStorecoveMock makes every call to the stand-in through a proxy that refuses requests and responses which violate
+// the provider's OpenAPI document.
 func TestStorecoveMock(t *testing.T) {
 	file := os.Getenv("STORECOVE_OPENAPI")
 	if *prism == "" || file == "" {
@@ -351,8 +395,9 @@ func everyStorecoveCall(t *testing.T, service *providertest.Storecove, url strin
 		t.Fatalf("%v: %+v", err, taken)
 	}
 	query := provider.Query{Reference: doc.Reference, ProviderReference: report.ProviderReference}
-	got := []provider.Kind{taken.Kind, s.Submit(t.Context(), doc).Kind, s.Status(t.Context(), provider.Query{Reference: doc.Reference}).Kind,
-		s.Status(t.Context(), query).Kind, s.Check(t.Context()).Kind}
+	got := []provider.Kind{taken.Kind, s.Submit(t.Context(), doc).Kind,
+		s.Status(t.Context(), provider.Query{Reference: doc.Reference}).Kind, s.Status(t.Context(), query).Kind,
+		s.Check(t.Context()).Kind}
 	service.Advance()
 	got = append(got, s.Status(t.Context(), query).Kind)
 	for _, id := range []string{"987654325", "987654326"} {
@@ -360,17 +405,18 @@ func everyStorecoveCall(t *testing.T, service *providertest.Storecove, url strin
 		got = append(got, response.Kind)
 	}
 	got = append(got, takeStorecoveEvents(t, service, provider.StorecoveQueue{Storecove: s}, doc.Reference)...)
-	want := []provider.Kind{provider.Complete, provider.Refused, provider.Inconclusive, provider.Inconclusive, provider.Complete, provider.Inconclusive,
-		provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Ambiguous,
-		provider.Complete}
+	want := []provider.Kind{provider.Complete, provider.Refused, provider.Inconclusive, provider.Inconclusive,
+		provider.Complete, provider.Inconclusive, provider.Complete, provider.Complete, provider.Complete, provider.Complete,
+		provider.Complete, provider.Complete, provider.Complete, provider.Complete, provider.Ambiguous, provider.Complete}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// takeStorecoveEvents makes every call of the queue: an event about a submission, one that announces a document, an empty queue, the
-// deletion of an event that is gone, and a document that does not exist.
-func takeStorecoveEvents(t *testing.T, service *providertest.Storecove, q provider.StorecoveQueue, reference string) (kinds []provider.Kind) {
+// takeStorecoveEvents makes every call of the queue: an event about a submission, one that announces a document, an
+// empty queue, the deletion of an event that is gone, and a document that does not exist.
+func takeStorecoveEvents(t *testing.T, service *providertest.Storecove, q provider.StorecoveQueue,
+	reference string) (kinds []provider.Kind) {
 	t.Helper()
 	service.Report(reference, "succeeded")
 	service.Receive(service.LegalEntity, []byte("<Invoice/>"))

@@ -7,8 +7,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// ProtocolVocabulary returns the vocabulary of the provider protocol's reports. Each state in a report says whether it is
-// terminal, and optionally what it means.
+// ProtocolVocabulary returns the vocabulary of the provider protocol's reports. Each state in a report says whether it
+// is terminal, and optionally what it means.
 func ProtocolVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "http/2",
@@ -45,7 +45,8 @@ const (
 	simulatedReceived = "simulated_received"
 )
 
-// simulatorVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor meanings.
+// simulatorVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor
+// meanings.
 func simulatorVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "simulator/2",
@@ -62,16 +63,16 @@ func simulatorVocabulary() invoice.Vocabulary {
 	}
 }
 
-// simulatorPointers returns where a dimension is in a simulated report, and what its values mean: each dimension first waits and
-// then succeeds.
+// simulatorPointers returns where a dimension is in a simulated report, and what its values mean: each dimension first
+// waits and then succeeds.
 func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointers {
 	return invoice.StatePointers{Value: value, TerminalValues: []string{last},
 		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
 }
 
-// PublishedVocabulary returns a table that one of our adapters publishes, or has published, by its name. A retained response is read
-// again with the table that it was first read with. A published table never changes: a change is a new table with a new name, and the
-// old one stays in the adapter's [Description].
+// PublishedVocabulary returns a table that one of our adapters publishes, or has published, by its name. A retained
+// response is read again with the table that it was first read with. A published table never changes: a change is a new
+// table with a new name, and the old one stays in the adapter's [Description].
 func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
 	for _, adapter := range Descriptions() {
 		for _, table := range adapter.Vocabularies() {

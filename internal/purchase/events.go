@@ -51,7 +51,8 @@ func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 	case event.ID == "":
 		return false, r.commit(ctx, nil, store.SyncStep{After: max(r.Interval, response.RetryAfter), Complete: true})
 	case r.handled[event.ID]:
-		r.Log.WarnContext(ctx, "the provider hands out an event that was deleted", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID)
+		r.Log.WarnContext(ctx, "the provider hands out an event that was deleted", "account", r.lease.Tenant.Account(),
+			"connection", r.lease.Connection.ID, "event", event.ID)
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
 	}
 	released, err := r.lease.EventReleased(ctx, event.ID)
@@ -88,7 +89,8 @@ func (r *eventRun) moved() store.SyncStep {
 }
 
 // retainEvent retains what follows from an event. released says that it may be deleted; otherwise the run has ended.
-func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, response provider.Response, began time.Time) (released bool, err error) {
+func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, response provider.Response,
+	began time.Time) (released bool, err error) {
 	if event.Document != nil && event.Document.ID != "" {
 		return r.retainDocument(ctx, event, response)
 	}
@@ -109,13 +111,14 @@ func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, respon
 		return false, err
 	}
 	r.advance(ctx, after)
-	r.Log.InfoContext(ctx, "provider event", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID,
-		"submission", recorded.ID, "outcome", string(recorded.Outcome))
+	r.Log.InfoContext(ctx, "provider event", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID,
+		"event", event.ID, "submission", recorded.ID, "outcome", string(recorded.Outcome))
 	return true, nil
 }
 
 // retainDocument fetches and retains the document that an event announces.
-func (r *eventRun) retainDocument(ctx context.Context, event provider.Event, announced provider.Response) (released bool, err error) {
+func (r *eventRun) retainDocument(ctx context.Context, event provider.Event,
+	announced provider.Response) (released bool, err error) {
 	if err := r.commit(ctx, nil, r.renewal()); err != nil {
 		return false, err
 	}
@@ -140,11 +143,13 @@ func (r *eventRun) retainDocument(ctx context.Context, event provider.Event, ann
 	if failures < limit {
 		return false, r.releaseForRetry(ctx, nil, failures, response.RetryAfter)
 	}
-	r.Log.WarnContext(ctx, "a purchase document is given up: it is unreadable", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID)
+	r.Log.WarnContext(ctx, "a purchase document is given up: it is unreadable", "account", r.lease.Tenant.Account(),
+		"connection", r.lease.Connection.ID, "event", event.ID)
 	return true, r.commit(ctx, []store.NewIncoming{markUnreadable(newIncoming(event.Document))}, step)
 }
 
-// retainUnrouted retains an event that is about nothing of the connection, and releases it if no other reader has taken it for a while.
+// retainUnrouted retains an event that is about nothing of the connection, and releases it if no other reader has taken
+// it for a while.
 func (r *eventRun) retainUnrouted(ctx context.Context, event store.ProviderEvent) (released bool, err error) {
 	waiting := store.SyncStep{Cursor: r.lease.Cursor, After: r.Interval}
 	after, released, err := r.lease.RetainUnrouted(ctx, event, unroutedWait, r.moved(), waiting)
@@ -152,7 +157,7 @@ func (r *eventRun) retainUnrouted(ctx context.Context, event store.ProviderEvent
 		return false, err
 	}
 	r.advance(ctx, after)
-	r.Log.WarnContext(ctx, "the provider's queue has an event that is about nothing of this connection", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID,
-		"event", event.ID, "released", released)
+	r.Log.WarnContext(ctx, "the provider's queue has an event that is about nothing of this connection",
+		"account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "event", event.ID, "released", released)
 	return released, nil
 }

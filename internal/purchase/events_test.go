@@ -2,172 +2,21 @@ package purchase_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/document"
-	"quittance/internal/invoice"
-	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
-	"quittance/internal/purchase"
-	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
-	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
 )
 
-// queueBench is a company that sends and receives over a provider with a queue of events.
-type queueBench struct {
-	*bench
-	*providertest.Storecove
-	submissions *submission.Service
-}
-
-// The time limits of calls to a provider: ample for one that always responds, brief where a call shall reach it.
-const (
-	ample = 5 * time.Minute
-	brief = time.Second
-)
-
-// newQueueBench returns a company of its own at a provider.
-func newQueueBench(t *testing.T, engine string) *queueBench {
-	t.Helper()
-	b := &queueBench{bench: &bench{Store: storetest.Open(t, engine)}, Storecove: providertest.StartStorecove(t, credential)}
-	b.addCompany(t, b.LegalEntity)
-	return b
-}
-
-// addCompany makes the bench that of another company, which has another legal entity in the same account of the provider.
-func (b *queueBench) addCompany(t *testing.T, legalEntity int) {
-	t.Helper()
-	ctx := t.Context()
-	account, err := b.CreateAccount(ctx, "Gulf Works LLC", store.NewUser{Email: fmt.Sprintf("owner-%d@example.com", legalEntity), Name: "Owner", PasswordHash: "$hash"})
-	kit.Must(t, err)
-	kit.Must(t, b.SetProfile(ctx, account.ID, *providertest.Seller(document.BIS3)))
-	options := b.Options()
-	options["webhook-queue"], options["legal-entity-id"] = "consume", fmt.Sprint(legalEntity)
-	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "storecove", Environment: "sandbox", BaseURL: b.BaseURL(),
-		Format: string(document.BIS3), Options: options, Credential: secret.New(credential)})
-	kit.Must(t, err)
-	b.connection, err = b.ActivateConnection(ctx, added.ID)
-	kit.Must(t, err)
-	b.tenant, err = b.Tenant(ctx, account.ID)
-	kit.Must(t, err)
-	b.serve(t, ample)
-}
-
-// serve makes the services of the company, whose calls to the provider have the limit.
-func (b *queueBench) serve(t *testing.T, limit time.Duration) {
-	t.Helper()
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	adapters := submission.NewAdapters(b.DB, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		kind, _ := provider.Describe(c.Kind)
-		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit, Clock: time.Now})
-	})
-	b.submissions = submission.New(b.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: limit, Log: log,
-		Polling: submission.Polling{First: time.Second, Max: time.Hour}, Observe: func(string, string, time.Duration) {}})
-	b.service = purchase.New(b.DB, purchase.Config{Environment: "sandbox", CallTimeout: limit, Interval: interval, Adapter: adapters.For,
-		DecideEvent: b.submissions.DecideEvent, Log: log, Observe: func(string, string, time.Duration) {}})
-}
-
-// sync makes one run of this company, whether or not it is due, and returns the time until the next.
-func (b *queueBench) sync(t *testing.T) time.Duration {
-	t.Helper()
-	source := b.service.Work()
-	for range 100 {
-		scan, err := source.Scan(t.Context(), store.ScanCursor{})
-		kit.Must(t, err)
-		for _, queue := range scan.Queues {
-			if queue.Key() != b.connection.ID {
-				continue
-			}
-			claims, err := source.Claim(t.Context(), queue, 1)
-			kit.Must(t, err)
-			kit.Must(t, b.service.Sync(t.Context(), claims[0]))
-			return b.untilNext(t)
-		}
-		b.Clock.Advance(time.Minute)
-	}
-	t.Fatal("the sync is never due")
-	return 0
-}
-
-// untilNext returns the time until the next run of this company.
-func (b *queueBench) untilNext(t *testing.T) time.Duration {
-	t.Helper()
-	for wait := time.Duration(0); wait < 24*time.Hour; wait += time.Minute {
-		scan, err := b.service.Work().Scan(t.Context(), store.ScanCursor{})
-		kit.Must(t, err)
-		if slices.ContainsFunc(scan.Queues, func(q store.Queue) bool { return q.Key() == b.connection.ID }) {
-			return wait
-		}
-		b.Clock.Advance(time.Minute)
-	}
-	t.Fatal("the sync is never due again")
-	return 0
-}
-
-// submit submits an invoice and returns it.
-func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) store.Submission {
-	t.Helper()
-	draft := providertest.Draft(number)
-	providertest.Norwegian(draft)
-	created, err := b.tenant.CreateInvoice(t.Context(), draft)
-	kit.Must(t, err)
-	if _, err = b.submissions.Submit(t.Context(), b.tenant, created.ID); want != store.OutcomeNotSent {
-		kit.Must(t, err)
-	}
-	found, err := b.tenant.Invoice(t.Context(), created.ID)
-	kit.Must(t, err)
-	if found.Submission.Outcome != want {
-		t.Fatalf("outcome %s, want %s", found.Submission.Outcome, want)
-	}
-	return *found.Submission
-}
-
-// now returns a submission as it is now.
-func (b *queueBench) now(t *testing.T, s store.Submission) store.Submission {
-	t.Helper()
-	found, err := b.tenant.Submission(t.Context(), s.ID)
-	kit.Must(t, err)
-	return found
-}
-
-// words returns the state values of a submission in the order of the dimensions, with a mark at those that are final.
-func words(s store.Submission) string {
-	var out []string
-	for _, dimension := range invoice.Dimensions {
-		switch value, final, reported := s.States.Get(dimension); {
-		case !reported:
-			out = append(out, "-")
-		case final:
-			out = append(out, value+"!")
-		default:
-			out = append(out, value)
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-// wantProven checks that everything that is recorded follows from the evidence.
-func (b *queueBench) wantProven(t *testing.T) {
-	t.Helper()
-	verified, err := b.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
-	kit.Must(t, err)
-	if len(verified.Faults) > 0 {
-		t.Errorf("evidence %+v", verified)
-	}
-}
-
-// TestEvents checks that each event about a submission is retained as evidence in the provider's own bytes, sets only the state that its
-// word belongs to, and is deleted; and that an announced document is retained.
+// TestEvents checks that each event about a submission is retained as evidence in the provider's own bytes, sets only
+// the state that its word belongs to, and is deleted; and that an announced document is retained.
 func TestEvents(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
@@ -187,15 +36,18 @@ func TestEvents(t *testing.T) {
 				t.Errorf("%s: the next run is after %s", step.word, wait)
 			}
 			after := b.now(t, s)
-			if words(after) != step.want || after.Evidence != before.Evidence+1 || after.Outcome != api.OutcomeAcknowledged || !after.DueAt.Equal(*before.DueAt) {
-				t.Errorf("%s: %s, want %s; %d entries after %d, due %s", step.word, words(after), step.want, after.Evidence, before.Evidence, after.DueAt)
+			if words(after) != step.want || after.Evidence != before.Evidence+1 || after.Outcome != api.OutcomeAcknowledged ||
+				!after.DueAt.Equal(*before.DueAt) {
+				t.Errorf("%s: %s, want %s; %d entries after %d, due %s", step.word, words(after), step.want, after.Evidence,
+					before.Evidence, after.DueAt)
 			}
 		}
 		text := "<Invoice/>"
 		guid := b.Receive(b.LegalEntity, []byte(text))
 		b.sync(t)
 		got := b.retained(t)[guid]
-		if len(b.retained(t)) != 1 || got.SHA256 != hashed(text) || got.Evidence.MediaType != "application/xml" || got.DocumentType != nil {
+		if len(b.retained(t)) != 1 || got.SHA256 != hashed(text) || got.Evidence.MediaType != "application/xml" ||
+			got.DocumentType != nil {
 			t.Errorf("incoming %+v", got)
 		}
 		if len(b.Deleted()) != 8 || len(b.Waiting()) != 0 {
@@ -213,8 +65,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestRetainThenDelete checks that nothing is deleted before it is retained, and that an event whose deletion is lost is deleted when it is
-// handed out again, and changes nothing.
+// TestRetainThenDelete checks that nothing is deleted before it is retained, and that an event whose deletion is lost
+// is deleted when it is handed out again, and changes nothing.
 func TestRetainThenDelete(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
@@ -243,15 +95,16 @@ func TestRetainThenDelete(t *testing.T) {
 			b.sync(t)
 		}
 		kinds := b.kinds(t)
-		if found := b.now(t, s); found.Evidence != first+1 || len(b.Waiting()) != 0 || kinds[api.EventStatusChanged] != 1 || kinds[api.EventIncomingReceived] != 1 || b.retained(t)[guid].Revision != 1 {
+		if found := b.now(t, s); found.Evidence != first+1 || len(b.Waiting()) != 0 || kinds[api.EventStatusChanged] != 1 ||
+			kinds[api.EventIncomingReceived] != 1 || b.retained(t)[guid].Revision != 1 {
 			t.Errorf("%d entries, waiting %q, events %v", found.Evidence, b.Waiting(), kinds)
 		}
 		b.wantProven(t)
 	})
 }
 
-// TestEventsResolveUnknownOutcomes checks that an event which repeats our reference says that the provider has the document after a lost
-// response, and that it is not sent again. An event under the provider's guid alone does not.
+// TestEventsResolveUnknownOutcomes checks that an event which repeats our reference says that the provider has the
+// document after a lost response, and that it is not sent again. An event under the provider's guid alone does not.
 func TestEventsResolveUnknownOutcomes(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
@@ -260,7 +113,8 @@ func TestEventsResolveUnknownOutcomes(t *testing.T) {
 		b.Report(s.ID.String(), "succeeded")
 		b.sync(t)
 		found := b.now(t, s)
-		if found.Outcome != api.OutcomeAcknowledged || found.ProviderReference == nil || words(found) != "- succeeded! - -" || len(b.Taken(s.ID.String())) != 1 {
+		if found.Outcome != api.OutcomeAcknowledged || found.ProviderReference == nil || words(found) != "- succeeded! - -" ||
+			len(b.Taken(s.ID.String())) != 1 {
 			t.Errorf("%+v", found)
 		}
 		b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"accepted","guid":%q}`, *found.ProviderReference))
@@ -272,18 +126,23 @@ func TestEventsResolveUnknownOutcomes(t *testing.T) {
 	})
 }
 
-// TestUnroutedEvents checks that an event that is about nothing of a connection changes nothing, is left in the queue for others for an
-// hour, and is then retained for the operator before it is deleted. Those behind it are handled.
+// TestUnroutedEvents checks that an event that is about nothing of a connection changes nothing, is left in the queue
+// for others for an hour, and is then retained for the operator before it is deleted. Those behind it are handled.
 func TestUnroutedEvents(t *testing.T) {
 	for name, push := range map[string]func(b *queueBench, s store.Submission){
 		"another submission": func(b *queueBench, _ store.Submission) {
-			b.Push(`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`)
+			b.Push(
+				`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`)
 		},
 		"our reference with another guid": func(b *queueBench, s store.Submission) {
-			b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":%q}`, s.ID))
+			b.Push(
+				fmt.Sprintf(
+					`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":%q}`, s.ID))
 		},
 		"our guid with another reference": func(b *queueBench, s store.Submission) {
-			b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`, *s.ProviderReference))
+			b.Push(
+				fmt.Sprintf(
+					`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`, *s.ProviderReference))
 		},
 		"no reference": func(b *queueBench, _ store.Submission) {
 			b.Push(`{"event_type":"document_submission","event":"succeeded"}`)
@@ -294,7 +153,8 @@ func TestUnroutedEvents(t *testing.T) {
 		"not JSON": func(b *queueBench, _ store.Submission) { b.Push(`<html>`) },
 		"empty":    func(b *queueBench, _ store.Submission) { b.Push(``) },
 		"a member twice": func(b *queueBench, s store.Submission) {
-			b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"failed","event":"succeeded","guid":%q,"guid":"x"}`, *s.ProviderReference))
+			b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"failed","event":"succeeded","guid":%q,"guid":"x"}`,
+				*s.ProviderReference))
 		},
 		"another company's document":    func(b *queueBench, _ store.Submission) { b.Receive(4712, []byte("<Invoice/>")) },
 		"a document of no legal entity": func(b *queueBench, _ store.Submission) { b.Receive(0, []byte("<Invoice/>")) },
@@ -315,10 +175,12 @@ func TestUnroutedEvents(t *testing.T) {
 			}
 			unrouted, err := b.UnroutedEvents(t.Context(), b.connection.Account, 10)
 			kit.Must(t, err)
-			if waited < time.Hour || len(unrouted) != 1 || !strings.Contains(string(unrouted[0].Body), `"body"`) || unrouted[0].ID != b.Deleted()[0] {
+			if waited < time.Hour || len(unrouted) != 1 || !strings.Contains(string(unrouted[0].Body), `"body"`) ||
+				unrouted[0].ID != b.Deleted()[0] {
 				t.Errorf("after %s: %+v", waited, unrouted)
 			}
-			if found := b.now(t, s); words(found) != "- succeeded! - -" || found.Evidence != s.Evidence+1 || len(b.retained(t)) != 0 {
+			if found := b.now(t, s); words(found) != "- succeeded! - -" || found.Evidence != s.Evidence+1 ||
+				len(b.retained(t)) != 0 {
 				t.Errorf("%s, %d incoming", words(found), len(b.retained(t)))
 			}
 			b.wantProven(t)
@@ -342,7 +204,8 @@ func TestUnroutedEcho(t *testing.T) {
 	}
 }
 
-// TestSharedQueue checks that two companies with one account of the provider each get their own events and nothing of the other.
+// TestSharedQueue checks that two companies with one account of the provider each get their own events and nothing of
+// the other.
 func TestSharedQueue(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		first := newQueueBench(t, engine)
@@ -362,8 +225,10 @@ func TestSharedQueue(t *testing.T) {
 		}
 		unrouted, err := first.UnroutedEvents(t.Context(), first.connection.Account, 10)
 		kit.Must(t, err)
-		if len(first.Waiting()) != 0 || len(unrouted) != 0 || words(first.now(t, mine)) != "- succeeded! - -" || words(second.now(t, theirs)) != "- failed! - -" {
-			t.Errorf("waiting %q, unrouted %d: %s, %s", first.Waiting(), len(unrouted), words(first.now(t, mine)), words(second.now(t, theirs)))
+		if len(first.Waiting()) != 0 || len(unrouted) != 0 || words(first.now(t, mine)) != "- succeeded! - -" ||
+			words(second.now(t, theirs)) != "- failed! - -" {
+			t.Errorf("waiting %q, unrouted %d: %s, %s", first.Waiting(), len(unrouted), words(first.now(t, mine)),
+				words(second.now(t, theirs)))
 		}
 		if len(first.retained(t)) != 0 || len(second.retained(t)) != 3 {
 			t.Errorf("%d and %d incoming", len(first.retained(t)), len(second.retained(t)))
@@ -372,7 +237,8 @@ func TestSharedQueue(t *testing.T) {
 	})
 }
 
-// TestHostileQueue checks that no behaviour of the queue loses or repeats anything, makes a run endless, or deletes what is not retained.
+// TestHostileQueue checks that no behaviour of the queue loses or repeats anything, makes a run endless, or deletes
+// what is not retained.
 func TestHostileQueue(t *testing.T) {
 	event := func(w http.ResponseWriter, guid, body string) bool {
 		w.Header().Set("Content-Type", "application/json")
@@ -399,7 +265,8 @@ func TestHostileQueue(t *testing.T) {
 			}
 			return event(w, fmt.Sprintf("e0000000-0000-4000-8000-%012d", n), report)
 		}, 500, true, interval},
-		"no guid": {func(w http.ResponseWriter, _ *http.Request, _ int, report string) bool { return event(w, "", report) }, 0, false, interval},
+		"no guid": {func(w http.ResponseWriter, _ *http.Request, _ int, report string) bool { return event(w, "", report) },
+			0, false, interval},
 		"a path for a guid": {func(w http.ResponseWriter, _ *http.Request, _ int, report string) bool {
 			return event(w, "../legal_entities/4711", report)
 		}, 0, false, interval},
@@ -442,7 +309,8 @@ func TestHostileQueue(t *testing.T) {
 			t.Parallel()
 			b := newQueueBench(t, storetest.SQLite)
 			s := b.submit(t, "INV-1", api.OutcomeAcknowledged)
-			report := fmt.Sprintf(`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":%q}`, *s.ProviderReference, s.ID)
+			report := fmt.Sprintf(`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":%q}`,
+				*s.ProviderReference, s.ID)
 			if name == "slow" {
 				b.serve(t, brief)
 			}
@@ -462,8 +330,8 @@ func TestHostileQueue(t *testing.T) {
 	}
 }
 
-// TestEventDocuments checks that a document that cannot be fetched blocks the events behind it only for a time, and is then retained as
-// unreadable with its announcement. It is never deleted unread before.
+// TestEventDocuments checks that a document that cannot be fetched blocks the events behind it only for a time, and is
+// then retained as unreadable with its announcement. It is never deleted unread before.
 func TestEventDocuments(t *testing.T) {
 	for name, c := range map[string]struct {
 		respond func(w http.ResponseWriter)

@@ -2,12 +2,12 @@
 //
 // Its invariants:
 //
-//   - Nothing is dropped. The cursor moves only in the transaction that retains the last documents of its page. A document that
-//     cannot be read or fetched is retained as unreadable, with the provider's metadata as received.
-//   - Documents are fetched outside any transaction, a few at a time. The lease is renewed before every step, so that it outlives
-//     the calls of the step.
-//   - The provider's values are untrusted text. A value that does not have the form of its field is shown as null, and no value
-//     can cause a database error.
+//   - Nothing is dropped. The cursor moves only in the transaction that retains the last documents of its page. A
+//     document that cannot be read or fetched is retained as unreadable, with the provider's metadata as received.
+//   - Documents are fetched outside any transaction, a few at a time. The lease is renewed before every step, so that
+//     it outlives the calls of the step.
+//   - The provider's values are untrusted text. A value that does not have the form of its field is shown as null, and
+//     no value can cause a database error.
 //
 // A sync run reads page after page from the cursor. These are its rules; the constants are here and in run.go.
 //
@@ -37,15 +37,16 @@
 //	200 pages (maxPagesPerRun) were       The run ends. The next one continues      A provider must not occupy a worker
 //	read, or the cursors form a loop.     from the cursor.                          forever.
 //
-// A provider may report by a queue of events instead: it hands out one event, and the next one after it was told to delete that. Then a
-// sync run takes events, those about submissions too. Its invariants:
+// A provider may report by a queue of events instead: it hands out one event, and the next one after it was told to
+// delete that. Then a sync run takes events, those about submissions too. Its invariants:
 //
-//   - Retain, then delete. An event is deleted only after everything that follows from it was committed, in one transaction with the
-//     record that it is retained. A crash between the two hands it out again; it is recognized and changes nothing.
-//   - An event is about a submission of the connection's company to the provider, or announces a document for the company. Any other is
-//     unrouted, and nothing of it reaches another company.
-//   - No event blocks those behind it for long. The exceptions cannot be deleted: an event without a readable identifier, and one that is
-//     too large to be retained.
+//   - Retain, then delete. An event is deleted only after everything that follows from it was committed, in one
+//     transaction with the record that it is retained. A crash between the two hands it out again; it is recognized and
+//     changes nothing.
+//   - An event is about a submission of the connection's company to the provider, or announces a document for the
+//     company. Any other is unrouted, and nothing of it reaches another company.
+//   - No event blocks those behind it for long. The exceptions cannot be deleted: an event without a readable
+//     identifier, and one that is too large to be retained.
 //
 // These are the rules of such a run; its constants are in events.go.
 //
@@ -91,13 +92,14 @@ type Config struct {
 	Adapter func(store.Connection) (provider.Adapter, error)
 	// DecideEvent returns what follows from an event about a submission, and began is when the event was requested. It is
 	// submission.Service.DecideEvent.
-	DecideEvent func(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error)
+	DecideEvent func(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool,
+		time.Time) (store.Decision, error)
 	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
 	// Interval is the time from the end of a complete run to the next, 1 min by default.
 	Interval time.Duration
-	// PageSize is how many entries are requested for a page, 1 to [MaxPageSize]; 0 means [DefaultPageSize]. If the page is larger than
-	// the adapter reads, the run continues with fewer.
+	// PageSize is how many entries are requested for a page, 1 to [MaxPageSize]; 0 means [DefaultPageSize]. If the page is
+	// larger than the adapter reads, the run continues with fewer.
 	PageSize int
 	// Log receives one line for every provider call.
 	Log *slog.Logger
@@ -126,17 +128,19 @@ const (
 // leaseDuration is how long a step may take: the call for a page, and the parallel calls for its first documents.
 func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
-// Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a failure. It
-// releases the lease with the time of the next run. The error is the store's. After an error, the connection is due again when
-// the lease ends, and the next run continues from what was committed.
+// Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a
+// failure. It releases the lease with the time of the next run. The error is the store's. After an error, the
+// connection is due again when the lease ends, and the next run continues from what was committed.
 func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
-	r := &syncRun{Service: s, lease: lease, pageSize: cmp.Or(s.PageSize, DefaultPageSize), seenCursors: map[string]bool{lease.Cursor: true}}
+	r := &syncRun{Service: s, lease: lease, pageSize: cmp.Or(s.PageSize, DefaultPageSize),
+		seenCursors: map[string]bool{lease.Cursor: true}}
 	if !lease.Connection.Allowed(s.Environment, s.Release) {
 		return r.endEarly(ctx) // it may be approved at any time
 	}
 	adapter, err := s.Adapter(lease.Connection)
 	if err != nil {
-		s.Log.ErrorContext(ctx, "provider connection unusable", "account", lease.Tenant.Account(), "connection", lease.Connection.ID, "error", err)
+		s.Log.ErrorContext(ctx, "provider connection unusable", "account", lease.Tenant.Account(),
+			"connection", lease.Connection.ID, "error", err)
 		return r.endWithoutPage(ctx, 0)
 	}
 	r.adapter = adapter
@@ -147,15 +151,17 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 }
 
 // beginCall begins the span of a provider call, and returns its context.
-func (s *Service) beginCall(ctx context.Context, lease *store.PurchaseLease, call string) (context.Context, *tracing.Span) {
+func (s *Service) beginCall(ctx context.Context, lease *store.PurchaseLease,
+	call string) (context.Context, *tracing.Span) {
 	return s.Tracer.ProviderCall(ctx, lease.Connection.Kind, call)
 }
 
 // endCall ends the span of a provider call, logs it and observes it.
-func (s *Service) endCall(ctx context.Context, span *tracing.Span, lease *store.PurchaseLease, call string, response provider.Response) {
+func (s *Service) endCall(ctx context.Context, span *tracing.Span, lease *store.PurchaseLease, call string,
+	response provider.Response) {
 	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(call, response.Kind.String(), response.Duration)
-	s.Log.InfoContext(ctx, "provider call", "call", call, "account", lease.Tenant.Account(), "connection", lease.Connection.ID,
-		"kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass), "bytes", response.Size,
-		"duration_ms", response.Duration.Milliseconds())
+	s.Log.InfoContext(ctx, "provider call", "call", call, "account", lease.Tenant.Account(),
+		"connection", lease.Connection.ID, "kind", response.Kind.String(), "status", response.HTTPStatus,
+		"class", string(response.ErrorClass), "bytes", response.Size, "duration_ms", response.Duration.Milliseconds())
 }

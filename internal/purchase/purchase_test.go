@@ -44,8 +44,9 @@ func newSandbox(t *testing.T) (*fakeprovider.Server, string) {
 func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 	t.Helper()
 	amount := api.MustDecimal("1050.00")
-	_, err := p.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id, SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890",
-		IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &amount}, []byte(document))
+	_, err := p.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id,
+		SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890", IssueDate: "2026-03-01", DueDate: "2026-03-31",
+		Currency: "AED", TotalAmount: &amount}, []byte(document))
 	kit.Must(t, err)
 }
 
@@ -67,9 +68,12 @@ func TestSync(t *testing.T) {
 			t.Fatalf("%d are retained with %v", len(got), b.kinds(t))
 		}
 		one := got["p-42"]
-		if one.Revision != 1 || *one.DocumentType != "invoice" || *one.InvoiceNumber != "N-p-42" || *one.SupplierName != "Söhne & Co" || *one.SupplierNetworkID != "1234567890" ||
-			*one.IssueDate != "2026-03-01" || *one.DueDate != "2026-03-31" || *one.Currency != "AED" || one.TotalAmount.String() != "1050.00" || one.ReceivedAt == nil ||
-			one.SHA256 != hashed("<invoice>42</invoice>") || one.Evidence.MediaType != "application/xml" || !one.Evidence.DocumentRetained || *one.Evidence.ClaimedSHA256 != one.SHA256 {
+		if one.Revision != 1 || *one.DocumentType != "invoice" || *one.InvoiceNumber != "N-p-42" ||
+			*one.SupplierName != "Söhne & Co" || *one.SupplierNetworkID != "1234567890" ||
+			*one.IssueDate != "2026-03-01" || *one.DueDate != "2026-03-31" || *one.Currency != "AED" ||
+			one.TotalAmount.String() != "1050.00" || one.ReceivedAt == nil ||
+			one.SHA256 != hashed("<invoice>42</invoice>") || one.Evidence.MediaType != "application/xml" ||
+			!one.Evidence.DocumentRetained || *one.Evidence.ClaimedSHA256 != one.SHA256 {
 			t.Errorf("retained as %+v", one)
 		}
 		b.made()
@@ -82,7 +86,8 @@ func TestSync(t *testing.T) {
 		add(t, p, "new", "")
 		b.syncRun(t)
 		got = b.retained(t)
-		if got["p-7"].Revision != 2 || got["p-7"].SHA256 != hashed("<invoice>seven</invoice>") || got["p-8"].Revision != 1 || got["new"].SHA256 != hashed("") || !got["new"].Evidence.DocumentRetained {
+		if got["p-7"].Revision != 2 || got["p-7"].SHA256 != hashed("<invoice>seven</invoice>") || got["p-8"].Revision != 1 ||
+			got["new"].SHA256 != hashed("") || !got["new"].Evidence.DocumentRetained {
 			t.Errorf("afterwards %+v, %+v, %+v", got["p-7"], got["p-8"], got["new"])
 		}
 		if kinds := b.kinds(t); kinds[api.EventIncomingReceived] != documents+1 || kinds[api.EventIncomingRevised] != 1 {
@@ -103,7 +108,9 @@ func TestWork(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 	running.Go(func() {
-		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
+		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1,
+			MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now,
+			Log: slog.New(slog.DiscardHandler)})
 	})
 	kit.Until(t, "the run that is due", func() bool { return len(b.made()) > 0 })
 	add(t, p, "p-2", "<b/>")

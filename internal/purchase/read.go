@@ -22,8 +22,8 @@ const (
 
 func digest(text []byte) [32]byte { return sha256.Sum256(text) }
 
-// newIncoming returns what is shown of an entry. A value that does not have the form of its field is null. The entry is retained
-// as received.
+// newIncoming returns what is shown of an entry. A value that does not have the form of its field is null. The entry is
+// retained as received.
 func newIncoming(entry *provider.Purchase) store.NewIncoming {
 	doc := store.NewIncoming{
 		ProviderDocumentID: documentID(entry),
@@ -73,8 +73,8 @@ func withDocument(doc store.NewIncoming, response provider.Response) store.NewIn
 	return doc
 }
 
-// documentID returns the provider's identifier of a document, or a digest of it if it is not a usable text. For an entry without
-// an identifier it returns a digest of the entry.
+// documentID returns the provider's identifier of a document, or a digest of it if it is not a usable text. For an
+// entry without an identifier it returns a digest of the entry.
 func documentID(entry *provider.Purchase) string {
 	if usable := validText(entry.ID, maxName); usable != nil {
 		return *usable
@@ -89,7 +89,8 @@ func documentID(entry *provider.Purchase) string {
 
 // validText returns a text of 1 to limit characters without control characters, and nil for any other text.
 func validText(value string, limit int) *string {
-	if value == "" || !utf8.ValidString(value) || utf8.RuneCountInString(value) > limit || strings.ContainsFunc(value, unicode.IsControl) {
+	if value == "" || !utf8.ValidString(value) || utf8.RuneCountInString(value) > limit ||
+		strings.ContainsFunc(value, unicode.IsControl) {
 		return nil
 	}
 	return &value

@@ -13,11 +13,15 @@ import (
 
 // FuzzRead checks that the result has the form that the store and the API promise, for any entry.
 func FuzzRead(f *testing.F) {
-	f.Add("id", "invoice", "N-1", "Söhne", "1", "2026-03-01", "2026-03-31", "AED", "10.00", strings.Repeat("ab", 32), "application/xml", "2026-03-01T00:00:00Z", []byte("{}"), false)
-	f.Add("\x00", "\xff", strings.Repeat("x", 300), "\u0085", "\n", "2026-02-30", "0000-00-00", "aed", "1e99", "zz", "\x7f", "now", []byte{}, true)
-	f.Fuzz(func(t *testing.T, id, kind, number, supplier, network, issued, due, money, total, sum, media, received string, raw []byte, broken bool) {
-		doc := newIncoming(&provider.Purchase{ID: id, DocumentType: kind, InvoiceNumber: number, SupplierName: supplier, SupplierNetworkID: network, IssueDate: issued,
-			DueDate: due, Currency: money, TotalAmount: total, SHA256: sum, MediaType: media, ReceivedAt: received, Raw: raw, Unreadable: broken})
+	f.Add("id", "invoice", "N-1", "Söhne", "1", "2026-03-01", "2026-03-31", "AED", "10.00", strings.Repeat("ab", 32),
+		"application/xml", "2026-03-01T00:00:00Z", []byte("{}"), false)
+	f.Add("\x00", "\xff", strings.Repeat("x", 300), "\u0085", "\n", "2026-02-30", "0000-00-00", "aed", "1e99", "zz",
+		"\x7f", "now", []byte{}, true)
+	f.Fuzz(func(t *testing.T, id, kind, number, supplier, network, issued, due, money, total, sum, media, received string,
+		raw []byte, broken bool) {
+		doc := newIncoming(&provider.Purchase{ID: id, DocumentType: kind, InvoiceNumber: number, SupplierName: supplier,
+			SupplierNetworkID: network, IssueDate: issued, DueDate: due, Currency: money, TotalAmount: total, SHA256: sum,
+			MediaType: media, ReceivedAt: received, Raw: raw, Unreadable: broken})
 		for limit, values := range map[int][]*string{
 			maxCode:      {doc.DocumentType, doc.InvoiceNumber, doc.SupplierNetworkID, doc.ClaimedSHA256},
 			maxName:      {doc.SupplierName, &doc.ProviderDocumentID},
@@ -29,7 +33,8 @@ func FuzzRead(f *testing.F) {
 				if value == nil {
 					continue
 				}
-				if !utf8.ValidString(*value) || utf8.RuneCountInString(*value) > limit || strings.ContainsFunc(*value, unicode.IsControl) {
+				if !utf8.ValidString(*value) || utf8.RuneCountInString(*value) > limit ||
+					strings.ContainsFunc(*value, unicode.IsControl) {
 					t.Errorf("a value of at most %d characters is %q", limit, *value)
 				}
 			}
@@ -48,11 +53,13 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		if doc.ClaimedSHA256 != nil {
-			if _, err := hex.DecodeString(*doc.ClaimedSHA256); err != nil || *doc.ClaimedSHA256 != strings.ToLower(*doc.ClaimedSHA256) {
+			if _, err := hex.DecodeString(*doc.ClaimedSHA256); err != nil ||
+				*doc.ClaimedSHA256 != strings.ToLower(*doc.ClaimedSHA256) {
 				t.Errorf("%q is no digest", *doc.ClaimedSHA256)
 			}
 		}
-		if doc.TotalAmount != nil && doc.TotalAmount.IsZero() || doc.Retained || doc.SHA256 != nil || string(doc.Metadata) != string(raw) {
+		if doc.TotalAmount != nil && doc.TotalAmount.IsZero() || doc.Retained || doc.SHA256 != nil ||
+			string(doc.Metadata) != string(raw) {
 			t.Errorf("read as %+v", doc)
 		}
 	})

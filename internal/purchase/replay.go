@@ -5,8 +5,8 @@ import (
 	"quittance/internal/store"
 )
 
-// Reread returns what is shown of the retained metadata of a purchase document, by the rules that applied when it was received. It
-// is the function behind [store.Replay].Purchase.
+// Reread returns what is shown of the retained metadata of a purchase document, by the rules that applied when it was
+// received. It is the function behind [store.Replay].Purchase.
 func Reread(metadata []byte) (store.NewIncoming, error) {
 	entry := provider.ReadPurchase(metadata)
 	return newIncoming(&entry), nil

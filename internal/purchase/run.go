@@ -21,15 +21,18 @@ const (
 
 // The limits of a sync run.
 const (
-	// maxPagesPerRun limits the pages of one run, so that a provider whose list never ends does not occupy a worker forever.
+	// maxPagesPerRun limits the pages of one run, so that a provider whose list never ends does not occupy a worker
+	// forever.
 	maxPagesPerRun = 200
-	// parallelFetches is the number of documents that are fetched at the same time. It also limits the documents in memory.
+	// parallelFetches is the number of documents that are fetched at the same time. It also limits the documents in
+	// memory.
 	parallelFetches = 4
-	// maxFailures is the number of runs in a row that retain no new document of a page. In the last of them, the documents that
-	// cannot be fetched are given up. A run that retains a new document starts the count again, so that nothing is lost if a
-	// provider sends only a few documents at a time.
+	// maxFailures is the number of runs in a row that retain no new document of a page. In the last of them, the documents
+	// that cannot be fetched are given up. A run that retains a new document starts the count again, so that nothing is
+	// lost if a provider sends only a few documents at a time.
 	maxFailures = 5
-	// maxOutageFailures is the same while no document of the page can be fetched at all. At [maxBackoff] apart, these runs take about a day.
+	// maxOutageFailures is the same while no document of the page can be fetched at all. At [maxBackoff] apart, these runs
+	// take about a day.
 	maxOutageFailures = 100
 	// maxCursorLength is the length of the longest cursor that is kept, in characters.
 	maxCursorLength = 1024
@@ -78,7 +81,8 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	case len(got.failed) > 0, got.digestMismatch:
 		return r.retryPage(ctx, page, got)
 	case utf8.RuneCountInString(page.NextCursor) > maxCursorLength:
-		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for",
+			"account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID)
 		if err := r.commit(ctx, got.pending, r.renewal()); err != nil {
 			return false, err
 		}
@@ -87,13 +91,15 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	return r.advanceCursor(ctx, page, got.pending, 0)
 }
 
-// advanceCursor retains the last documents of a page and moves the cursor, in one transaction. The run ends if the provider asks
-// to wait.
-func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage, docs []store.NewIncoming, retryAfter time.Duration) (more bool, err error) {
+// advanceCursor retains the last documents of a page and moves the cursor, in one transaction. The run ends if the
+// provider asks to wait.
+func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage, docs []store.NewIncoming,
+	retryAfter time.Duration) (more bool, err error) {
 	step := store.SyncStep{Cursor: page.NextCursor}
 	switch loop := page.HasMore && r.seenCursors[page.NextCursor]; {
 	case loop:
-		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "account", r.lease.Tenant.Account(),
+			"connection", r.lease.Connection.ID)
 		step.Wait = r.nextBackoff()
 		step.After = step.Wait
 	case page.HasMore && retryAfter == 0:
@@ -122,7 +128,8 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 	if failures < limit {
 		return false, r.releaseForRetry(ctx, nil, failures, got.retryAfter)
 	}
-	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "unreadable", len(got.failed))
+	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced",
+		"account", r.lease.Tenant.Account(), "connection", r.lease.Connection.ID, "unreadable", len(got.failed))
 	if got.rateLimited || utf8.RuneCountInString(page.NextCursor) > maxCursorLength {
 		// The page is not finished. The count stays above zero, so that no document of it is fetched twice.
 		return false, r.releaseForRetry(ctx, got.failed, 1, got.retryAfter)
@@ -131,9 +138,11 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 }
 
 // releaseForRetry releases the lease with the same cursor and a longer backoff.
-func (r *syncRun) releaseForRetry(ctx context.Context, docs []store.NewIncoming, failures int, retryAfter time.Duration) error {
+func (r *syncRun) releaseForRetry(ctx context.Context, docs []store.NewIncoming, failures int,
+	retryAfter time.Duration) error {
 	wait := r.nextBackoff()
-	return r.commit(ctx, docs, store.SyncStep{Cursor: r.lease.Cursor, Failures: failures, Wait: wait, After: max(wait, retryAfter)})
+	return r.commit(ctx, docs, store.SyncStep{Cursor: r.lease.Cursor, Failures: failures, Wait: wait,
+		After: max(wait, retryAfter)})
 }
 
 // endWithoutPage ends a run in which the provider gave no usable page.
@@ -150,7 +159,8 @@ func (r *syncRun) endEarly(ctx context.Context) error {
 
 // renewal returns a step that only renews the lease.
 func (r *syncRun) renewal() store.SyncStep {
-	return store.SyncStep{Cursor: r.lease.Cursor, Failures: r.lease.Failures, Wait: r.lease.Wait, After: r.leaseDuration(), Hold: true}
+	return store.SyncStep{Cursor: r.lease.Cursor, Failures: r.lease.Failures, Wait: r.lease.Wait, After: r.leaseDuration(),
+		Hold: true}
 }
 
 // nextBackoff returns the wait after a failure: first the interval, then twice as long each time, up to [maxBackoff].
@@ -166,16 +176,18 @@ func (r *syncRun) commit(ctx context.Context, docs []store.NewIncoming, step sto
 	return err
 }
 
-// advance notes where the sync stands after a step. It logs when the sync begins to fail and when it works again, not each attempt in
-// between. All replicas see the same changes, because the wait after a failure is in the database.
+// advance notes where the sync stands after a step. It logs when the sync begins to fail and when it works again, not
+// each attempt in between. All replicas see the same changes, because the wait after a failure is in the database.
 func (r *syncRun) advance(ctx context.Context, after store.PurchaseLease) {
 	before := r.lease.Wait
 	r.lease = after
 	switch {
 	case before == 0 && after.Wait > 0:
-		r.Log.WarnContext(ctx, "incoming e-invoices cannot be fetched: it is tried again", "account", after.Tenant.Account(), "connection", after.Connection.ID)
+		r.Log.WarnContext(ctx, "incoming e-invoices cannot be fetched: it is tried again", "account", after.Tenant.Account(),
+			"connection", after.Connection.ID)
 	case before > 0 && after.Wait == 0:
-		r.Log.InfoContext(ctx, "incoming e-invoices are fetched again", "account", after.Tenant.Account(), "connection", after.Connection.ID)
+		r.Log.InfoContext(ctx, "incoming e-invoices are fetched again", "account", after.Tenant.Account(),
+			"connection", after.Connection.ID)
 	}
 }
 
@@ -266,8 +278,8 @@ func (r *syncRun) notYetStored(ctx context.Context, entries []provider.Purchase)
 // fetchResult is the result of fetching one entry.
 type fetchResult struct {
 	doc store.NewIncoming
-	// failed says that another run may fetch the document, rateLimited that the provider asks to wait, and digestMismatch that the
-	// bytes are not those that the entry announces.
+	// failed says that another run may fetch the document, rateLimited that the provider asks to wait, and digestMismatch
+	// that the bytes are not those that the entry announces.
 	failed, rateLimited, digestMismatch bool
 	retryAfter                          time.Duration
 }
@@ -293,8 +305,8 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 	f := fetchResult{retryAfter: response.RetryAfter}
 	if response.Kind == provider.Complete {
 		f.doc = withDocument(newIncoming(entry), response)
-		// These may be the bytes of an error page or of an earlier revision. They are retained as received, and the document is
-		// requested again, so that the announced invoice is not lost.
+		// These may be the bytes of an error page or of an earlier revision. They are retained as received, and the document
+		// is requested again, so that the announced invoice is not lost.
 		f.digestMismatch = f.doc.ClaimedSHA256 != nil && response.SHA256 != "" && response.SHA256 != *f.doc.ClaimedSHA256
 		return f
 	}
@@ -307,7 +319,8 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 // isPermanent reports whether a response permanently refuses the document, so that asking again is useless.
 func isPermanent(response provider.Response) bool {
 	switch response.HTTPStatus {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict,
+		http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
 	return response.HTTPStatus >= 400 && response.HTTPStatus < 500

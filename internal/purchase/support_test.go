@@ -46,15 +46,18 @@ func newBench(t *testing.T, engine, address string, change ...func(*purchase.Con
 	t.Helper()
 	ctx := t.Context()
 	b := &bench{Store: storetest.Open(t, engine)}
-	account, err := b.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	account, err := b.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner",
+		PasswordHash: "$hash"})
 	kit.Must(t, err)
 	b.tenant, err = b.Tenant(ctx, account.ID)
 	kit.Must(t, err)
-	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: address, Credential: secret.New(credential)})
+	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		BaseURL: address, Credential: secret.New(credential)})
 	kit.Must(t, err)
 	b.connection, err = b.ActivateConnection(ctx, added.ID)
 	kit.Must(t, err)
-	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: kit.Patience(), Clock: time.Now})
+	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential),
+		Timeout: kit.Patience(), Clock: time.Now})
 	kit.Must(t, err)
 	t.Cleanup(adapter.Close)
 	config := b.config(t, adapter)
@@ -169,7 +172,8 @@ type scriptedProvider struct {
 
 func newScriptedProvider(t *testing.T) *scriptedProvider {
 	t.Helper()
-	s := &scriptedProvider{asked: map[string]int{}, document: func(w http.ResponseWriter, id string, _ int) { send(w, "document "+id) }}
+	s := &scriptedProvider{asked: map[string]int{},
+		document: func(w http.ResponseWriter, id string, _ int) { send(w, "document "+id) }}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s

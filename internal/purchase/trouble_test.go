@@ -18,8 +18,8 @@ import (
 	"quittance/test/kit"
 )
 
-// failing responds to requests for the documents in status with that status, times times for each, and to all others with
-// bytes.
+// failing responds to requests for the documents in status with that status, times times for each, and to all others
+// with bytes.
 func failing(status map[string]int, times int) func(http.ResponseWriter, string, int) {
 	return func(w http.ResponseWriter, id string, n int) {
 		switch code := status[id]; {
@@ -64,7 +64,8 @@ func TestBadDocuments(t *testing.T) {
 	got := b.retained(t)
 	for id, status := range bad {
 		i := got[id]
-		if i.ID == "" || *i.DocumentType != api.DocumentUnreadable || *i.InvoiceNumber != "N-"+id || i.SHA256 != hashed(entry(id)) ||
+		if i.ID == "" || *i.DocumentType != api.DocumentUnreadable || *i.InvoiceNumber != "N-"+id ||
+			i.SHA256 != hashed(entry(id)) ||
 			i.Evidence.MetadataSHA256 != i.SHA256 || i.Evidence.DocumentRetained || i.Evidence.Size != nil {
 			t.Errorf("given up as %+v", i)
 		}
@@ -95,7 +96,8 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("the next run is %s away, and the cursor is %q", next, b.cursor(t))
 	}
 	got := b.retained(t)
-	if len(got) != 6 || got["d001"].SHA256 != hashed("document d001") || got["d005"].SHA256 != hashed("document d005") || *got["d005"].DocumentType != "invoice" {
+	if len(got) != 6 || got["d001"].SHA256 != hashed("document d001") || got["d005"].SHA256 != hashed("document d005") ||
+		*got["d005"].DocumentType != "invoice" {
 		t.Errorf("afterwards %+v", got)
 	}
 	if b.kinds(t)[api.EventIncomingReceived] != 6 {
@@ -117,18 +119,20 @@ func TestOutage(t *testing.T) {
 	}
 	b.syncRun(t)
 	got := b.retained(t)
-	if len(got) != 3 || *got["d001"].DocumentType != "invoice" || !got["d001"].Evidence.DocumentRetained || b.cursor(t) != "end" {
+	if len(got) != 3 || *got["d001"].DocumentType != "invoice" || !got["d001"].Evidence.DocumentRetained ||
+		b.cursor(t) != "end" {
 		t.Errorf("after the outage %+v", got)
 	}
 }
 
-// TestOutageIsLoggedOnce checks that the log says when incoming e-invoices cannot be fetched and when they are again, not at each attempt,
-// and that the oldest complete sync stays where it was meanwhile.
+// TestOutageIsLoggedOnce checks that the log says when incoming e-invoices cannot be fetched and when they are again,
+// not at each attempt, and that the oldest complete sync stays where it was meanwhile.
 func TestOutageIsLoggedOnce(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage()
 	var log bytes.Buffer
-	b := newBench(t, storetest.SQLite, s.URL, func(c *purchase.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	b := newBench(t, storetest.SQLite, s.URL,
+		func(c *purchase.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	lines := func(message string) int { return strings.Count(log.String(), `msg="incoming e-invoices `+message) }
 	oldest := func() time.Time {
 		t.Helper()
@@ -148,7 +152,8 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		for range 5 {
 			b.syncRun(t)
 		}
-		if at := oldest(); !at.Equal(synced) || lines("cannot be fetched: it is tried again") != round || lines("are fetched again") != round-1 {
+		if at := oldest(); !at.Equal(synced) || lines("cannot be fetched: it is tried again") != round ||
+			lines("are fetched again") != round-1 {
 			t.Errorf("in outage %d the oldest is of %s, want %s; log:\n%s", round, at, synced, &log)
 		}
 		s.page = works
@@ -294,12 +299,14 @@ func TestCursors(t *testing.T) {
 		wait   time.Duration
 		cursor string // after it
 	}{
-		"the same again":     {func(cursor string) string { return cursor }, 1, interval, ""},
-		"round in a circle":  {func(cursor string) string { return map[string]string{"": "a", "a": "b", "b": "a"}[cursor] }, 3, interval, "a"},
-		"always another":     {func(cursor string) string { return cursor + "." }, 200, interval, strings.Repeat(".", 200)},
-		"too long to keep":   {func(string) string { return long }, 1, interval, ""},
-		"as long as allowed": {func(cursor string) string { return (cursor + long)[:2*1024] }, 2, interval, strings.Repeat("ü", 1024)},
-		"odd bytes":          {func(string) string { return "\x00 '\"\\\u202e" }, 2, interval, "\x00 '\"\\\u202e"},
+		"the same again": {func(cursor string) string { return cursor }, 1, interval, ""},
+		"round in a circle": {func(cursor string) string { return map[string]string{"": "a", "a": "b", "b": "a"}[cursor] },
+			3, interval, "a"},
+		"always another":   {func(cursor string) string { return cursor + "." }, 200, interval, strings.Repeat(".", 200)},
+		"too long to keep": {func(string) string { return long }, 1, interval, ""},
+		"as long as allowed": {func(cursor string) string { return (cursor + long)[:2*1024] }, 2, interval,
+			strings.Repeat("ü", 1024)},
+		"odd bytes": {func(string) string { return "\x00 '\"\\\u202e" }, 2, interval, "\x00 '\"\\\u202e"},
 	} {
 		engines := []string{storetest.SQLite}
 		if name == "odd bytes" {
@@ -349,7 +356,8 @@ func TestLargePage(t *testing.T) {
 
 // TestPageSize checks that a page is asked for as many entries as configured, and for the default number otherwise.
 func TestPageSize(t *testing.T) {
-	for configured, want := range map[int]int{0: purchase.DefaultPageSize, 1: 1, purchase.MaxPageSize: purchase.MaxPageSize} {
+	for configured, want := range map[int]int{0: purchase.DefaultPageSize, 1: 1,
+		purchase.MaxPageSize: purchase.MaxPageSize} {
 		s := newScriptedProvider(t)
 		var limits []int
 		s.page = func(w http.ResponseWriter, cursor string, limit int) {
@@ -424,7 +432,8 @@ func TestDigestMismatch(t *testing.T) {
 		b.syncRun(t)
 		runs++
 		late := b.retained(t)["late"]
-		if want, revision := map[bool]string{true: "the bill", false: excuse}[runs >= 3], map[bool]int{true: 2, false: 1}[runs >= 3]; late.SHA256 != hashed(want) || late.Revision != revision {
+		if want, revision := map[bool]string{true: "the bill", false: excuse}[runs >= 3], map[bool]int{true: 2,
+			false: 1}[runs >= 3]; late.SHA256 != hashed(want) || late.Revision != revision {
 			t.Fatalf("after run %d the late one is %+v", runs, late)
 		}
 	}
@@ -432,7 +441,8 @@ func TestDigestMismatch(t *testing.T) {
 	if runs != 7 || s.count("never") != 7 || s.count("late") != 3 || s.count("plain") != 1 {
 		t.Errorf("%d runs with %d, %d and %d requests", runs, s.count("never"), s.count("late"), s.count("plain"))
 	}
-	if never.SHA256 != hashed(excuse) || never.Revision != 1 || never.Evidence.ClaimedSHA256 == nil || *never.Evidence.ClaimedSHA256 != hashed("another bill") {
+	if never.SHA256 != hashed(excuse) || never.Revision != 1 || never.Evidence.ClaimedSHA256 == nil ||
+		*never.Evidence.ClaimedSHA256 != hashed("another bill") {
 		t.Errorf("given up as %+v", never)
 	}
 }

@@ -24,9 +24,11 @@ func (s *Service) Work() queue.Source[store.PurchaseLease] {
 			span.EndWork(err != nil && !errors.Is(err, store.ErrLeaseLost))
 			switch {
 			case errors.Is(err, store.ErrLeaseLost):
-				s.Log.InfoContext(ctx, "purchase sync was taken over", "account", lease.Tenant.Account(), "connection", lease.Connection.ID)
+				s.Log.InfoContext(ctx, "purchase sync was taken over", "account", lease.Tenant.Account(),
+					"connection", lease.Connection.ID)
 			case err != nil:
-				s.Log.ErrorContext(ctx, "purchase sync failed", "account", lease.Tenant.Account(), "connection", lease.Connection.ID, "error", err)
+				s.Log.ErrorContext(ctx, "purchase sync failed", "account", lease.Tenant.Account(),
+					"connection", lease.Connection.ID, "error", err)
 			}
 			// The task is a sync of several calls. Only its latency says whether the queue is slow.
 			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true, LeaseLost: errors.Is(err, store.ErrLeaseLost)}

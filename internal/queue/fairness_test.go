@@ -52,7 +52,8 @@ func (s *receiver) run(t *testing.T, options queue.Options) {
 		defer s.mu.Unlock()
 		s.now = now
 		s.now.Contact = time.Time{} // the tests compare the numbers
-		s.highest.QuickWorkers, s.highest.SlowWorkers = max(s.highest.QuickWorkers, now.QuickWorkers), max(s.highest.SlowWorkers, now.SlowWorkers)
+		s.highest.QuickWorkers, s.highest.SlowWorkers = max(s.highest.QuickWorkers, now.QuickWorkers),
+			max(s.highest.SlowWorkers, now.SlowWorkers)
 	}
 	start(t, s.fixture, s.source(store.WorkDeliveries, func() {}, s.do), options)
 	t.Cleanup(func() { close(s.over) })
@@ -178,7 +179,8 @@ func TestHangingDestinations(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.highest.SlowWorkers != 10 || s.highest.QuickWorkers > 4 {
-		t.Errorf("slow queues had %d workers at the same time and quick ones %d, want 10 and at most 4", s.highest.SlowWorkers, s.highest.QuickWorkers)
+		t.Errorf("slow queues had %d workers at the same time and quick ones %d, want 10 and at most 4",
+			s.highest.SlowWorkers, s.highest.QuickWorkers)
 	}
 }
 
@@ -272,6 +274,7 @@ func TestFewScans(t *testing.T) {
 	}
 	stop()
 	if scans.Load() != 1 || claims.Load() > tasks/2 {
-		t.Errorf("%d scans and %d claims for %d tasks of one queue, want one scan and at most half as many claims as tasks", scans.Load(), claims.Load(), tasks)
+		t.Errorf("%d scans and %d claims for %d tasks of one queue, want one scan and at most half as many claims as tasks",
+			scans.Load(), claims.Load(), tasks)
 	}
 }

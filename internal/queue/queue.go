@@ -23,8 +23,8 @@
 //  10. When the database fails, a scan is repeated after the poll interval, a queue whose claim failed waits for the next
 //     scan, and running tasks go on.
 //
-// Start reading at [Run]. scheduler.go has the main loop, scan.go finds work, roundrobin.go decides whose turn it is, and
-// workers.go decides how many workers a queue may have.
+// Start reading at [Run]. scheduler.go has the main loop, scan.go finds work, roundrobin.go decides whose turn it is,
+// and workers.go decides how many workers a queue may have.
 package queue
 
 import (
@@ -51,11 +51,13 @@ type Source[T any] struct {
 
 // Result says how the other side behaved during a task. The zero value says that it did not respond.
 type Result struct {
-	// Latency is the time spent waiting for the other side; what this process did itself, such as a commit, does not count.
+	// Latency is the time spent waiting for the other side; what this process did itself, such as a commit, does not
+	// count.
 	Latency time.Duration
 	// Responded says that the other side responded, whatever the response was.
 	Responded bool
-	// LeaseLost says that the lease of the task ended before its result was recorded, so that another worker has claimed it.
+	// LeaseLost says that the lease of the task ended before its result was recorded, so that another worker has claimed
+	// it.
 	LeaseLost bool
 }
 
@@ -88,8 +90,8 @@ type Options struct {
 	OnStats func(Stats)
 	// OnProgress, if not nil, is called with the progress after each step of the scheduler.
 	OnProgress func(Progress)
-	// OnAnswer, if not nil, is called with the result of each scan and each claim. If it returns true, it takes care of the log line
-	// about the error, which otherwise would be repeated with every poll interval while the database is down.
+	// OnAnswer, if not nil, is called with the result of each scan and each claim. If it returns true, it takes care of
+	// the log line about the error, which otherwise would be repeated with every poll interval while the database is down.
 	OnAnswer func(ctx context.Context, err error) (logged bool)
 	// OnEnd, if not nil, is called at the end of each task, possibly by several goroutines at a time.
 	OnEnd func(End)
@@ -101,12 +103,13 @@ type Stats struct {
 	QuickWorkers, SlowWorkers int
 	// WaitingQueues is the number of queues that wait for workers.
 	WaitingQueues int
-	// Contact is when the database last answered a scan or a claim, by the clock of the machine; zero before the first time.
+	// Contact is when the database last answered a scan or a claim, by the clock of the machine; zero before the first
+	// time.
 	Contact time.Time
 }
 
-// Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not end
-// with ctx: tasks have time limits of their own.
+// Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not
+// end with ctx: tasks have time limits of their own.
 func Run[T any](ctx context.Context, db *store.DB, source Source[T], options Options) {
 	notified, unsubscribe := db.Subscribe(source.Kind)
 	defer unsubscribe()

@@ -46,7 +46,8 @@ func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
 	kit.Must(t, err)
 	f.tenant, err = f.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	added, err := f.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	added, err := f.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 	kit.Must(t, err)
 	_, err = f.ActivateConnection(t.Context(), added.ID)
 	kit.Must(t, err)
@@ -55,7 +56,8 @@ func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
 
 func (f *fixture) subscribe(t *testing.T) store.ID {
 	t.Helper()
-	s, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.example.com", Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
+	s, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.example.com",
+		Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
 	kit.Must(t, err)
 	return s.ID
 }
@@ -67,11 +69,13 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 		f.numbers++
 		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
 		kit.Must(t, err)
-		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: never,
-			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID,
+			store.Intent{Environment: "sandbox", LeaseDuration: never,
+				Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		kit.Must(t, err)
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")},
+			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json",
+				Body: []byte("{}")},
 				Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
 		})
 		kit.Must(t, err)
@@ -79,7 +83,8 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 }
 
 // source delivers due deliveries and is notified of commits of kind. scanned is called after each scan step.
-func (f *fixture) source(kind store.Work, scanned func(), do func(store.DeliveryLease) queue.Result) queue.Source[store.DeliveryLease] {
+func (f *fixture) source(kind store.Work, scanned func(),
+	do func(store.DeliveryLease) queue.Result) queue.Source[store.DeliveryLease] {
 	return queue.Source[store.DeliveryLease]{
 		Name: "test", Kind: kind,
 		Scan: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
@@ -97,7 +102,8 @@ func (f *fixture) source(kind store.Work, scanned func(), do func(store.Delivery
 var responded = queue.Result{Responded: true}
 
 func (f *fixture) options(poll time.Duration) queue.Options {
-	return queue.Options{Workers: 8, SlowWorkers: 4, MaxPerCompany: 4, MaxPerQueue: 4, MaxPerSlowQueue: 2, SlowAfter: time.Second, PollInterval: poll, Now: f.Clock.Now, Log: f.Options.Log}
+	return queue.Options{Workers: 8, SlowWorkers: 4, MaxPerCompany: 4, MaxPerQueue: 4, MaxPerSlowQueue: 2,
+		SlowAfter: time.Second, PollInterval: poll, Now: f.Clock.Now, Log: f.Options.Log}
 }
 
 // start runs a source; stop ends it and waits for that.
@@ -304,12 +310,14 @@ func TestDatabaseErrors(t *testing.T) {
 		return failed > 1 // the first error is logged by Run
 	}
 	t.Cleanup(func() {
-		if failed != 3 || answered < 3 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `msg="cannot scan for due work"`) {
+		if failed != 3 || answered < 3 || strings.Count(log.String(), "\n") != 1 ||
+			!strings.Contains(log.String(), `msg="cannot scan for due work"`) {
 			t.Errorf("%d failures and %d answers; the log has\n%s", failed, answered, &log)
 		}
 	})
 	start(t, f, source, options)
-	served := map[store.ID]bool{kit.Receive(t, done, "the first queue"): true, kit.Receive(t, done, "the second queue"): true}
+	served := map[store.ID]bool{kit.Receive(t, done, "the first queue"): true,
+		kit.Receive(t, done, "the second queue"): true}
 	if !served[good] || !served[bad] {
 		t.Errorf("queues %v were served, want both", served)
 	}

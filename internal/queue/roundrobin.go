@@ -2,12 +2,12 @@ package queue
 
 import "slices"
 
-// maxReady bounds the ready list: it takes slow queues up to maxReady entries and quick ones up to twice as many, so that
-// slow queues never keep quick ones out. It is far above what keeps every worker busy.
+// maxReady bounds the ready list: it takes slow queues up to maxReady entries and quick ones up to twice as many, so
+// that slow queues never keep quick ones out. It is far above what keeps every worker busy.
 const maxReady = 512
 
-// roundRobin is the list of ready queues: those that have due work and wait for workers. Companies take turns, and so do
-// the queues of a company.
+// roundRobin is the list of ready queues: those that have due work and wait for workers. Companies take turns, and so
+// do the queues of a company.
 type roundRobin struct {
 	companies []*company // those with ready queues; the first has the next turn
 	size      int        // ready queues
@@ -18,8 +18,8 @@ func (r *roundRobin) fits(quick bool) bool {
 	return r.size < maxReady || quick && r.size < 2*maxReady
 }
 
-// push puts a queue behind its company's other ready queues, and a company that had none behind the others. A queue that
-// is ready already keeps its position.
+// push puts a queue behind its company's other ready queues, and a company that had none behind the others. A queue
+// that is ready already keeps its position.
 func (r *roundRobin) push(q *queue) {
 	if q.ready {
 		return

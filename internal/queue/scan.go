@@ -8,8 +8,8 @@ import (
 	"quittance/internal/store"
 )
 
-// scanDutyCycle bounds the time spent scanning to one part in scanDutyCycle: after a step, the scheduler waits three times
-// as long as the step took, so that many notifications do not turn into permanent scanning.
+// scanDutyCycle bounds the time spent scanning to one part in scanDutyCycle: after a step, the scheduler waits three
+// times as long as the step took, so that many notifications do not turn into permanent scanning.
 const scanDutyCycle = 4
 
 // noScan is the wait when no scan step can begin until something else happens.
@@ -27,10 +27,10 @@ type scan struct {
 	nextDue time.Time
 	// quickLeftOut and slowLeftOut say that the scan found quick or slow queues that it did not make ready.
 	quickLeftOut, slowLeftOut bool
-	// When there are more slow queues than fit into the ready list, the scans share them: the next scan begins with the slow
-	// queues that did not fit into the list in this one. resumeSlow is the cursor of the first step with such a queue; the
-	// next scan makes no slow queue before it ready. resumeSet says that this scan has set it. A scan to which all slow
-	// queues fitted resets it, so that the one after it begins with the first slow queue again.
+	// When there are more slow queues than fit into the ready list, the scans share them: the next scan begins with the
+	// slow queues that did not fit into the list in this one. resumeSlow is the cursor of the first step with such a
+	// queue; the next scan makes no slow queue before it ready. resumeSet says that this scan has set it. A scan to which
+	// all slow queues fitted resets it, so that the one after it begins with the first slow queue again.
 	resumeSlow store.ScanCursor
 	resumeSet  bool
 	// madeReady is the number of queues that the scans have made ready. Each step begins with the queue at this index,
@@ -122,7 +122,8 @@ func (s *scheduler[T]) scanned(found store.DueScan) {
 	s.scan.end(s.machineNow().Add(s.options.PollInterval))
 }
 
-// admit makes a queue with due work ready if it fits into the list and it is not one of the slow queues before resumeSlow.
+// admit makes a queue with due work ready if it fits into the list and it is not one of the slow queues before
+// resumeSlow.
 func (s *scheduler[T]) admit(due store.Queue) {
 	known := s.workers.queues[due.Key()]
 	quick := known != nil && known.quick

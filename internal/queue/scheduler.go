@@ -10,8 +10,8 @@ import (
 // maxClaims bounds the claims that are made at the same time. The store commits concurrent claims together.
 const maxClaims = 16
 
-// scheduler runs one source. Its fields belong to the goroutine of [Run]. Whatever blocks (a scan step, a claim, a task)
-// runs in a goroutine of its own and hands back a function, its completion, that Run calls.
+// scheduler runs one source. Its fields belong to the goroutine of [Run]. Whatever blocks (a scan step, a claim, a
+// task) runs in a goroutine of its own and hands back a function, its completion, that Run calls.
 type scheduler[T any] struct {
 	source      Source[T]
 	options     Options
@@ -22,7 +22,8 @@ type scheduler[T any] struct {
 	background  int // goroutines whose completion was not handled yet
 	claims      int // those of them that claim
 	tasks       int // that have started
-	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in a test.
+	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in
+	// a test.
 	machineNow func() time.Time
 	contact    time.Time // see [Stats]
 }
@@ -72,7 +73,8 @@ func (s *scheduler[T]) step(ctx context.Context) {
 		s.scanStep(ctx)
 	}
 	if s.options.OnStats != nil {
-		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy, WaitingQueues: s.ready.size, Contact: s.contact})
+		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy,
+			WaitingQueues: s.ready.size, Contact: s.contact})
 	}
 	if s.options.OnProgress != nil {
 		s.options.OnProgress(s.progress())
@@ -122,8 +124,8 @@ func (s *scheduler[T]) claim(ctx context.Context, q *queue, n int) {
 	})
 }
 
-// answered notes the result of a scan or a claim. It reports whether nothing needs to be logged about it: there is no error, the process
-// stops, or [Options].OnAnswer has seen to it.
+// answered notes the result of a scan or a claim. It reports whether nothing needs to be logged about it: there is no
+// error, the process stops, or [Options].OnAnswer has seen to it.
 func (s *scheduler[T]) answered(ctx context.Context, err error) (logged bool) {
 	if err == nil {
 		s.contact = s.machineNow()
@@ -149,7 +151,8 @@ func (s *scheduler[T]) do(ctx context.Context, q *queue, work T) (result Result)
 	defer func() {
 		if cause := recover(); cause != nil {
 			end = Panicked
-			s.options.Log.ErrorContext(ctx, "panic in work", "work", s.source.Name, "lane", q.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			s.options.Log.ErrorContext(ctx, "panic in work", "work", s.source.Name, "lane", q.Key(), "panic", fmt.Sprint(cause),
+				"stack", string(debug.Stack()))
 		}
 		if s.options.OnEnd != nil {
 			s.options.OnEnd(end)

@@ -103,8 +103,8 @@ func (p *workerPool) forgetIdle() {
 	}
 }
 
-// capacity returns how many tasks of a queue may begin now; none when it is zero or negative. A quick queue with running
-// tasks waits until a quarter of its limit is free, so that a long queue is claimed in batches.
+// capacity returns how many tasks of a queue may begin now; none when it is zero or negative. A quick queue with
+// running tasks waits until a quarter of its limit is free, so that a long queue is claimed in batches.
 func (p *workerPool) capacity(q *queue) int {
 	o := p.options
 	if !q.quick {
@@ -112,7 +112,8 @@ func (p *workerPool) capacity(q *queue) int {
 		company := fairlimit.Policy{Divisor: slowDivisor, Max: o.MaxPerCompany}.Available(free, q.company.slowBusy)
 		return min(min(q.window, o.MaxPerSlowQueue)-q.busy, company)
 	}
-	// The slow pool is not available to quick queues. It may be exceeded by queues that became slow with many tasks running.
+	// The slow pool is not available to quick queues. It may be exceeded by queues that became slow with many tasks
+	// running.
 	free := o.Workers - max(o.SlowWorkers, p.slowBusy) - p.quickBusy
 	limit := min(q.window, o.MaxPerQueue)
 	company := fairlimit.Policy{Divisor: quickDivisor, Max: o.MaxPerCompany}.Available(free, q.company.quickBusy)

@@ -75,7 +75,8 @@ func TestReadyListIsBounded(t *testing.T) {
 func TestWorkerPoolBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(0, 0)
-		p := newWorkerPool(Options{Workers: rapid.IntRange(2, 200).Draw(t, "workers"), MaxPerCompany: 12, MaxPerQueue: 8, MaxPerSlowQueue: 3, SlowAfter: time.Second, Now: func() time.Time { return now }})
+		p := newWorkerPool(Options{Workers: rapid.IntRange(2, 200).Draw(t, "workers"), MaxPerCompany: 12, MaxPerQueue: 8,
+			MaxPerSlowQueue: 3, SlowAfter: time.Second, Now: func() time.Time { return now }})
 		p.options.SlowWorkers = rapid.IntRange(1, p.options.Workers-1).Draw(t, "slow")
 		var queues []*queue
 		for range 5 {
@@ -104,14 +105,16 @@ func TestWorkerPoolBounds(t *testing.T) {
 				}
 			case 3, 4:
 				if len(running) > 0 {
-					end(rapid.IntRange(0, len(running)-1).Draw(t, "which"), Result{Responded: rapid.Bool().Draw(t, "responded"), Latency: time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond})
+					end(rapid.IntRange(0, len(running)-1).Draw(t, "which"), Result{Responded: rapid.Bool().Draw(t, "responded"),
+						Latency: time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond})
 				}
 			case 5:
 				now = now.Add(400 * time.Millisecond)
 				p.demoteLate()
 			}
 			if p.quickBusy < 0 || p.slowBusy < 0 || p.quickBusy+p.slowBusy != len(running) || len(running) > p.options.Workers {
-				t.Fatalf("%d quick and %d slow workers are busy with %d tasks, of %d workers", p.quickBusy, p.slowBusy, len(running), p.options.Workers)
+				t.Fatalf("%d quick and %d slow workers are busy with %d tasks, of %d workers", p.quickBusy, p.slowBusy,
+					len(running), p.options.Workers)
 			}
 		}
 		for len(running) > 0 {

@@ -32,8 +32,8 @@ type feed struct {
 	wait func(context.Context, time.Duration) error
 }
 
-// read returns the events after a cursor. While the server is down it tries again, and says once that it does. It returns an error if the
-// server refuses the call, or if the context ends.
+// read returns the events after a cursor. While the server is down it tries again, and says once that it does. It
+// returns an error if the server refuses the call, or if the context ends.
 func (f feed) read(ctx context.Context, after string) (api.Feed[event], error) {
 	for n := 0; ; n++ {
 		got, err := f.service.Events(ctx, after, feedPage)
@@ -79,7 +79,8 @@ func unknownCursor(err error) bool {
 // refused reports whether the server has understood and refused a call, so that a repetition would not help.
 func refused(err error) bool {
 	failed, ok := errors.AsType[*client.ResponseError](err)
-	return ok && failed.Err != nil && failed.Status < http.StatusInternalServerError && failed.Status != http.StatusTooManyRequests
+	return ok && failed.Err != nil && failed.Status < http.StatusInternalServerError &&
+		failed.Status != http.StatusTooManyRequests
 }
 
 // backoff returns the wait after failed attempt n, from 0.

@@ -14,9 +14,10 @@ const maxReplaced = 8
 // answerPatience limits the question whether a sandbox still answers.
 const answerPatience = 5 * time.Second
 
-// KeepSandbox writes the profile of a sandbox on this machine to a directory of profiles, or to that of the user if dir is empty. It keeps
-// the profile that it replaces. The function that it returns is for a sandbox whose company ends with it: it puts back the last replaced
-// profile whose sandbox still answers, or removes the profile, unless another sandbox has written its own meanwhile.
+// KeepSandbox writes the profile of a sandbox on this machine to a directory of profiles, or to that of the user if dir
+// is empty. It keeps the profile that it replaces. The function that it returns is for a sandbox whose company ends
+// with it: it puts back the last replaced profile whose sandbox still answers, or removes the profile, unless another
+// sandbox has written its own meanwhile.
 func KeepSandbox(dir string, p Profile) (remove func() error, err error) {
 	keep, err := directory(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// TestKeepSandbox starts and ends sandboxes in different orders. One that ends for good removes its own profile and no other, and puts back
-// that of the last one before it that still answers.
+// TestKeepSandbox starts and ends sandboxes in different orders. One that ends for good removes its own profile and no
+// other, and puts back that of the last one before it that still answers.
 func TestKeepSandbox(t *testing.T) {
 	for _, c := range []struct {
 		name, ends string
@@ -37,7 +37,8 @@ func TestKeepSandbox(t *testing.T) {
 					_ = json.NewEncoder(w).Encode(api.Data[api.Account]{Data: api.Account{ID: name}})
 				}))
 				defer servers[name].Close()
-				p := Profile{URL: servers[name].URL, AccountID: name, Credential: secret.New(name), Simulated: &Simulated{Credential: secret.New("provider of " + name)}}
+				p := Profile{URL: servers[name].URL, AccountID: name, Credential: secret.New(name),
+					Simulated: &Simulated{Credential: secret.New("provider of " + name)}}
 				undo, err := KeepSandbox(dir, p)
 				if err != nil {
 					t.Fatal(err)

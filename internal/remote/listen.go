@@ -76,8 +76,9 @@ func (c listenCmd) Run(env Environment) error {
 		return explained(err)
 	}
 	digest := sha256.Sum256([]byte(p.URL + "\n" + account.ID + "\n" + c.ForwardTo))
-	l := &listener{feed: feed{env: env, service: service, wait: sleep}, to: c.ForwardTo, kinds: c.Events, calls: localClient(),
-		file: filepath.Join(keep.positions(p.Name), hex.EncodeToString(digest[:8])+".json"), at: position{Server: p.URL, AccountID: account.ID}}
+	l := &listener{feed: feed{env: env, service: service, wait: sleep}, to: c.ForwardTo, kinds: c.Events,
+		calls: localClient(), file: filepath.Join(keep.positions(p.Name), hex.EncodeToString(digest[:8])+".json"),
+		at: position{Server: p.URL, AccountID: account.ID}}
 	key, told, err := c.secret()
 	if err != nil {
 		return err
@@ -139,8 +140,8 @@ func (l *listener) run(ctx context.Context) error {
 	}
 }
 
-// begin sets the position, writes it in place of that of an earlier run, and returns what is said about it. from is "" to continue where
-// the last run has stopped, start, or a time (RFC 3339).
+// begin sets the position, writes it in place of that of an earlier run, and returns what is said about it. from is ""
+// to continue where the last run has stopped, start, or a time (RFC 3339).
 func (l *listener) begin(ctx context.Context, from string) (said string, err error) {
 	var run [8]byte
 	if _, err := rand.Read(run[:]); err != nil {
@@ -178,7 +179,8 @@ func (l *listener) begin(ctx context.Context, from string) (said string, err err
 	return said + "Beginning with the next event; --from forwards earlier ones.", l.save()
 }
 
-// beginAtEnd sets the position to the end of the feed. It names the last event, by which a later run recognises the feed.
+// beginAtEnd sets the position to the end of the feed. It names the last event, by which a later run recognises the
+// feed.
 func (l *listener) beginAtEnd(ctx context.Context) error {
 	end, err := l.end(ctx)
 	if err != nil {
@@ -203,8 +205,8 @@ func (l *listener) beginAtEnd(ctx context.Context) error {
 	return nil
 }
 
-// recognises reports whether the feed is the one of a position: it has the events that the position names. A feed that was reset begins
-// again with lower cursors, so that the next events would be missed.
+// recognises reports whether the feed is the one of a position: it has the events that the position names. A feed that
+// was reset begins again with lower cursors, so that the next events would be missed.
 func (l *listener) recognises(ctx context.Context, p position) (bool, error) {
 	if len(p.Answered) == 0 && p.InFlight == "" {
 		return l.reaches(ctx, p.After)
@@ -213,7 +215,8 @@ func (l *listener) recognises(ctx context.Context, p position) (bool, error) {
 	if unknownCursor(err) {
 		return false, damaged(l.file)
 	}
-	return slices.ContainsFunc(page.Data, func(e event) bool { return e.ID == p.InFlight || slices.Contains(p.Answered, e.ID) }), err
+	return slices.ContainsFunc(page.Data,
+		func(e event) bool { return e.ID == p.InFlight || slices.Contains(p.Answered, e.ID) }), err
 }
 
 // reaches reports whether the feed has got as far as a cursor.
@@ -244,7 +247,8 @@ func (l *listener) save() error {
 	return nil
 }
 
-// update writes the position unless another run has begun. If there is none any more, for example after a logout, it is written again.
+// update writes the position unless another run has begun. If there is none any more, for example after a logout, it is
+// written again.
 func (l *listener) update() error {
 	written, err := readPosition(l.file)
 	if err != nil {

@@ -38,8 +38,9 @@ func (c *company) add(n int) {
 	defer c.mu.Unlock()
 	for range n {
 		at := len(c.events)
-		c.events = append(c.events, event{SchemaVersion: api.SchemaVersion, ID: fmt.Sprintf("event-%d", at), Event: api.EventKinds[at%len(api.EventKinds)],
-			ResourceID: "R", OccurredAt: time.Now().UTC().Format(time.RFC3339Nano), Payload: json.RawMessage(`{"invoice_number":"A&B <1>"}`)})
+		c.events = append(c.events, event{SchemaVersion: api.SchemaVersion, ID: fmt.Sprintf("event-%d", at),
+			Event: api.EventKinds[at%len(api.EventKinds)], ResourceID: "R",
+			OccurredAt: time.Now().UTC().Format(time.RFC3339Nano), Payload: json.RawMessage(`{"invoice_number":"A&B <1>"}`)})
 	}
 }
 
@@ -63,7 +64,8 @@ func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	after = max(after, c.removed)
 	end := max(after, min(after+3, len(c.events)))
-	page := api.Feed[event]{Data: []event{}, Pagination: api.Cursor{NextCursor: strconv.Itoa(end), HasMore: end < len(c.events)}}
+	page := api.Feed[event]{Data: []event{}, Pagination: api.Cursor{NextCursor: strconv.Itoa(end),
+		HasMore: end < len(c.events)}}
 	if after < end {
 		page.Data = c.events[after:end]
 	}
@@ -102,7 +104,8 @@ func listenOnce(ctx context.Context, file, server, to, from string) (string, err
 		return "", err
 	}
 	env := Environment{Context: ctx, Out: &out, Err: &out, Now: time.Now}
-	l := &listener{feed: feed{env: env, service: service, wait: func(context.Context, time.Duration) error { return errIdle }}, to: to, key: []byte("whsec_run"),
+	l := &listener{feed: feed{env: env, service: service,
+		wait: func(context.Context, time.Duration) error { return errIdle }}, to: to, key: []byte("whsec_run"),
 		file: file, calls: localClient()}
 	said, err := l.begin(ctx, from)
 	if err != nil {
@@ -113,8 +116,9 @@ func listenOnce(ctx context.Context, file, server, to, from string) (string, err
 	return out.String(), err
 }
 
-// TestNothingIsLostOrRepeatedSilently interrupts listeners while the program works on an event, when nobody can know whether it has arrived,
-// as a kill would. The runs together forward every event; only an event that was being forwarded is repeated, and announced.
+// TestNothingIsLostOrRepeatedSilently interrupts listeners while the program works on an event, when nobody can know
+// whether it has arrived, as a kill would. The runs together forward every event; only an event that was being
+// forwarded is repeated, and announced.
 func TestNothingIsLostOrRepeatedSilently(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 36 { // two runs, each killed at any of its first requests or not at all, and a last one
@@ -150,7 +154,8 @@ func TestNothingIsLostOrRepeatedSilently(t *testing.T) {
 		}
 		server.Close()
 		if len(to.received) > len(feed.events)+interrupted {
-			t.Errorf("killed at %v: %d requests for %d events, %d interrupted:\n%s", kills, len(to.received), len(feed.events), interrupted, printed.String())
+			t.Errorf("killed at %v: %d requests for %d events, %d interrupted:\n%s", kills, len(to.received), len(feed.events),
+				interrupted, printed.String())
 		}
 		for _, e := range feed.events {
 			if !slices.Contains(to.received, e.ID) || !strings.Contains(printed.String(), e.ID) {
@@ -179,7 +184,8 @@ func number(id string) int {
 	return n
 }
 
-// TestFeedThatWasReset checks that a listener does not continue at the cursor of another feed, where it would miss events.
+// TestFeedThatWasReset checks that a listener does not continue at the cursor of another feed, where it would miss
+// events.
 func TestFeedThatWasReset(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "position.json")
 	feed := &company{}
@@ -189,7 +195,8 @@ func TestFeedThatWasReset(t *testing.T) {
 	to := &program{key: "whsec_run", answer: func(int) {}}
 	local := httptest.NewServer(to)
 	defer local.Close()
-	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, ""); !errors.Is(err, errIdle) || !strings.Contains(out, "Beginning with the next event") {
+	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, ""); !errors.Is(err, errIdle) ||
+		!strings.Contains(out, "Beginning with the next event") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	feed.events = nil
@@ -198,12 +205,14 @@ func TestFeedThatWasReset(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	feed.add(2)
-	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, ""); !errors.Is(err, errIdle) || len(to.received) != 2 {
+	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, ""); !errors.Is(err, errIdle) ||
+		len(to.received) != 2 {
 		t.Errorf("%v, %v\n%s", err, to.received, out)
 	}
 }
 
-// TestNewerRunTakesOver checks that an older run ends when a newer one begins, because both would forward the same events.
+// TestNewerRunTakesOver checks that an older run ends when a newer one begins, because both would forward the same
+// events.
 func TestNewerRunTakesOver(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "position.json")
 	feed := &company{}
@@ -220,23 +229,30 @@ func TestNewerRunTakesOver(t *testing.T) {
 			}
 		}
 	}
-	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, "start"); !errors.Is(err, errTakenOver) || len(to.received) != 1 {
+	if out, err := listenOnce(t.Context(), file, server.URL, local.URL, "start"); !errors.Is(err, errTakenOver) ||
+		len(to.received) != 1 {
 		t.Errorf("%v, %v\n%s", err, to.received, out)
 	}
 }
 
 func TestForwardsOnlyToThisMachine(t *testing.T) {
-	for address, rule := range map[string]string{"https://localhost:3000/": "scheme", "http://192.0.2.1/": "192.0.2.1 is not a loopback address",
-		"http://[2001:db8::1]/": "2001:db8::1 is not a loopback address", "http://0.0.0.0/": "not a loopback address", "localhost:3000": "scheme", "ftp://localhost/": "scheme",
-		"http://user:canary@localhost/": "a user or a password", "http://169.254.169.254/latest": "not a loopback address", "": "scheme", "http://": "host",
-		"http://localhost/#f": "fragment", "http://localhost/#": "fragment", "http://localhost:99999/": "the port must be from 1 to 65535, and is 99999",
-		"http://localhost:0/": "port", "http://u:canary@localhost:x/": "not an address"} {
+	for address, rule := range map[string]string{"https://localhost:3000/": "scheme",
+		"http://192.0.2.1/":     "192.0.2.1 is not a loopback address",
+		"http://[2001:db8::1]/": "2001:db8::1 is not a loopback address", "http://0.0.0.0/": "not a loopback address",
+		"localhost:3000": "scheme", "ftp://localhost/": "scheme",
+		"http://user:canary@localhost/": "a user or a password", "http://169.254.169.254/latest": "not a loopback address",
+		"": "scheme", "http://": "host",
+		"http://localhost/#f": "fragment", "http://localhost/#": "fragment",
+		"http://localhost:99999/": "the port must be from 1 to 65535, and is 99999",
+		"http://localhost:0/":     "port", "http://u:canary@localhost:x/": "not an address"} {
 		err := checkLocal(t.Context(), address)
-		if !errors.Is(err, errNotLocal) || !strings.Contains(err.Error(), "--forward-to: ") || !strings.Contains(err.Error(), rule) || strings.Contains(err.Error(), "canary") {
+		if !errors.Is(err, errNotLocal) || !strings.Contains(err.Error(), "--forward-to: ") ||
+			!strings.Contains(err.Error(), rule) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%q: %v, want an error about %s", address, err, rule)
 		}
 	}
-	for _, address := range []string{"http://localhost:3000/hooks", "http://127.0.0.1/", "http://[::1]:80/", "http://127.9.9.9/"} {
+	for _, address := range []string{"http://localhost:3000/hooks", "http://127.0.0.1/", "http://[::1]:80/",
+		"http://127.9.9.9/"} {
 		if err := checkLocal(t.Context(), address); err != nil {
 			t.Errorf("%q: %v", address, err)
 		}

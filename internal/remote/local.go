@@ -16,13 +16,15 @@ import (
 )
 
 // errNotLocal reports that events would leave this machine unencrypted.
-var errNotLocal = errors.New("events are forwarded only to this machine, to an address such as http://localhost:3000/hooks")
+var errNotLocal = errors.New(
+	"events are forwarded only to this machine, to an address such as http://localhost:3000/hooks")
 
 // parseLocal returns a destination, and an error if its form shows that it is not on this machine.
 func parseLocal(address string) (*url.URL, error) {
 	to, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("--forward-to: it is not an address: %w", errNotLocal) // the error of the parser repeats a password
+		// the error of the parser repeats a password
+		return nil, fmt.Errorf("--forward-to: it is not an address: %w", errNotLocal)
 	}
 	var rule string
 	switch ip, notIP := netip.ParseAddr(to.Hostname()); {
@@ -53,7 +55,8 @@ func goodPort(address *url.URL) bool {
 	return address.Port() == "" || err == nil && port > 0
 }
 
-// checkLocal checks a destination before the first event, so that a wrong one is refused at once. Each connection is checked again.
+// checkLocal checks a destination before the first event, so that a wrong one is refused at once. Each connection is
+// checked again.
 func checkLocal(ctx context.Context, address string) error {
 	to, err := parseLocal(address)
 	if err != nil {
@@ -71,8 +74,8 @@ func checkLocal(ctx context.Context, address string) error {
 	return nil
 }
 
-// localClient returns a client that connects to loopback addresses only, whatever a name resolves to then, through no proxy, and follows
-// no redirect.
+// localClient returns a client that connects to loopback addresses only, whatever a name resolves to then, through no
+// proxy, and follows no redirect.
 func localClient() *http.Client {
 	dialer := &net.Dialer{Timeout: webhook.DefaultTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

@@ -47,7 +47,8 @@ func (c loginCmd) Validate() error {
 	return errors.Join(c.target.Validate(), err)
 }
 
-// serverURL returns the address of a server as a profile keeps it: without the path of the API, which people copy from examples.
+// serverURL returns the address of a server as a profile keeps it: without the path of the API, which people copy from
+// examples.
 func serverURL(given string) (string, error) {
 	address := strings.TrimSuffix(strings.TrimRight(given, "/"), "/api/v1")
 	parsed, err := url.Parse(address)
@@ -114,7 +115,8 @@ func (c loginCmd) Run(env Environment) error {
 	}
 	if failed == nil && before.ExpiresAt != nil {
 		if err := before.revoke(env.Context); err != nil {
-			env.say("The token that the profile %s had stays valid until %s: %v", p.Name, before.ExpiresAt.UTC().Format(time.RFC3339), err)
+			env.say("The token that the profile %s had stays valid until %s: %v", p.Name,
+				before.ExpiresAt.UTC().Format(time.RFC3339), err)
 		}
 	}
 	_, err = fmt.Fprintf(env.Out, "Logged in to %s at %s. The profile %s keeps %s.\n", p.Company, p.URL, p.Name, kept)
@@ -297,7 +299,8 @@ func (c whoamiCmd) Run(env Environment) error {
 }
 
 func (p Profile) identity(account api.Account) identity {
-	who := identity{Profile: p.Name, Server: p.URL, Company: account.CompanyName, AccountID: account.ID, Login: "API key", ExpiresAt: p.ExpiresAt}
+	who := identity{Profile: p.Name, Server: p.URL, Company: account.CompanyName, AccountID: account.ID, Login: "API key",
+		ExpiresAt: p.ExpiresAt}
 	if account.Caller.Kind == "user" {
 		who.Login, who.User = "token", account.Caller.Email
 	}

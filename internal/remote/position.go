@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// position is how far a listener is: it has read the feed after the cursor After and forwarded some of these events. It is written before
-// each request and after its response, so that a later run knows which event may have been forwarded and which certainly were.
+// position is how far a listener is: it has read the feed after the cursor After and forwarded some of these events. It
+// is written before each request and after its response, so that a later run knows which event may have been forwarded
+// and which certainly were.
 type position struct {
 	// Run identifies the run that has written it.
 	Run string `json:"run"`
-	// Server and AccountID say whose feed it is: when a login ends, the positions of other ones stay. They are absent until a run of this
-	// version has written the file.
+	// Server and AccountID say whose feed it is: when a login ends, the positions of other ones stay. They are absent
+	// until a run of this version has written the file.
 	Server    string `json:"server,omitempty"`
 	AccountID string `json:"account_id,omitempty"`
 	// After is the cursor before the page of the last event.
@@ -55,8 +56,8 @@ func damaged(path string) error {
 // positions returns the directory with the positions of the listeners of a profile.
 func (d profiles) positions(name string) string { return filepath.Join(string(d), "listen", name) }
 
-// removePositions removes the positions in the feed of a profile: those of its server and company. Other ones can be under the same name,
-// because every sandbox has the same one.
+// removePositions removes the positions in the feed of a profile: those of its server and company. Other ones can be
+// under the same name, because every sandbox has the same one.
 func (d profiles) removePositions(p Profile) error {
 	if p.URL == "" {
 		return nil // a profile that cannot be read

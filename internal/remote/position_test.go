@@ -17,9 +17,11 @@ import (
 )
 
 // begun returns a feed with events, a program and the file of a position.
-func begun(t *testing.T, events int) (feed *company, to *program, file string, once func(ctx context.Context, from string) (string, error)) {
+func begun(t *testing.T,
+	events int) (feed *company, to *program, file string, once func(ctx context.Context, from string) (string, error)) {
 	t.Helper()
-	feed, to, file = &company{}, &program{key: "whsec_run", answer: func(int) {}}, filepath.Join(t.TempDir(), "listen", "position.json")
+	feed, to, file = &company{}, &program{key: "whsec_run", answer: func(int) {}},
+		filepath.Join(t.TempDir(), "listen", "position.json")
 	feed.add(events)
 	server, local := httptest.NewServer(feed), httptest.NewServer(to)
 	t.Cleanup(server.Close)
@@ -29,7 +31,8 @@ func begun(t *testing.T, events int) (feed *company, to *program, file string, o
 	}
 }
 
-// TestSinceIsKept checks that a run that continues passes over the same events as the one that was told since when to forward.
+// TestSinceIsKept checks that a run that continues passes over the same events as the one that was told since when to
+// forward.
 func TestSinceIsKept(t *testing.T) {
 	feed, to, _, once := begun(t, 8)
 	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
@@ -65,7 +68,8 @@ func TestPositionIsWrittenAgain(t *testing.T) {
 	if out, err := once(t.Context(), "start"); !errors.Is(err, errIdle) || len(to.received) != 5 {
 		t.Fatalf("%v, %v\n%s", err, to.received, out)
 	}
-	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || len(to.received) != 5 || !strings.Contains(out, "Continuing") {
+	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || len(to.received) != 5 ||
+		!strings.Contains(out, "Continuing") {
 		t.Errorf("%v, %v\n%s", err, to.received, out)
 	}
 }
@@ -73,7 +77,8 @@ func TestPositionIsWrittenAgain(t *testing.T) {
 // TestDamagedPosition checks that a damaged position is named as such, with what to do, and that this works.
 func TestDamagedPosition(t *testing.T) {
 	_, to, file, once := begun(t, 2)
-	for _, text := range []string{"", "{", "null", "{}", `{"run":1}`, `[]`, `{"run":"r","after":7}`, `{"run":"r","after":"x"}`, `{"run":"r","after":"x","answered":["event-0"]}`} {
+	for _, text := range []string{"", "{", "null", "{}", `{"run":1}`, `[]`, `{"run":"r","after":7}`,
+		`{"run":"r","after":"x"}`, `{"run":"r","after":"x","answered":["event-0"]}`} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +86,8 @@ func TestDamagedPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := once(t.Context(), "")
-		if !errors.Is(err, errDamaged) || err.Error() != "position of the last run: "+file+" is damaged: --from start or --from TIME begins anew" || out != "" {
+		if !errors.Is(err, errDamaged) || err.Error() != "position of the last run: "+
+			file+" is damaged: --from start or --from TIME begins anew" || out != "" {
 			t.Errorf("%s: %v\n%s", text, err, out)
 		}
 	}
@@ -96,13 +102,14 @@ func TestUnwritablePosition(t *testing.T) {
 	if err := os.WriteFile(filepath.Dir(file), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := once(t.Context(), "start"); err == nil || !strings.Contains(err.Error(), "keep the position: ") || !strings.Contains(err.Error(), filepath.Dir(file)) || len(to.received) > 0 || out != "" {
+	if out, err := once(t.Context(), "start"); err == nil || !strings.Contains(err.Error(), "keep the position: ") ||
+		!strings.Contains(err.Error(), filepath.Dir(file)) || len(to.received) > 0 || out != "" {
 		t.Errorf("%v, %v\n%s", err, to.received, out)
 	}
 }
 
-// TestBeginAtTheEnd checks that a first run does not read the whole feed, and that the next one recognises the feed, also if the events
-// before the beginning were removed by age.
+// TestBeginAtTheEnd checks that a first run does not read the whole feed, and that the next one recognises the feed,
+// also if the events before the beginning were removed by age.
 func TestBeginAtTheEnd(t *testing.T) {
 	for _, removed := range []int{0, 1000} {
 		feed, to, _, once := begun(t, 1000)
@@ -111,14 +118,16 @@ func TestBeginAtTheEnd(t *testing.T) {
 			t.Fatalf("%v after %d calls\n%s", err, feed.calls, out)
 		}
 		feed.add(4)
-		if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || len(to.received) != 4 || !strings.Contains(out, "Continuing") {
+		if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || len(to.received) != 4 ||
+			!strings.Contains(out, "Continuing") {
 			t.Errorf("%v, %v\n%s", err, to.received, out)
 		}
 		if removed > 0 {
 			continue
 		}
 		feed.events = nil
-		if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || !strings.Contains(out, "does not have the last forwarded event") {
+		if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) ||
+			!strings.Contains(out, "does not have the last forwarded event") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
@@ -132,12 +141,14 @@ func TestOlderServer(t *testing.T) {
 		t.Fatalf("%v, %v\n%s", err, to.received, out)
 	}
 	feed.add(2)
-	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) || !slices.Equal(to.received, []string{"event-10", "event-11"}) {
+	if out, err := once(t.Context(), ""); !errors.Is(err, errIdle) ||
+		!slices.Equal(to.received, []string{"event-10", "event-11"}) {
 		t.Errorf("%v, %v\n%s", err, to.received, out)
 	}
 }
 
-// TestFind checks that every event of a feed is found, also if earlier ones were removed by age, and how many pages that takes at most.
+// TestFind checks that every event of a feed is found, also if earlier ones were removed by age, and how many pages
+// that takes at most.
 func TestFind(t *testing.T) {
 	for _, removed := range []int{0, 250, 1000} {
 		events, _, _, _ := begun(t, 500)
@@ -166,7 +177,8 @@ func TestFind(t *testing.T) {
 func TestRemovedPositions(t *testing.T) {
 	dir, p := kept(t)
 	paths := map[string]string{}
-	for name, at := range map[string]position{"own": {Run: "r", Server: p.URL, AccountID: p.AccountID}, "other server": {Run: "r", Server: "http://127.0.0.1:9", AccountID: p.AccountID},
+	for name, at := range map[string]position{"own": {Run: "r", Server: p.URL, AccountID: p.AccountID},
+		"other server":  {Run: "r", Server: "http://127.0.0.1:9", AccountID: p.AccountID},
 		"other company": {Run: "r", Server: p.URL, AccountID: "B"}, "before this version": {Run: "r"}} {
 		paths[name] = filepath.Join(dir.positions(p.Name), name+".json")
 		if err := writePrivate(paths[name], at); err != nil {

@@ -165,7 +165,8 @@ func one[T any](env Environment, o output, do func(*client.Client) (T, error)) e
 const maxPage = 100
 
 // list prints the first rows of a list, reading as many pages as they need, and says if there are more.
-func list[T any](env Environment, l listing, columns []string, read func(*client.Client, client.Paging) (api.List[T], error)) error {
+func list[T any](env Environment, l listing, columns []string,
+	read func(*client.Client, client.Paging) (api.List[T], error)) error {
 	_, c, err := l.connect()
 	if err != nil {
 		return err
@@ -197,8 +198,8 @@ type input struct {
 	File string `default:"-" placeholder:"FILE" help:"JSON document to send; - reads standard input."`
 }
 
-// read returns the bytes of the document. They are sent as they are: what is wrong with them is for the server to say, and nothing that it would
-// refuse, such as a name that occurs twice, is lost before.
+// read returns the bytes of the document. They are sent as they are: what is wrong with them is for the server to say,
+// and nothing that it would refuse, such as a name that occurs twice, is lost before.
 func (i input) read(env Environment) ([]byte, error) {
 	from, name := env.In, "standard input"
 	if i.File != "-" {

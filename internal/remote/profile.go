@@ -78,7 +78,8 @@ var (
 // checkName returns an error for a name that no profile can have.
 func checkName(name string) error {
 	if !profileName.MatchString(name) {
-		return fmt.Errorf("--profile: %q is no name: letters, digits, dots, hyphens and underscores, at most 64, beginning with a letter or a digit", name)
+		return fmt.Errorf(
+			"--profile: %q is no name: letters, digits, dots, hyphens and underscores, at most 64, beginning with a letter or a digit", name)
 	}
 	return nil
 }
@@ -90,7 +91,8 @@ func (d profiles) file(name string) (string, error) {
 	return filepath.Join(string(d), "profiles", name+".json"), nil
 }
 
-// Load reads a profile. It refuses a file that others can read. With an error it returns a profile that has only its name.
+// Load reads a profile. It refuses a file that others can read. With an error it returns a profile that has only its
+// name.
 func (d profiles) Load(name string) (Profile, error) {
 	path, err := d.file(name)
 	if err != nil {
@@ -105,7 +107,9 @@ func (d profiles) Load(name string) (Profile, error) {
 	}
 	var saved profileFile
 	if json.Unmarshal(text, &saved) != nil || saved.URL == "" || saved.Secret == "" {
-		return Profile{Name: name}, fmt.Errorf("profile %s: %s is damaged: quittance logout --local removes it, and quittance login writes another", name, path)
+		return Profile{Name: name},
+			fmt.Errorf("profile %s: %s is damaged: quittance logout --local removes it, and quittance login writes another",
+				name, path)
 	}
 	return saved.profile(name), nil
 }
@@ -140,7 +144,8 @@ func (d profiles) Save(p Profile) error {
 func (p Profile) file() profileFile {
 	saved := profileFile{Profile: p, Secret: p.Credential.Reveal()}
 	if s := p.Simulated; s != nil {
-		saved.Simulated = &simulatedFile{ProviderURL: s.ProviderURL, Secret: s.Credential.Reveal(), ReceiverURL: s.ReceiverURL}
+		saved.Simulated = &simulatedFile{ProviderURL: s.ProviderURL, Secret: s.Credential.Reveal(),
+			ReceiverURL: s.ReceiverURL}
 	}
 	return saved
 }
@@ -170,7 +175,9 @@ func readPrivate(path, exposed string) (_ []byte, err error) {
 		return nil, err
 	}
 	if files.Grants(info, 0o077) {
-		return nil, fmt.Errorf("others may read %s, whose mode is %04o: run chmod 600 on it, and %s if it could have been read", path, info.Mode().Perm(), exposed)
+		return nil,
+			fmt.Errorf("others may read %s, whose mode is %04o: run chmod 600 on it, and %s if it could have been read", path,
+				info.Mode().Perm(), exposed)
 	}
 	return io.ReadAll(file)
 }
@@ -184,7 +191,8 @@ func writePrivate(path string, value any) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	staged, err := os.CreateTemp(filepath.Dir(path), "."+strings.TrimSuffix(filepath.Base(path), ".json")+".*") // with mode 0600
+	// with mode 0600
+	staged, err := os.CreateTemp(filepath.Dir(path), "."+strings.TrimSuffix(filepath.Base(path), ".json")+".*")
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,10 @@ import (
 func kept(t *testing.T) (profiles, Profile) {
 	t.Helper()
 	dir := profiles(t.TempDir())
-	p := Profile{Name: "p", URL: "http://127.0.0.1:1", Company: "C", AccountID: "A", ExpiresAt: new(time.Unix(1, 0).UTC()), Credential: secret.New("qk_sandbox_x"),
-		Simulated: &Simulated{ProviderURL: "http://127.0.0.1:2", Credential: secret.New("provider"), ReceiverURL: "https://127.0.0.1:3/hooks"}}
+	p := Profile{Name: "p", URL: "http://127.0.0.1:1", Company: "C", AccountID: "A", ExpiresAt: new(time.Unix(1, 0).UTC()),
+		Credential: secret.New("qk_sandbox_x"),
+		Simulated: &Simulated{ProviderURL: "http://127.0.0.1:2", Credential: secret.New("provider"),
+			ReceiverURL: "https://127.0.0.1:3/hooks"}}
 	if err := dir.Save(p); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,9 @@ func TestProfileIsPrivate(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	got, err := dir.Load("p")
-	if err != nil || !got.Credential.Equal(want.Credential) || !got.Simulated.Credential.Equal(want.Simulated.Credential) || !got.ExpiresAt.Equal(*want.ExpiresAt) || got.URL != want.URL {
+	if err != nil || !got.Credential.Equal(want.Credential) ||
+		!got.Simulated.Credential.Equal(want.Simulated.Credential) || !got.ExpiresAt.Equal(*want.ExpiresAt) ||
+		got.URL != want.URL {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if text := fmt.Sprintf("%+v %#v", got, got); strings.Contains(text, "qk_sandbox_x") {
@@ -80,13 +84,15 @@ func TestDamagedProfile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(string(dir), "profiles", "p.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dir.Load("p"); err == nil || !strings.HasSuffix(err.Error(), "p.json is damaged: quittance logout --local removes it, and quittance login writes another") {
+		if _, err := dir.Load("p"); err == nil || !strings.HasSuffix(err.Error(),
+			"p.json is damaged: quittance logout --local removes it, and quittance login writes another") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// TestChosenProfile checks which profile is used when none is named: that of a sandbox only if nobody has logged in elsewhere.
+// TestChosenProfile checks which profile is used when none is named: that of a sandbox only if nobody has logged in
+// elsewhere.
 func TestChosenProfile(t *testing.T) {
 	dir, p := kept(t)
 	chosen := func() string {
@@ -136,7 +142,8 @@ func TestScenarioNeedsItsSandbox(t *testing.T) {
 }
 
 func TestUnencrypted(t *testing.T) {
-	for address, want := range map[string]bool{"http://127.0.0.1:1": false, "http://localhost": false, "http://[::1]": false, "https://a.example": false,
+	for address, want := range map[string]bool{"http://127.0.0.1:1": false, "http://localhost": false,
+		"http://[::1]": false, "https://a.example": false,
 		"http://a.example": true, "http://192.0.2.1": true} {
 		if unencrypted(address) != want {
 			t.Errorf("%s: want %v", address, want)

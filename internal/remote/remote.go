@@ -1,8 +1,9 @@
-// Package remote has the commands that act on a server over its API, with a key or a token that login has kept: the resource commands,
-// listen, trigger and webhooks verify.
+// Package remote has the commands that act on a server over its API, with a key or a token that login has kept: the
+// resource commands, listen, trigger and webhooks verify.
 //
-// Its invariants: no command opens a database. A credential is kept only in a file that nobody else can read, is sent only to the server
-// that it was kept for, and is never printed. listen forwards only to this machine, and every event of the feed until it was answered.
+// Its invariants: no command opens a database. A credential is kept only in a file that nobody else can read, is sent
+// only to the server that it was kept for, and is never printed. listen forwards only to this machine, and every event
+// of the feed until it was answered.
 //
 // Start reading at [Commands]; then [profiles], which keeps credentials, and [listener.run].
 package remote
@@ -86,7 +87,8 @@ func (t target) Validate() error {
 	return checkName(t.Profile)
 }
 
-// load returns the profile that the flags name, or else the default one, or else that of a sandbox. With an error it has only its name.
+// load returns the profile that the flags name, or else the default one, or else that of a sandbox. With an error it
+// has only its name.
 func (t target) load() (Profile, error) {
 	from, err := t.profiles()
 	if err != nil {
@@ -114,7 +116,8 @@ func (t target) connect() (Profile, *client.Client, error) {
 	return p, c, err
 }
 
-// explained adds to an error of the service what the person can do about it: the faults of the payload, or another login.
+// explained adds to an error of the service what the person can do about it: the faults of the payload, or another
+// login.
 func explained(err error) error {
 	failed, ok := errors.AsType[*api.Error](err)
 	if !ok {

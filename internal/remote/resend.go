@@ -31,7 +31,8 @@ var eventID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 func (c eventsResendCmd) Validate() error {
 	_, err := parseLocal(c.ForwardTo)
 	if !eventID.MatchString(c.ID) { // the whole feed would be read for nothing
-		err = errors.Join(fmt.Errorf("%q is not the identifier of an event, such as 01890a5d-ac96-774b-bcce-b302099a8057", c.ID), err)
+		err = errors.Join(fmt.Errorf("%q is not the identifier of an event, such as 01890a5d-ac96-774b-bcce-b302099a8057",
+			c.ID), err)
 	}
 	return errors.Join(c.target.Validate(), err)
 }
@@ -49,7 +50,8 @@ func (c eventsResendCmd) Run(env Environment) error {
 	if err != nil {
 		return err
 	}
-	l := &listener{feed: feed{env: env, service: service, wait: sleep}, to: c.ForwardTo, key: []byte(key), calls: localClient()}
+	l := &listener{feed: feed{env: env, service: service, wait: sleep}, to: c.ForwardTo, key: []byte(key),
+		calls: localClient()}
 	e, err := l.find(env.Context, c.ID)
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (f feed) find(ctx context.Context, id string) (found event, err error) {
 
 // show prints that an event was answered. note is appended.
 func (l *listener) show(e event, status int, started time.Time, note string) error {
-	_, err := fmt.Fprintf(l.env.Out, "%s  %d  %4d ms  %-30s  %s  %s%s\n", started.Format(time.TimeOnly), status, l.env.Now().Sub(started).Milliseconds(),
-		e.Event, e.ID, subject(e), note)
+	_, err := fmt.Fprintf(l.env.Out, "%s  %d  %4d ms  %-30s  %s  %s%s\n", started.Format(time.TimeOnly), status,
+		l.env.Now().Sub(started).Milliseconds(), e.Event, e.ID, subject(e), note)
 	return err
 }

@@ -68,13 +68,14 @@ func (invoicesListCmd) Help() string {
 
 // Run lists invoices.
 func (c invoicesListCmd) Run(env Environment) error {
-	query := client.InvoiceQuery{InvoiceNumber: c.InvoiceNumber, RecipientName: c.RecipientName, ExternalID: c.ExternalID, Submitted: c.Submitted, Sort: c.Sort,
-		IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: time.Time(c.UpdatedSince)}
+	query := client.InvoiceQuery{InvoiceNumber: c.InvoiceNumber, RecipientName: c.RecipientName, ExternalID: c.ExternalID,
+		Submitted: c.Submitted, Sort: c.Sort, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo,
+		UpdatedSince: time.Time(c.UpdatedSince)}
 	if c.Attention {
 		query.Attention = &c.Attention
 	}
-	columns := []string{"id", "invoice_number", "issue_date", "recipient_name", "total_amount", "currency", "submission_state", "provider_invoice_state",
-		"tax_authority_state", "receiver_state"}
+	columns := []string{"id", "invoice_number", "issue_date", "recipient_name", "total_amount", "currency",
+		"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"}
 	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.InvoiceSummary], error) {
 		query.Paging = page
 		return s.Invoices(env.Context, query)
@@ -243,10 +244,12 @@ func (creditNotesListCmd) Help() string {
 
 // Run lists credit notes.
 func (c creditNotesListCmd) Run(env Environment) error {
-	columns := []string{"id", "credit_note_number", "issue_date", "invoice_id", "total_amount", "currency", "submission_state", "provider_invoice_state",
-		"tax_authority_state", "receiver_state"}
-	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.CreditNoteSummary], error) {
-		return s.CreditNotes(env.Context, client.CreditNoteQuery{Paging: page, InvoiceID: c.InvoiceID, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo})
+	columns := []string{"id", "credit_note_number", "issue_date", "invoice_id", "total_amount", "currency",
+		"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"}
+	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.CreditNoteSummary],
+		error) {
+		return s.CreditNotes(env.Context, client.CreditNoteQuery{Paging: page, InvoiceID: c.InvoiceID,
+			IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo})
 	})
 }
 
@@ -293,7 +296,10 @@ func (creditNotesSubmitCmd) Help() string {
 
 // Run submits a credit note.
 func (c creditNotesSubmitCmd) Run(env Environment) error {
-	return one(env, c.output, func(s *client.Client) (api.CreditNote, error) { return s.SubmitCreditNote(env.Context, c.ID) })
+	return one(env, c.output, func(s *client.Client) (api.CreditNote,
+		error) {
+		return s.SubmitCreditNote(env.Context, c.ID)
+	})
 }
 
 type creditNotesVoidCmd struct{ identified }
@@ -305,7 +311,10 @@ func (creditNotesVoidCmd) Help() string {
 
 // Run voids a credit note.
 func (c creditNotesVoidCmd) Run(env Environment) error {
-	return one(env, c.output, func(s *client.Client) (api.CreditNote, error) { return s.VoidCreditNote(env.Context, c.ID) })
+	return one(env, c.output, func(s *client.Client) (api.CreditNote,
+		error) {
+		return s.VoidCreditNote(env.Context, c.ID)
+	})
 }
 
 type incomingCmd struct {
@@ -326,9 +335,12 @@ func (incomingListCmd) Help() string {
 
 // Run lists incoming e-invoices.
 func (c incomingListCmd) Run(env Environment) error {
-	columns := []string{"id", "revision", "invoice_number", "supplier_name", "issue_date", "total_amount", "currency", "received_at"}
-	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.IncomingInvoice], error) {
-		return s.IncomingInvoices(env.Context, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: c.IssueDateFrom, IssueDateTo: c.IssueDateTo, UpdatedSince: time.Time(c.UpdatedSince)})
+	columns := []string{"id", "revision", "invoice_number", "supplier_name", "issue_date", "total_amount", "currency",
+		"received_at"}
+	return list(env, c.listing, columns, func(s *client.Client, page client.Paging) (api.List[api.IncomingInvoice],
+		error) {
+		return s.IncomingInvoices(env.Context, client.IncomingInvoiceQuery{Paging: page, IssueDateFrom: c.IssueDateFrom,
+			IssueDateTo: c.IssueDateTo, UpdatedSince: time.Time(c.UpdatedSince)})
 	})
 }
 
@@ -341,5 +353,8 @@ func (incomingGetCmd) Help() string {
 
 // Run shows an incoming e-invoice.
 func (c incomingGetCmd) Run(env Environment) error {
-	return one(env, c.output, func(s *client.Client) (api.IncomingInvoiceDetail, error) { return s.IncomingInvoice(env.Context, c.ID) })
+	return one(env, c.output, func(s *client.Client) (api.IncomingInvoiceDetail,
+		error) {
+		return s.IncomingInvoice(env.Context, c.ID)
+	})
 }

@@ -26,7 +26,9 @@ func keptSecret(path string) (string, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	if !signingSecret.MatchString(key) {
-		return "", fmt.Errorf("--secret-file: %s must have one line, whsec_ and 32 to 256 visible ASCII characters; if there is no such file, one is made", path)
+		return "",
+			fmt.Errorf(
+				"--secret-file: %s must have one line, whsec_ and 32 to 256 visible ASCII characters; if there is no such file, one is made", path)
 	}
 	return key, nil
 }

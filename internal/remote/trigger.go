@@ -25,37 +25,43 @@ type scenario struct {
 	recipient string
 	// play is what is done instead of a submission; nil for a submission alone.
 	play func(*player) error
-	// wants are the lines that must have been printed for the scenario to have happened as named, in any order and without the spaces for
-	// alignment; "|" separates alternatives.
+	// wants are the lines that must have been printed for the scenario to have happened as named, in any order and without
+	// the spaces for alignment; "|" separates alternatives.
 	wants []string
 }
 
 // scenarios lists the scenarios in the order in which they are shown.
 func scenarios() []scenario {
-	accepted := []string{"submission acknowledged", "state submission_state accepted_by_provider", "state provider_invoice_state accepted",
-		"state tax_authority_state accepted", "state receiver_state accepted"}
+	accepted := []string{"submission acknowledged", "state submission_state accepted_by_provider",
+		"state provider_invoice_state accepted", "state tax_authority_state accepted", "state receiver_state accepted"}
 	return []scenario{
 		{name: "accepted", help: "Everybody accepts an invoice.", recipient: "sandbox-accepted", wants: accepted},
 		{name: "processing", help: "The provider accepts an invoice after two seconds.", recipient: "sandbox-processing",
 			wants: append([]string{"response submit 202 Accepted"}, accepted...)},
 		{name: "rejected-by-provider", help: "The provider rejects an invoice.", recipient: "sandbox-rejected-validation",
 			wants: []string{"submission rejected", "state submission_state rejected_by_provider"}},
-		{name: "rejected-by-authority", help: "The tax authority rejects an invoice.", recipient: "sandbox-rejected-authority",
-			wants: []string{"state tax_authority_state rejected"}},
+		{name: "rejected-by-authority", help: "The tax authority rejects an invoice.",
+			recipient: "sandbox-rejected-authority", wants: []string{"state tax_authority_state rejected"}},
 		{name: "rejected-by-receiver", help: "The receiver rejects an invoice.", recipient: "sandbox-rejected-receiver",
 			wants: []string{"state receiver_state rejected"}},
-		{name: "receiver-not-found", help: "An invoice cannot be delivered to its receiver.", recipient: "sandbox-receiver-not-found",
-			wants: []string{"state receiver_state undeliverable"}},
-		{name: "reopened", help: "The tax authority accepts an invoice, reviews it again and rejects it.", recipient: "sandbox-reopened",
+		{name: "receiver-not-found", help: "An invoice cannot be delivered to its receiver.",
+			recipient: "sandbox-receiver-not-found", wants: []string{"state receiver_state undeliverable"}},
+		{name: "reopened", help: "The tax authority accepts an invoice, reviews it again and rejects it.",
+			recipient: "sandbox-reopened",
 			// The service can miss one of the earlier values between two queries.
-			wants: []string{"state tax_authority_state accepted|state tax_authority_state under_review", "state tax_authority_state rejected"}},
-		{name: "unknown-outcome", help: "The connection breaks during the submission, and the service finds out what happened.", recipient: "sandbox-drop-after-accept",
-			wants: append([]string{"response submit none"}, accepted...)},
-		{name: "provider-busy", help: "The provider refuses the first call, and the submission is repeated.", recipient: "sandbox-429-once",
-			wants: append([]string{"response submit 429 Too Many Requests"}, accepted...)},
+			wants: []string{"state tax_authority_state accepted|state tax_authority_state under_review",
+				"state tax_authority_state rejected"}},
+		{name: "unknown-outcome",
+			help:      "The connection breaks during the submission, and the service finds out what happened.",
+			recipient: "sandbox-drop-after-accept",
+			wants:     append([]string{"response submit none"}, accepted...)},
+		{name: "provider-busy", help: "The provider refuses the first call, and the submission is repeated.",
+			recipient: "sandbox-429-once", wants: append([]string{"response submit 429 Too Many Requests"}, accepted...)},
 		{name: "incoming", help: "A supplier sends an e-invoice.", play: func(p *player) error { return p.incoming(false) }},
-		{name: "incoming-changed", help: "A supplier sends an e-invoice and then changes it.", play: func(p *player) error { return p.incoming(true) }},
-		{name: "failing-delivery", help: "A webhook subscription answers with 503.", recipient: "sandbox-accepted", play: (*player).failingDelivery, wants: accepted},
+		{name: "incoming-changed", help: "A supplier sends an e-invoice and then changes it.",
+			play: func(p *player) error { return p.incoming(true) }},
+		{name: "failing-delivery", help: "A webhook subscription answers with 503.", recipient: "sandbox-accepted",
+			play: (*player).failingDelivery, wants: accepted},
 	}
 }
 
@@ -90,9 +96,12 @@ func (c triggerCmd) Validate() error {
 	case c.List || slices.Contains(names, c.Name):
 		return err
 	case c.Name == "":
-		return errors.Join(err, fmt.Errorf("specify the name of a scenario, which quittance trigger --list explains: %s", words(names)))
+		return errors.Join(err, fmt.Errorf("specify the name of a scenario, which quittance trigger --list explains: %s",
+			words(names)))
 	}
-	return errors.Join(err, fmt.Errorf("there is no scenario %q; quittance trigger --list explains those that there are: %s", c.Name, words(names)))
+	return errors.Join(err,
+		fmt.Errorf("there is no scenario %q; quittance trigger --list explains those that there are: %s", c.Name,
+			words(names)))
 }
 
 // Run plays a scenario.
@@ -304,7 +313,8 @@ func (p *player) supply(id, what string) error {
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(p.ctx, http.MethodPost, s.ProviderURL+"/control/purchases/synthetic", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(p.ctx, http.MethodPost, s.ProviderURL+"/control/purchases/synthetic",
+		bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -321,19 +331,24 @@ func (p *player) supply(id, what string) error {
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return err
 	}
-	return p.tell("supplier", "document %s %s; the service fetches it with its next query, by default within a minute", id, what)
+	return p.tell("supplier", "document %s %s; the service fetches it with its next query, by default within a minute", id,
+		what)
 }
 
-var errNoSimulated = errors.New("this scenario controls the provider of a sandbox on this machine: start quittance sandbox, and use --profile " + SandboxProfile)
+var errNoSimulated = errors.New(
+	"this scenario controls the provider of a sandbox on this machine: start quittance sandbox, and use --profile " +
+		SandboxProfile)
 
-// failingDelivery subscribes an address that answers with 503, and shows an attempt to deliver to it. It deactivates the subscription at the end.
+// failingDelivery subscribes an address that answers with 503, and shows an attempt to deliver to it. It deactivates
+// the subscription at the end.
 func (p *player) failingDelivery() (err error) {
 	s := p.profile.Simulated
 	if s == nil {
 		return errNoSimulated
 	}
 	destination := strings.TrimSuffix(s.ReceiverURL, "/hooks") + "/status/503"
-	subscription, err := p.service.CreateSubscription(p.ctx, api.SubscriptionRequest{URL: &destination, Description: new("quittance trigger failing-delivery")})
+	subscription, err := p.service.CreateSubscription(p.ctx,
+		api.SubscriptionRequest{URL: &destination, Description: new("quittance trigger failing-delivery")})
 	if err != nil {
 		return err
 	}
@@ -376,7 +391,8 @@ func (p *player) failed(id string) (bool, error) {
 	}
 	for _, attempt := range d.Attempts {
 		if attempt.HTTPStatus != nil && *attempt.HTTPStatus == http.StatusServiceUnavailable {
-			return true, p.tell("delivery", "%s  %s  answered with 503, next attempt at %s", d.ID, d.Event, d.NextAttemptAt.UTC().Format(time.TimeOnly+" MST"))
+			return true, p.tell("delivery", "%s  %s  answered with 503, next attempt at %s", d.ID, d.Event,
+				d.NextAttemptAt.UTC().Format(time.TimeOnly+" MST"))
 		}
 	}
 	return false, nil
@@ -385,9 +401,13 @@ func (p *player) failed(id string) (bool, error) {
 // exampleDraft returns a complete draft.
 func exampleDraft(number, recipient string, now time.Time) api.Draft {
 	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
-	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient, BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), BuyerTaxID: new("123456789012303"),
-		TotalAmount: decimal("1050.00"), Currency: new("AED"), IssueDate: new(now.Format(time.DateOnly)), DueDate: new(now.AddDate(0, 0, 30).Format(time.DateOnly)),
-		PaymentMeansCode: new("30"), Items: []api.Item{{Name: new("Consulting"), Description: new("Integration workshop"), UnitCode: new("HUR"),
-			Quantity: decimal("10"), NetUnitPrice: decimal("100.00"), VATCategory: new("S"), VATRate: decimal("5")}}}
+	return api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &recipient,
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), BuyerTaxID: new("123456789012303"),
+		TotalAmount: decimal("1050.00"), Currency: new("AED"),
+		IssueDate:        new(now.Format(time.DateOnly)),
+		DueDate:          new(now.AddDate(0, 0, 30).Format(time.DateOnly)),
+		PaymentMeansCode: new("30"), Items: []api.Item{{Name: new("Consulting"), Description: new("Integration workshop"),
+			UnitCode: new("HUR"), Quantity: decimal("10"), NetUnitPrice: decimal("100.00"), VATCategory: new("S"),
+			VATRate: decimal("5")}}}
 }

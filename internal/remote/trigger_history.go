@@ -25,7 +25,8 @@ type history struct {
 	seen map[string]bool
 }
 
-// changes prints what is new about an invoice: from its evidence, which has every value that was reported, and from its present state.
+// changes prints what is new about an invoice: from its evidence, which has every value that was reported, and from its
+// present state.
 func (p *player) changes(invoice api.Invoice, h *history) error {
 	if err := p.evidence(invoice, h); err != nil {
 		return err
@@ -65,7 +66,8 @@ func (p *player) state(name, value string, h *history) error {
 	return p.tell("state", "%-22s %s", name, value)
 }
 
-// evidence prints the new responses of the provider to the submission, and the values that were reported before those that the invoice has.
+// evidence prints the new responses of the provider to the submission, and the values that were reported before those
+// that the invoice has.
 func (p *player) evidence(invoice api.Invoice, h *history) error {
 	for {
 		list, err := p.service.Evidence(p.ctx, invoice.ID, client.Paging{Page: h.page, PerPage: 100})
@@ -103,8 +105,8 @@ func (p *player) response(e api.Evidence, first bool) error {
 	return nil
 }
 
-// reported prints the new values of one response, in the order of the states. A value is marked as final if the invoice has it
-// and the provider calls it final there: the evidence does not say so.
+// reported prints the new values of one response, in the order of the states. A value is marked as final if the invoice
+// has it and the provider calls it final there: the evidence does not say so.
 func (p *player) reported(e api.Evidence, invoice api.Invoice, h *history) error {
 	names, details := states(invoice)
 	for n, name := range names {

@@ -31,7 +31,8 @@ func (webhooksListCmd) Help() string { return "Example:\n  quittance webhooks li
 
 // Run lists subscriptions.
 func (c webhooksListCmd) Run(env Environment) error {
-	return list(env, c.listing, []string{"id", "active", "url", "events", "created_at", "deactivation_reason", "failing_since"},
+	return list(env, c.listing, []string{"id", "active", "url", "events", "created_at", "deactivation_reason",
+		"failing_since"},
 		func(s *client.Client, page client.Paging) (api.List[api.Subscription], error) {
 			return s.Subscriptions(env.Context, page)
 		})
@@ -46,7 +47,10 @@ func (webhooksGetCmd) Help() string {
 
 // Run shows a subscription.
 func (c webhooksGetCmd) Run(env Environment) error {
-	return one(env, c.output, func(s *client.Client) (api.Subscription, error) { return s.Subscription(env.Context, c.ID) })
+	return one(env, c.output, func(s *client.Client) (api.Subscription,
+		error) {
+		return s.Subscription(env.Context, c.ID)
+	})
 }
 
 type webhooksCreateCmd struct {
@@ -67,7 +71,10 @@ func (c webhooksCreateCmd) Run(env Environment) error {
 	if c.Description != "" {
 		request.Description = &c.Description
 	}
-	return one(env, c.output, func(s *client.Client) (api.NewSubscription, error) { return s.CreateSubscription(env.Context, request) })
+	return one(env, c.output, func(s *client.Client) (api.NewSubscription,
+		error) {
+		return s.CreateSubscription(env.Context, request)
+	})
 }
 
 type webhooksDeactivateCmd struct{ identified }
@@ -79,7 +86,10 @@ func (webhooksDeactivateCmd) Help() string {
 
 // Run deactivates a subscription.
 func (c webhooksDeactivateCmd) Run(env Environment) error {
-	return one(env, c.output, func(s *client.Client) (api.Subscription, error) { return s.DeactivateSubscription(env.Context, c.ID) })
+	return one(env, c.output, func(s *client.Client) (api.Subscription,
+		error) {
+		return s.DeactivateSubscription(env.Context, c.ID)
+	})
 }
 
 type webhooksVerifyCmd struct {
@@ -161,13 +171,16 @@ func (c webhooksVerifyCmd) given(env Environment) (secret string, body []byte, e
 	return secret, body, nil
 }
 
-// malformed returns an error if a value cannot be that of any webhook, which is more useful than a signature that does not match.
+// malformed returns an error if a value cannot be that of any webhook, which is more useful than a signature that does
+// not match.
 func (c webhooksVerifyCmd) malformed(body []byte) error {
 	if !signatureForm.MatchString(c.Signature) {
-		return fmt.Errorf("--signature: %q is not v1= and 64 lowercase hexadecimal digits, as in the header %s", c.Signature, api.HeaderSignature)
+		return fmt.Errorf("--signature: %q is not v1= and 64 lowercase hexadecimal digits, as in the header %s", c.Signature,
+			api.HeaderSignature)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, c.Timestamp); err != nil {
-		return fmt.Errorf("--timestamp: %q is not a time such as 2026-03-01T09:30:00.000000Z, as in the header %s", c.Timestamp, api.HeaderTimestamp)
+		return fmt.Errorf("--timestamp: %q is not a time such as 2026-03-01T09:30:00.000000Z, as in the header %s",
+			c.Timestamp, api.HeaderTimestamp)
 	}
 	if len(body) == 0 {
 		return errors.New("standard input is empty; it must be the body as it was received")
@@ -199,8 +212,10 @@ func (deliveriesListCmd) Help() string {
 
 // Run lists deliveries.
 func (c deliveriesListCmd) Run(env Environment) error {
-	query := client.DeliveryQuery{SubscriptionID: c.SubscriptionID, EventID: c.EventID, Event: api.EventKind(c.Event), State: api.DeliveryState(c.State)}
-	return list(env, c.listing, []string{"id", "state", "reason", "event", "attempt_count", "created_at", "next_attempt_at", "subscription_id", "event_id"},
+	query := client.DeliveryQuery{SubscriptionID: c.SubscriptionID, EventID: c.EventID, Event: api.EventKind(c.Event),
+		State: api.DeliveryState(c.State)}
+	return list(env, c.listing, []string{"id", "state", "reason", "event", "attempt_count", "created_at",
+		"next_attempt_at", "subscription_id", "event_id"},
 		func(s *client.Client, page client.Paging) (api.List[api.Delivery], error) {
 			query.Paging = page
 			return s.Deliveries(env.Context, query)

@@ -31,22 +31,26 @@ func TestVerify(t *testing.T) {
 		timestamp, signature, body string
 		want                       string
 	}{
-		"valid":                  {recent, signed(recent, body), body, ""},
-		"changed body":           {recent, signed(recent, body), body + " ", "the signature does not match"},
-		"changed timestamp":      {now.Add(time.Second).Format(time.RFC3339Nano), signed(recent, body), body, "the signature does not match"},
-		"no signature":           {recent, "", body, `--signature: "" is not v1= and 64`},
-		"a short signature":      {recent, "v1=5e4f", body, `--signature: "v1=5e4f" is not v1= and 64`},
-		"no timestamp":           {"", signed("", body), body, `--timestamp: "" is not a time such as`},
-		"another timestamp":      {"yesterday", signed("yesterday", body), body, `--timestamp: "yesterday" is not a time such as`},
+		"valid":        {recent, signed(recent, body), body, ""},
+		"changed body": {recent, signed(recent, body), body + " ", "the signature does not match"},
+		"changed timestamp": {now.Add(time.Second).Format(time.RFC3339Nano), signed(recent, body),
+			body, "the signature does not match"},
+		"no signature":      {recent, "", body, `--signature: "" is not v1= and 64`},
+		"a short signature": {recent, "v1=5e4f", body, `--signature: "v1=5e4f" is not v1= and 64`},
+		"no timestamp":      {"", signed("", body), body, `--timestamp: "" is not a time such as`},
+		"another timestamp": {"yesterday", signed("yesterday", body), body,
+			`--timestamp: "yesterday" is not a time such as`},
 		"no body":                {recent, signed(recent, ""), "", "standard input is empty"},
 		"old":                    {old, signed(old, body), body, "the timestamp is outside the tolerance"},
 		"no event in the body":   {recent, signed(recent, "{}"), "{}", "the body is not an event envelope"},
 		"a body that is no JSON": {recent, signed(recent, "x"), "x", "standard input is not JSON"},
 	} {
 		var out bytes.Buffer
-		err := webhooksVerifyCmd{SecretFile: file, Timestamp: c.timestamp, Signature: c.signature, Tolerance: receiver.DefaultTolerance}.Run(
+		err := webhooksVerifyCmd{SecretFile: file, Timestamp: c.timestamp, Signature: c.signature,
+			Tolerance: receiver.DefaultTolerance}.Run(
 			Environment{Context: t.Context(), In: strings.NewReader(c.body), Out: &out, Now: time.Now})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "not valid: ") || err != nil && !strings.Contains(err.Error(), c.want) ||
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "not valid: ") || err != nil &&
+			!strings.Contains(err.Error(), c.want) ||
 			(err == nil) != strings.HasPrefix(out.String(), "valid: einvoice.terminal E") {
 			t.Errorf("%s: %v, %q", name, err, out.String())
 		}
@@ -66,13 +70,14 @@ func TestTail(t *testing.T) {
 	waits := 0
 	var out bytes.Buffer
 	var got []string
-	f := feed{env: Environment{Context: t.Context(), Out: &out, Err: &out}, service: service, wait: func(context.Context, time.Duration) error {
-		if waits++; waits == 4 {
-			return errIdle
-		}
-		events.add(waits - 1)
-		return nil
-	}}
+	f := feed{env: Environment{Context: t.Context(), Out: &out, Err: &out}, service: service,
+		wait: func(context.Context, time.Duration) error {
+			if waits++; waits == 4 {
+				return errIdle
+			}
+			events.add(waits - 1)
+			return nil
+		}}
 	if err := f.tail(t.Context(), "C", func(e event) error {
 		got = append(got, e.ID)
 		return nil

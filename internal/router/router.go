@@ -1,7 +1,7 @@
 // Package router finds the route of an HTTP request by its method and path. The API and the console share it.
 //
-// Its invariant: a path is compared as the client sent it. The router decodes nothing, cleans nothing and redirects nothing,
-// so that an escaped slash never separates segments and each resource has one spelling.
+// Its invariant: a path is compared as the client sent it. The router decodes nothing, cleans nothing and redirects
+// nothing, so that an escaped slash never separates segments and each resource has one spelling.
 //
 // Start reading at [Router.Find].
 package router
@@ -20,8 +20,8 @@ type entry[T any] struct {
 	route           *T
 }
 
-// New returns a router of the given routes. pattern returns the method of a route and the pattern of its path, whose segments
-// may be parameters, such as /invoices/{invoice_id}. A GET route also answers HEAD.
+// New returns a router of the given routes. pattern returns the method of a route and the pattern of its path, whose
+// segments may be parameters, such as /invoices/{invoice_id}. A GET route also answers HEAD.
 func New[T any](routes []T, pattern func(*T) (method, path string)) *Router[T] {
 	r := &Router[T]{entries: make([]entry[T], len(routes))}
 	for n := range routes {
@@ -32,12 +32,12 @@ func New[T any](routes []T, pattern func(*T) (method, path string)) *Router[T] {
 	return r
 }
 
-// Find returns the route of a request and the values of its parameters. If the path has no route for the method, Find returns
-// nil and the methods that the path does have, sorted, as the Allow header lists them (RFC 9110, section 10.2.1); these are
-// empty for an unknown path.
+// Find returns the route of a request and the values of its parameters. If the path has no route for the method, Find
+// returns nil and the methods that the path does have, sorted, as the Allow header lists them (RFC 9110, section
+// 10.2.1); these are empty for an unknown path.
 //
-// A path that equals a pattern belongs to the routes of this pattern alone, whatever their methods: /invoices/preflight is
-// never the invoice "preflight".
+// A path that equals a pattern belongs to the routes of this pattern alone, whatever their methods: /invoices/preflight
+// is never the invoice "preflight".
 func (r *Router[T]) Find(method, path string) (route *T, values map[string]string, allowed []string) {
 	if method == http.MethodHead {
 		method = http.MethodGet // net/http omits the body

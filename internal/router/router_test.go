@@ -29,15 +29,18 @@ func TestFind(t *testing.T) {
 		method, path, want string
 		values             map[string]string
 	}{
-		"the root":                     {http.MethodGet, "/", "/", nil},
-		"a literal path":               {http.MethodPost, "/invoices", "/invoices", nil},
-		"HEAD of a GET route":          {http.MethodHead, "/invoices", "/invoices", nil},
-		"a literal beats a parameter":  {http.MethodPost, "/invoices/preflight", "/invoices/preflight", nil},
-		"a parameter":                  {http.MethodGet, "/invoices/7", "/invoices/{id}", map[string]string{"id": "7"}},
-		"an escaped slash":             {http.MethodGet, "/invoices/7%2F8", "/invoices/{id}", map[string]string{"id": "7%2F8"}},
-		"two dots as a parameter":      {http.MethodGet, "/invoices/..", "/invoices/{id}", map[string]string{"id": ".."}},
-		"a pattern as a parameter":     {http.MethodGet, "/invoices/%7Bid%7D", "/invoices/{id}", map[string]string{"id": "%7Bid%7D"}},
-		"several parameters":           {http.MethodGet, "/invoices/7/revisions/2", "/invoices/{id}/revisions/{number}", map[string]string{"id": "7", "number": "2"}},
+		"the root":                    {http.MethodGet, "/", "/", nil},
+		"a literal path":              {http.MethodPost, "/invoices", "/invoices", nil},
+		"HEAD of a GET route":         {http.MethodHead, "/invoices", "/invoices", nil},
+		"a literal beats a parameter": {http.MethodPost, "/invoices/preflight", "/invoices/preflight", nil},
+		"a parameter":                 {http.MethodGet, "/invoices/7", "/invoices/{id}", map[string]string{"id": "7"}},
+		"an escaped slash": {http.MethodGet, "/invoices/7%2F8",
+			"/invoices/{id}", map[string]string{"id": "7%2F8"}},
+		"two dots as a parameter": {http.MethodGet, "/invoices/..", "/invoices/{id}", map[string]string{"id": ".."}},
+		"a pattern as a parameter": {http.MethodGet, "/invoices/%7Bid%7D",
+			"/invoices/{id}", map[string]string{"id": "%7Bid%7D"}},
+		"several parameters": {http.MethodGet, "/invoices/7/revisions/2", "/invoices/{id}/revisions/{number}",
+			map[string]string{"id": "7", "number": "2"}},
 		"a parameter with other verbs": {http.MethodDelete, "/invoices/7", "/invoices/{id}", map[string]string{"id": "7"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +52,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A path without a route for the method returns the methods that it has, and an unknown path returns none. Paths are not
-// decoded, cleaned or completed.
+// A path without a route for the method returns the methods that it has, and an unknown path returns none. Paths are
+// not decoded, cleaned or completed.
 func TestFindNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path string

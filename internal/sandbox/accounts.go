@@ -26,7 +26,8 @@ func (s *Sandbox) firstState() (*state, error) {
 		return nil, fmt.Errorf("randomness: %w", err)
 	}
 	made := &state{Database: s.config.Service.Database, ReceiverListen: "127.0.0.1:0",
-		ProviderCredential: credential.Reveal(), Company: "Sandbox Trading LLC", Email: "owner-" + hex.EncodeToString(tag[:]) + "@sandbox.example"}
+		ProviderCredential: credential.Reveal(), Company: "Sandbox Trading LLC",
+		Email: "owner-" + hex.EncodeToString(tag[:]) + "@sandbox.example"}
 	if s.config.Example {
 		made.Example, err = firstExample(hex.EncodeToString(tag[:]))
 	}
@@ -39,7 +40,8 @@ func firstExample(tag string) (*exampleState, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &exampleState{ProviderCredential: credential.Reveal(), Company: "Example Trading LLC", Email: "example-" + tag + "@sandbox.example"}, nil
+	return &exampleState{ProviderCredential: credential.Reveal(), Company: "Example Trading LLC",
+		Email: "example-" + tag + "@sandbox.example"}, nil
 }
 
 // makeAccounts creates the accounts of a fresh sandbox.
@@ -53,8 +55,10 @@ func (s *Sandbox) makeAccounts(ctx context.Context, saved *state) (err error) {
 		return nil
 	}
 	s.Info.Example = &Example{}
-	saved.Example.AccountID, s.Info.Example.Password, err = s.makeAccount(ctx, newAccount{company: saved.Example.Company, email: saved.Example.Email,
-		provider: s.servers[2].Address().String(), credential: saved.Example.ProviderCredential, format: exampleFormat, creditNotes: true})
+	saved.Example.AccountID, s.Info.Example.Password, err = s.makeAccount(ctx,
+		newAccount{company: saved.Example.Company, email: saved.Example.Email,
+			provider: s.servers[2].Address().String(), credential: saved.Example.ProviderCredential, format: exampleFormat,
+			creditNotes: true})
 	return err
 }
 
@@ -68,8 +72,8 @@ type newAccount struct {
 // exampleFormat is the document format of the example company's connection.
 const exampleFormat = "pint-ae"
 
-// makeAccount creates an account with a profile and an active connection to its provider. It returns the password, which is not
-// stored anywhere.
+// makeAccount creates an account with a profile and an active connection to its provider. It returns the password,
+// which is not stored anywhere.
 func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password string, err error) {
 	text, err := secret.NewPassword(rand.Reader)
 	if err != nil {
@@ -80,7 +84,8 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 		return "", "", err
 	}
 	db := s.service.DB()
-	made, err := db.CreateAccount(ctx, a.company, store.NewUser{Email: a.email, Name: "Sandbox Owner", PasswordHash: hash, Proved: true})
+	made, err := db.CreateAccount(ctx, a.company, store.NewUser{Email: a.email, Name: "Sandbox Owner", PasswordHash: hash,
+		Proved: true})
 	if err != nil {
 		return "", "", err
 	}
@@ -96,7 +101,8 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 		return "", "", err
 	}
 	if a.creditNotes {
-		if _, err := db.ConfirmCreditNotes(ctx, connection.ID, "synthetic contract of the sandbox", "provider protocol of the sandbox"); err != nil {
+		if _, err := db.ConfirmCreditNotes(ctx, connection.ID, "synthetic contract of the sandbox",
+			"provider protocol of the sandbox"); err != nil {
 			return "", "", err
 		}
 	}
@@ -105,9 +111,11 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 
 // syntheticProfile returns a fictitious seller.
 func syntheticProfile(company string) api.Profile {
-	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
-		LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("SANDBOX")}
+	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1000000000"),
+		TaxRegistrationNumber: new("100000000000003"), LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"),
+		BuyerReference: new("SANDBOX")}
 }
 
 func (s *Sandbox) describe(saved *state) error {

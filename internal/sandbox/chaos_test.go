@@ -20,11 +20,14 @@ func submitted(t *testing.T, base, token, number, recipient string) (id string, 
 	today := time.Now().UTC()
 	var draft api.Data[api.Invoice]
 	if status := call(t, base, token, http.MethodPost, "/api/v1/client/invoices", map[string]any{
-		"invoice_number": number, "recipient_name": "Palm Trading LLC", "recipient_network_id": recipient, "buyer_endpoint_scheme": "0235",
-		"buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE", "total_amount": 105.00, "currency": "AED",
-		"issue_date": today.Format(time.DateOnly), "due_date": today.AddDate(0, 0, 30).Format(time.DateOnly), "payment_means_code": "30",
-		"items": []map[string]any{{"item_code": "S", "name": "Consulting", "description": "Workshop", "unit_code": "HUR", "quantity": 1, "base_quantity": 1,
-			"net_unit_price": 100.00, "gross_unit_price": 100.00, "discount_amount": 0, "vat_category": "S", "vat_rate": 5}},
+		"invoice_number": number, "recipient_name": "Palm Trading LLC", "recipient_network_id": recipient,
+		"buyer_endpoint_scheme": "0235", "buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE",
+		"total_amount": 105.00, "currency": "AED", "issue_date": today.Format(time.DateOnly),
+		"due_date":           today.AddDate(0, 0, 30).Format(time.DateOnly),
+		"payment_means_code": "30",
+		"items": []map[string]any{{"item_code": "S", "name": "Consulting", "description": "Workshop", "unit_code": "HUR",
+			"quantity": 1, "base_quantity": 1, "net_unit_price": 100.00, "gross_unit_price": 100.00, "discount_amount": 0,
+			"vat_category": "S", "vat_rate": 5}},
 	}, &draft); status != http.StatusCreated {
 		t.Fatalf("a draft: %d", status)
 	}
@@ -48,11 +51,13 @@ func TestStatesAreCorrectAfterLowChaos(t *testing.T) {
 		for _, on := range way.At(fakeprovider.ChaosLow) {
 			rule := map[string]fakeprovider.Rule{
 				"submission": {Method: http.MethodPost}, "status query": {Method: http.MethodGet, PathPrefix: "/v1/documents/"},
-				"purchases": {Method: http.MethodGet, PathPrefix: "/v1/purchases"}, "purchase document": {Method: http.MethodGet, PathPrefix: "/v1/purchases/"},
+				"purchases":         {Method: http.MethodGet, PathPrefix: "/v1/purchases"},
+				"purchase document": {Method: http.MethodGet, PathPrefix: "/v1/purchases/"},
 			}[on]
 			rule.Misbehaviour, rule.Times = way.Name, 1
 			recipient := "sandbox-reversed"
-			if slices.Contains([]fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Repeated, fakeprovider.Reformatted}, way.Name) {
+			if slices.Contains([]fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Repeated, fakeprovider.Reformatted},
+				way.Name) {
 				rule.Times, recipient = 2, "sandbox-slow-receiver" // so that an old report can be repeated
 			}
 			number := fmt.Sprintf("INV-%d", played)
@@ -93,8 +98,9 @@ func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (
 	}
 	want := doc.Report(time.Now().Add(time.Hour)).States
 	for dimension, word := range map[invoice.Dimension]*string{
-		invoice.DimensionSubmission: got.Data.SubmissionState, invoice.DimensionProviderInvoice: got.Data.ProviderInvoiceState,
-		invoice.DimensionTaxAuthority: got.Data.TaxAuthorityState, invoice.DimensionReceiver: got.Data.ReceiverState,
+		invoice.DimensionSubmission:      got.Data.SubmissionState,
+		invoice.DimensionProviderInvoice: got.Data.ProviderInvoiceState,
+		invoice.DimensionTaxAuthority:    got.Data.TaxAuthorityState, invoice.DimensionReceiver: got.Data.ReceiverState,
 	} {
 		if word == nil || *word != want[dimension].Value {
 			t.Errorf("%s: the %s differs from the ledger's %+v: %+v", number, dimension, want, got.Data)
@@ -116,10 +122,13 @@ func TestFalseReportsHaveNoEffect(t *testing.T) {
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Empty, c.Pace = true, time.Second })
 	token, _ := login(t, s.Info, s.Info.Password)
 	for recipient, wrong := range map[string]fakeprovider.Misbehaviour{
-		"sandbox-foreign": fakeprovider.Foreign, "sandbox-stale": fakeprovider.Stale, "sandbox-repeated": fakeprovider.Repeated,
-		"sandbox-reformatted": fakeprovider.Reformatted, "sandbox-contradicting": fakeprovider.Contradicting, "sandbox-reopened": fakeprovider.NoMisbehaviour,
-		"sandbox-422-while-accepting": fakeprovider.RefuseAfter, "sandbox-wrong-types": fakeprovider.WrongTypes, "sandbox-header-bomb": fakeprovider.HeaderBomb,
-		"sandbox-huge": fakeprovider.Huge, "sandbox-echo-base64": fakeprovider.EchoBase64,
+		"sandbox-foreign": fakeprovider.Foreign, "sandbox-stale": fakeprovider.Stale,
+		"sandbox-repeated": fakeprovider.Repeated, "sandbox-reformatted": fakeprovider.Reformatted,
+		"sandbox-contradicting": fakeprovider.Contradicting, "sandbox-reopened": fakeprovider.NoMisbehaviour,
+		"sandbox-422-while-accepting": fakeprovider.RefuseAfter, "sandbox-wrong-types": fakeprovider.WrongTypes,
+		"sandbox-header-bomb": fakeprovider.HeaderBomb,
+		"sandbox-huge":        fakeprovider.Huge,
+		"sandbox-echo-base64": fakeprovider.EchoBase64,
 	} {
 		t.Run(recipient, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +143,8 @@ func TestFalseReportsHaveNoEffect(t *testing.T) {
 // fetched adds a purchase document to the provider and waits until the service has it, unchanged.
 func fetched(t *testing.T, s *sandbox.Sandbox, token, id string) {
 	t.Helper()
-	added, err := s.Provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380"}, []byte("<Invoice>"+id+"</Invoice>"))
+	added, err := s.Provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380"},
+		[]byte("<Invoice>"+id+"</Invoice>"))
 	if err != nil {
 		t.Fatal(err)
 	}

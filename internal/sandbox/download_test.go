@@ -78,7 +78,8 @@ func TestEveryDocumentDownloads(t *testing.T) {
 			want("/api/v1/client/incoming-invoices/"+r.ID+"/document.pdf", "%PDF")
 			want("/api/v1/client/incoming-invoices/"+r.ID+"/revisions/1/document", `{"data":{"media_type":"application/xml"`)
 		}
-		if expected := map[bool]int{true: 2 * (25 + 10 + 5), false: 2 * (18 + 1 + 5)}[company.query != ""]; files != expected {
+		if expected := map[bool]int{true: 2 * (25 + 10 + 5),
+			false: 2 * (18 + 1 + 5)}[company.query != ""]; files != expected {
 			t.Errorf("%d files, want %d", files, expected)
 		}
 	}
@@ -95,7 +96,8 @@ func TestExampleIsAccepted(t *testing.T) {
 	token, _ := login(t, info, s.Info.Example.Password)
 	kit.Eventually(t, func() error {
 		var found api.List[api.InvoiceSummary]
-		call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices?per_page=100&submission_state=accepted_by_provider", nil, &found)
+		call(t, s.Info.BaseURL, token, http.MethodGet,
+			"/api/v1/client/invoices?per_page=100&submission_state=accepted_by_provider", nil, &found)
 		accepted := 0
 		for _, i := range found.Data {
 			if *i.RecipientNetworkID == "sandbox-accepted" {
@@ -110,7 +112,8 @@ func TestExampleIsAccepted(t *testing.T) {
 	var notes api.List[api.CreditNoteSummary]
 	call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/credit-notes", nil, &notes)
 	path := "/api/v1/client/credit-notes/" + notes.Data[0].ID
-	if status := call(t, s.Info.BaseURL, token, http.MethodPost, path+"/submit", struct{}{}, nil); status != http.StatusOK {
+	if status := call(t, s.Info.BaseURL, token, http.MethodPost, path+"/submit", struct{}{},
+		nil); status != http.StatusOK {
 		t.Fatalf("submission of a credit note: status %d", status)
 	}
 	kit.Eventually(t, func() error {
@@ -138,13 +141,17 @@ func TestFieldsOfTheSpecificationAreEnough(t *testing.T) {
 			d.Items[0].VATRate = new(api.MustDecimal("20"))
 		},
 		func(d *api.Draft) {
-			d.Items[0].VATCategory, d.Items[0].VATRate, d.TotalAmount = new("Z"), new(api.MustDecimal("0")), new(api.MustDecimal("1000.00"))
+			d.Items[0].VATCategory, d.Items[0].VATRate, d.TotalAmount = new("Z"), new(api.MustDecimal("0")),
+				new(api.MustDecimal("1000.00"))
 		},
 	} {
-		draft := &api.Draft{InvoiceNumber: new("SPEC-" + string(rune('A'+n))), RecipientName: new("Buyer"), RecipientNetworkID: new("sandbox-accepted"),
-			BuyerEndpointScheme: new("0235"), BuyerStreet: new("Road 1"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
-			TotalAmount: new(api.MustDecimal("1050.00")), Currency: new("AED"), IssueDate: new("2026-03-01"), IssueTime: new("09:30"), DueDate: new("2026-03-31"),
-			PaymentMeansCode: new("30"), Items: []api.Item{{Name: new("Work"), UnitCode: new("HUR"), Quantity: new(api.MustDecimal("10")),
+		draft := &api.Draft{InvoiceNumber: new("SPEC-" + string(rune('A'+n))), RecipientName: new("Buyer"),
+			RecipientNetworkID: new("sandbox-accepted"), BuyerEndpointScheme: new("0235"), BuyerStreet: new("Road 1"),
+			BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
+			TotalAmount: new(api.MustDecimal("1050.00")), Currency: new("AED"), IssueDate: new("2026-03-01"),
+			IssueTime: new("09:30"), DueDate: new("2026-03-31"),
+			PaymentMeansCode: new("30"),
+			Items: []api.Item{{Name: new("Work"), UnitCode: new("HUR"), Quantity: new(api.MustDecimal("10")),
 				NetUnitPrice: new(api.MustDecimal("100.00")), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}}}
 		edit(draft)
 		var created, submitted api.Data[api.Invoice]
@@ -152,7 +159,8 @@ func TestFieldsOfTheSpecificationAreEnough(t *testing.T) {
 		if !created.Data.Complete {
 			t.Errorf("draft %d: missing %v", n, created.Data.Missing)
 		}
-		if status := call(t, s.Info.BaseURL, token, http.MethodPost, "/api/v1/client/invoices/"+created.Data.ID+"/submit", struct{}{}, &submitted); status != http.StatusOK {
+		if status := call(t, s.Info.BaseURL, token, http.MethodPost, "/api/v1/client/invoices/"+created.Data.ID+"/submit",
+			struct{}{}, &submitted); status != http.StatusOK {
 			t.Errorf("draft %d: submit answers %d", n, status)
 		}
 	}

@@ -34,8 +34,9 @@ func (s *Sandbox) openExample(ctx context.Context, saved *exampleState) (err err
 	if saved == nil {
 		return nil
 	}
-	if s.example, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.exampleProvider(), Credential: secret.New(saved.ProviderCredential),
-		Chaos: fakeprovider.ChaosOff, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
+	if s.example, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.exampleProvider(),
+		Credential: secret.New(saved.ProviderCredential),
+		Chaos:      fakeprovider.ChaosOff, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
 		return err
 	}
 	return s.serve(ctx, chooseAddress("", saved.ProviderListen, net.JoinHostPort("127.0.0.1", "0")), s.example, nil)
@@ -83,7 +84,8 @@ func (e exampleInvoice) draft(n int, now time.Time) *api.Draft {
 	const price = 240
 	d := syntheticDraft(n, now)
 	issued, net := now.AddDate(0, 0, -e.daysAgo), price*e.hours
-	d.InvoiceNumber, d.RecipientName, d.Currency = new(fmt.Sprintf("EX-%d-%03d", issued.Year(), n+1)), &e.buyer, &e.currency
+	d.InvoiceNumber, d.RecipientName, d.Currency = new(fmt.Sprintf("EX-%d-%03d", issued.Year(), n+1)), &e.buyer,
+		&e.currency
 	d.IssueDate, d.DueDate = new(issued.Format(time.DateOnly)), new(issued.AddDate(0, 0, 30).Format(time.DateOnly))
 	d.TotalAmount = new(api.MustDecimal(cents(105 * net)))
 	d.BuyerTaxID = new(strconv.Itoa(100000000000003 + 1000*(n+1))) // a magic recipient is no tax number
@@ -94,15 +96,18 @@ func (e exampleInvoice) draft(n int, now time.Time) *api.Draft {
 		d.RecipientNetworkID = &e.scenario
 	}
 	item := &d.Items[0]
-	item.ItemCode, item.Name, item.Description, item.UnitCode = new("EX-CONS"), new("Consulting"), new("Consulting by the hour."), new("HUR")
-	item.Quantity, item.NetUnitPrice, item.GrossUnitPrice = new(api.MustDecimal(fmt.Sprint(e.hours))), new(api.MustDecimal(cents(100*price))), new(api.MustDecimal(cents(100*price)))
+	item.ItemCode, item.Name, item.Description, item.UnitCode = new("EX-CONS"), new("Consulting"),
+		new("Consulting by the hour."), new("HUR")
+	item.Quantity, item.NetUnitPrice, item.GrossUnitPrice = new(api.MustDecimal(fmt.Sprint(e.hours))),
+		new(api.MustDecimal(cents(100*price))), new(api.MustDecimal(cents(100*price)))
 	if e.edit != nil {
 		e.edit(d)
 	}
 	return d
 }
 
-// seedExample fills the example company, if there is one. Its invoices are really submitted, and their states arrive within seconds.
+// seedExample fills the example company, if there is one. Its invoices are really submitted, and their states arrive
+// within seconds.
 func (s *Sandbox) seedExample(ctx context.Context) error {
 	if s.Info.Example == nil {
 		return nil
@@ -155,14 +160,17 @@ func seedBook(ctx context.Context, tenant *store.Tenant, now time.Time) error {
 		}
 		known[example.buyer] = true
 		customer := api.CustomerOf(example.draft(n, now))
-		customer.RecipientNetworkID, customer.Currency, customer.PaymentMeansCode, customer.PaymentTermsDays = new("sandbox-accepted"), new(example.currency), new("30"), new(30)
+		customer.RecipientNetworkID, customer.Currency, customer.PaymentMeansCode, customer.PaymentTermsDays = new(
+			"sandbox-accepted"), new(example.currency), new("30"), new(30)
 		if _, err := tenant.Customers().Create(ctx, customer); err != nil {
 			return fmt.Errorf("create a customer: %w", err)
 		}
 	}
-	for _, item := range []struct{ code, name, unit, price string }{{"EX-CONS", "Consulting", "HUR", "240.00"}, {"EX-TRAIN", "Training", "DAY", "1600.00"}, {"EX-SUPP", "Support plan", "MON", "450.00"}} {
-		if _, err := tenant.Items().Create(ctx, api.CatalogueItemFields{ItemCode: &item.code, Name: &item.name, UnitCode: &item.unit, Currency: new("AED"),
-			NetUnitPrice: new(api.MustDecimal(item.price)), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}); err != nil {
+	for _, item := range []struct{ code, name, unit, price string }{{"EX-CONS", "Consulting", "HUR", "240.00"},
+		{"EX-TRAIN", "Training", "DAY", "1600.00"}, {"EX-SUPP", "Support plan", "MON", "450.00"}} {
+		if _, err := tenant.Items().Create(ctx, api.CatalogueItemFields{ItemCode: &item.code, Name: &item.name,
+			UnitCode: &item.unit, Currency: new("AED"), NetUnitPrice: new(api.MustDecimal(item.price)), VATCategory: new("S"),
+			VATRate: new(api.MustDecimal("5"))}); err != nil {
 			return fmt.Errorf("create an item: %w", err)
 		}
 	}

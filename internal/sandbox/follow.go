@@ -26,10 +26,10 @@ func (s *Sandbox) ExampleAccount() (store.ID, error) {
 	return account, nil
 }
 
-// Follow calls report with a line about each event of the sandbox's companies that is recorded from now on, oldest first for each company,
-// until ctx ends. Of the example company it reports only what belongs to documents newer than the call, because the states of its
-// synthetic invoices arrive for some time after the start. The error says that an account cannot be read; later faults of the
-// database are logged, and the next look repeats what failed.
+// Follow calls report with a line about each event of the sandbox's companies that is recorded from now on, oldest
+// first for each company, until ctx ends. Of the example company it reports only what belongs to documents newer than
+// the call, because the states of its synthetic invoices arrive for some time after the start. The error says that an
+// account cannot be read; later faults of the database are logged, and the next look repeats what failed.
 func (s *Sandbox) Follow(ctx context.Context, report func(at time.Time, text string)) error {
 	db := s.DB() // Run forgets the service at its end
 	accounts := []string{s.Info.AccountID}
@@ -109,8 +109,8 @@ func (f *follower) look(ctx context.Context, report func(at time.Time, text stri
 	return nil
 }
 
-// describe returns the line about an event, or "" if it is of no interest. Numbers, words and identifiers contain no control characters:
-// drafts and responses with them are refused.
+// describe returns the line about an event, or "" if it is of no interest. Numbers, words and identifiers contain no
+// control characters: drafts and responses with them are refused.
 func (f *follower) describe(e store.Event) (string, error) {
 	envelope, err := e.Envelope()
 	if err != nil {

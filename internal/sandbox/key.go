@@ -22,8 +22,8 @@ func (s *Sandbox) WithAPIKey(ctx context.Context, info Info) (Info, error) {
 	return info, nil
 }
 
-// apiKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once and kept in the data
-// directory, and made again if it was revoked or the company was reset.
+// apiKey returns the key of the sandbox's own company for the commands of developers on this machine. It is made once
+// and kept in the data directory, and made again if it was revoked or the company was reset.
 func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 	saved, err := s.layout.load()
 	if err != nil || saved == nil {
@@ -46,12 +46,14 @@ func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 			return secret.New(saved.APIKey), nil
 		}
 	}
-	add, faults := account.ReadAPIKeyRequest(api.APIKeyRequest{Name: new("Commands of this machine"), Scopes: []string{"read", "write", "submit", "webhooks"},
+	add, faults := account.ReadAPIKeyRequest(api.APIKeyRequest{Name: new("Commands of this machine"),
+		Scopes:   []string{"read", "write", "submit", "webhooks"},
 		Networks: []string{"127.0.0.0/8", "::1"}}, s.DB().Now())
 	if len(faults) > 0 {
 		return secret.Text{}, fmt.Errorf("API key of the sandbox: %v", faults)
 	}
-	made, key, err := (&account.Service{DB: s.DB(), Random: rand.Reader, Environment: service.Sandbox}).CreateAPIKey(ctx, tenant, store.Session{}, add)
+	made, key, err := (&account.Service{DB: s.DB(), Random: rand.Reader, Environment: service.Sandbox}).CreateAPIKey(ctx,
+		tenant, store.Session{}, add)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("create the API key of the sandbox: %w", err)
 	}

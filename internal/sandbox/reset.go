@@ -26,9 +26,11 @@ var ErrAccountNotUnique = errors.New("specify --account ID: the database does no
 // Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works while a server is
 // running, which delivers the events. account may be nil when there is only one. timeout is how long to wait for the
 // deliveries.
-func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time, timeout time.Duration) (ResetResult, error) {
+func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time,
+	timeout time.Duration) (ResetResult, error) {
 	// The server's policy decides where it may deliver to; this checks only the form of the destination.
-	anywhere := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
+	anywhere := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"),
+		netip.MustParsePrefix("::/0")}}
 	if _, err := anywhere.ParseDestination(receiver); err != nil {
 		return ResetResult{}, fmt.Errorf("--receiver: %w", err)
 	}

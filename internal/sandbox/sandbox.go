@@ -1,6 +1,6 @@
-// Package sandbox runs a complete installation on one machine: the service, the provider sandbox that it calls over real
-// HTTP, a webhook receiver over HTTPS, and an account made for the run. The command "quittance sandbox" and the tests
-// use it.
+// Package sandbox runs a complete installation on one machine: the service, the provider sandbox that it calls over
+// real HTTP, a webhook receiver over HTTPS, and an account made for the run. The command "quittance sandbox" and the
+// tests use it.
 //
 // Its invariants: the parties of package fakeprovider know nothing of the service's database; two sandboxes share no
 // credential; a start on an existing data directory seeds nothing, keeps ports, certificates and ledger, and shows no
@@ -146,7 +146,8 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 			return nil, err
 		}
 	}
-	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.servers[0].Address().String(), s.servers[1].Address().String()
+	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.servers[0].Address().String(),
+		s.servers[1].Address().String()
 	if saved.Example != nil {
 		saved.Example.ProviderListen = s.servers[2].Address().String()
 	}
@@ -178,7 +179,8 @@ func (s *Sandbox) prepareDirectory() error {
 	if err != nil {
 		return err
 	}
-	if len(inside) > 0 && !slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
+	if len(inside) > 0 && !slices.ContainsFunc(inside,
+		func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
 		return nil // it contains other files too, so only our own files are private
 	}
 	tightened, err := files.MakePrivate(path)
@@ -190,13 +192,16 @@ func (s *Sandbox) prepareDirectory() error {
 
 // open opens the provider, the receiver and the service.
 func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
-	if s.Provider, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
-		Chaos: s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); errors.Is(err, fakeprovider.ErrLedgerInUse) {
+	if s.Provider, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.provider(),
+		Credential: secret.New(saved.ProviderCredential),
+		Chaos:      s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now,
+		Log: s.config.Log}); errors.Is(err, fakeprovider.ErrLedgerInUse) {
 		return fmt.Errorf("another sandbox is running on the data directory %s", s.layout)
 	} else if err != nil {
 		return err
 	}
-	if err := s.serve(ctx, chooseAddress(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
+	if err := s.serve(ctx, chooseAddress(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider,
+		nil); err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
 	identity, err := fakeprovider.ReceiverIdentity(string(s.layout), time.Now()) //nolint:forbidigo // TLS judges certificates by the clock of the machine

@@ -30,9 +30,10 @@ func run(t *testing.T, data string, edits ...func(*sandbox.Config)) (*sandbox.Sa
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	log := slog.New(slog.DiscardHandler)
 	config := sandbox.Config{Data: data, ProviderListen: "127.0.0.1:0", Pace: 10 * time.Millisecond, Log: log,
-		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, LoginRate: 10,
-			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: time.Minute, PurchaseInterval: time.Minute,
-			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log}}
+		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour,
+			LoginRate: 10, PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: time.Minute,
+			PurchaseInterval: time.Minute, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute,
+			PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", Log: log}}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -97,7 +98,8 @@ func call(t *testing.T, base, token, method, path string, body any, out any) int
 func login(t *testing.T, info sandbox.Info, password string) (token string, status int) {
 	t.Helper()
 	var out api.Data[api.Login]
-	status = call(t, info.BaseURL, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &info.Email, Password: &password}, &out)
+	status = call(t, info.BaseURL, "", http.MethodPost,
+		"/api/v1/client/auth/login", api.LoginRequest{Email: &info.Email, Password: &password}, &out)
 	return out.Data.Token, status
 }
 
@@ -121,7 +123,8 @@ func wantSeeded(t *testing.T, s *sandbox.Sandbox, token string) {
 		t.Errorf("%d credit notes", notes.Pagination.Total)
 	}
 	for _, note := range notes.Data {
-		if status := call(t, base, token, http.MethodGet, "/api/v1/client/invoices/"+note.InvoiceID, nil, nil); status != http.StatusOK || note.Submitted {
+		if status := call(t, base, token, http.MethodGet, "/api/v1/client/invoices/"+note.InvoiceID, nil,
+			nil); status != http.StatusOK || note.Submitted {
 			t.Errorf("credit note %s: its invoice answers %d", note.CreditNoteNumber, status)
 		}
 	}
@@ -226,7 +229,8 @@ func TestResetBesideARunningServer(t *testing.T) {
 	var drafts api.List[api.Invoice]
 	call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices", nil, &drafts)
 	old := drafts.Data[0].ID
-	if status := call(t, s.Info.BaseURL, token, http.MethodPost, "/api/v1/client/invoices/"+old+"/submit", struct{}{}, nil); status != http.StatusOK {
+	if status := call(t, s.Info.BaseURL, token, http.MethodPost, "/api/v1/client/invoices/"+old+"/submit", struct{}{},
+		nil); status != http.StatusOK {
 		t.Fatalf("submit: %d", status)
 	}
 
@@ -252,18 +256,21 @@ func TestResetBesideARunningServer(t *testing.T) {
 	if err != nil || made.Pending != 0 {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if status := call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices", nil, nil); status != http.StatusUnauthorized {
+	if status := call(t, s.Info.BaseURL, token, http.MethodGet, "/api/v1/client/invoices", nil,
+		nil); status != http.StatusUnauthorized {
 		t.Errorf("the old token gets %d", status)
 	}
 	fresh, _ := login(t, s.Info, s.Info.Password)
 	wantSeeded(t, s, fresh)
-	if status := call(t, s.Info.BaseURL, fresh, http.MethodGet, "/api/v1/client/invoices/"+old, nil, nil); status != http.StatusNotFound {
+	if status := call(t, s.Info.BaseURL, fresh, http.MethodGet, "/api/v1/client/invoices/"+old, nil,
+		nil); status != http.StatusNotFound {
 		t.Errorf("an old invoice gets %d", status)
 	}
 	if _, err := sandbox.Reset(t.Context(), db, account, "http://127.0.0.1/hooks", time.Now(), time.Second); err == nil {
 		t.Error("a receiver without TLS is accepted")
 	}
-	if _, err := sandbox.Reset(t.Context(), db, &store.ID{1}, receiver, time.Now(), time.Second); !errors.Is(err, store.ErrNotFound) {
+	if _, err := sandbox.Reset(t.Context(), db, &store.ID{1}, receiver, time.Now(), time.Second); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("an unknown account: %v", err)
 	}
 }

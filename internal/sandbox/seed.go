@@ -35,7 +35,8 @@ func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.T
 		}
 		trust(key)
 		if _, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: receiver, Events: api.EventKinds[:],
-			Description: new([...]string{"Synthetic: bookkeeping", "Synthetic: archive"}[n]), Secret: secret.New(key)}); err != nil {
+			Description: new([...]string{"Synthetic: bookkeeping", "Synthetic: archive"}[n]),
+			Secret:      secret.New(key)}); err != nil {
 			return fmt.Errorf("seed a subscription: %w", err)
 		}
 	}
@@ -64,14 +65,17 @@ func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.T
 
 // seedCreditNote credits a draft, every other one in full.
 func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.Invoice, n int, now time.Time) error {
-	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()), CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
-		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull),
-		ReasonCode: new("DL8.61.1.A")}
+	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()),
+		CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
+		IssueDate:        new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."),
+		Kind: new(api.CreditFull), ReasonCode: new("DL8.61.1.A")}
 	if n%2 == 1 {
 		request.ReasonCode = new("DL8.61.1.C")
-		request.Kind, request.Items = new(api.CreditPartial), []api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
+		request.Kind, request.Items = new(api.CreditPartial),
+			[]api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
 	}
-	_, err := tenant.CreateCreditNote(ctx, credited.ID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+	_, err := tenant.CreateCreditNote(ctx, credited.ID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote,
+		error) {
 		credit, faults := invoice.NewCredit(draft, live, &request)
 		if len(faults) > 0 {
 			return store.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
@@ -84,19 +88,25 @@ func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.In
 
 // syntheticDraft returns the n-th draft, from 0: a fictitious company buys something ordinary.
 func syntheticDraft(n int, now time.Time) *api.Draft {
-	buyers := [...]string{"Palm Trading LLC", "Dune Logistics FZE", "Creek Hardware LLC", "Oasis Catering LLC", "Falcon Printing LLC"}
-	goods := [...]struct{ code, name, unit string }{{"SYN-CONS", "Consulting", "HUR"}, {"SYN-PAPER", "Paper, A4", "H87"}, {"SYN-FRT", "Freight", "E48"}}
+	buyers := [...]string{"Palm Trading LLC", "Dune Logistics FZE", "Creek Hardware LLC", "Oasis Catering LLC",
+		"Falcon Printing LLC"}
+	goods := [...]struct{ code, name, unit string }{{"SYN-CONS", "Consulting", "HUR"}, {"SYN-PAPER", "Paper, A4", "H87"},
+		{"SYN-FRT", "Freight", "E48"}}
 	item, quantity, price := goods[n%len(goods)], n%7+2, 50*(n%9+1)
 	net := quantity * price
 	issued := now.AddDate(0, 0, -n)
 	return &api.Draft{
-		InvoiceNumber: new(fmt.Sprintf("SYN-%03d", n+1)), RecipientName: new(buyers[n%len(buyers)]), RecipientNetworkID: new(strconv.Itoa(1000000100 + n)),
-		BuyerEndpointScheme: new("0235"), BuyerStreet: new(strconv.Itoa(n+1) + " Synthetic Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"),
-		BuyerCountry: new("AE"), TotalAmount: new(api.MustDecimal(cents(105 * net))), Currency: new("AED"),
-		IssueDate: new(issued.Format(time.DateOnly)), IssueTime: new("09:30"), DueDate: new(issued.AddDate(0, 0, 30).Format(time.DateOnly)), PaymentMeansCode: new("30"),
-		Items: []api.Item{{ItemCode: &item.code, Name: &item.name, Description: new("Synthetic line of the sandbox."), UnitCode: &item.unit,
-			Quantity: new(api.MustDecimal(strconv.Itoa(quantity))), BaseQuantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal(cents(100 * price))),
-			GrossUnitPrice: new(api.MustDecimal(cents(100 * price))), DiscountAmount: new(api.MustDecimal("0.00")), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}},
+		InvoiceNumber: new(fmt.Sprintf("SYN-%03d", n+1)), RecipientName: new(buyers[n%len(buyers)]),
+		RecipientNetworkID: new(strconv.Itoa(1000000100 + n)), BuyerEndpointScheme: new("0235"),
+		BuyerStreet: new(strconv.Itoa(n+1) + " Synthetic Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: new(api.MustDecimal(cents(105 * net))),
+		Currency: new("AED"), IssueDate: new(issued.Format(time.DateOnly)), IssueTime: new("09:30"),
+		DueDate: new(issued.AddDate(0, 0, 30).Format(time.DateOnly)), PaymentMeansCode: new("30"),
+		Items: []api.Item{{ItemCode: &item.code, Name: &item.name, Description: new("Synthetic line of the sandbox."),
+			UnitCode: &item.unit, Quantity: new(api.MustDecimal(strconv.Itoa(quantity))),
+			BaseQuantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal(cents(100 * price))),
+			GrossUnitPrice: new(api.MustDecimal(cents(100 * price))), DiscountAmount: new(api.MustDecimal("0.00")),
+			VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}},
 	}
 }
 
@@ -119,8 +129,9 @@ func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
 
 // incomingDocument returns a revision of the n-th purchase document, with metadata as in the provider protocol.
 func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error) {
-	purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("SYN-IN-%03d", n+1), Number: fmt.Sprintf("SUP-%03d", n+1), Revision: revision,
-		Hours: 5 * (n + revision), Issued: now.AddDate(0, 0, -n-3)}.Render()
+	purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("SYN-IN-%03d", n+1),
+		Number: fmt.Sprintf("SUP-%03d", n+1), Revision: revision, Hours: 5 * (n + revision),
+		Issued: now.AddDate(0, 0, -n-3)}.Render()
 	if err != nil {
 		return store.NewIncoming{}, err
 	}
@@ -129,9 +140,12 @@ func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error)
 	if err != nil {
 		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
 	}
-	return store.NewIncoming{ProviderDocumentID: purchase.ID, DocumentType: &purchase.DocumentType, InvoiceNumber: &purchase.InvoiceNumber, SupplierName: &purchase.SupplierName,
-		SupplierNetworkID: &purchase.SupplierNetworkID, IssueDate: &purchase.IssueDate, DueDate: &purchase.DueDate, Currency: &purchase.Currency,
-		TotalAmount: purchase.TotalAmount, ReceivedAt: &purchase.ReceivedAt, ClaimedSHA256: &purchase.SHA256, MediaType: purchase.MediaType, Metadata: metadata, Body: document, Retained: true}, nil
+	return store.NewIncoming{ProviderDocumentID: purchase.ID, DocumentType: &purchase.DocumentType,
+			InvoiceNumber: &purchase.InvoiceNumber, SupplierName: &purchase.SupplierName,
+			SupplierNetworkID: &purchase.SupplierNetworkID, IssueDate: &purchase.IssueDate, DueDate: &purchase.DueDate,
+			Currency: &purchase.Currency, TotalAmount: purchase.TotalAmount, ReceivedAt: &purchase.ReceivedAt,
+			ClaimedSHA256: &purchase.SHA256, MediaType: purchase.MediaType, Metadata: metadata, Body: document, Retained: true},
+		nil
 }
 
 // awaitDeliveries waits until the tenant's deliveries have ended, or for the time-out; pending deliveries then

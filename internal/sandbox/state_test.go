@@ -61,7 +61,8 @@ func TestDataDirectory(t *testing.T) {
 	check(t, os.Mkdir("data", 0o777))
 	check(t, os.Chmod("data", 0o777))
 	started, _ := run(t, "data", func(c *sandbox.Config) { c.Empty = true })
-	if info := started.Info; info.DataDir != filepath.Join(dir, "data") || !strings.HasPrefix(info.ReceiverCA, info.DataDir) {
+	if info := started.Info; info.DataDir != filepath.Join(dir, "data") ||
+		!strings.HasPrefix(info.ReceiverCA, info.DataDir) {
 		t.Errorf("data directory %s, authority %s", info.DataDir, info.ReceiverCA)
 	}
 	if info, err := os.Stat("data"); err != nil || info.Mode().Perm() != 0o700 {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// An API key has the form qk_ENVIRONMENT_RANDOMCHECKSUM, in which RANDOM is 256 bits of random and CHECKSUM the CRC-32 (IEEE 802.3)
-// of all characters before it. Both are numbers in base 62 (digits, lower-case and upper-case letters) with leading zeros. A scanner
-// that finds the prefix can verify the checksum without asking the service, so that it reports no text by chance, and a double
-// click selects a whole key.
+// An API key has the form qk_ENVIRONMENT_RANDOMCHECKSUM, in which RANDOM is 256 bits of random and CHECKSUM the CRC-32
+// (IEEE 802.3) of all characters before it. Both are numbers in base 62 (digits, lower-case and upper-case letters)
+// with leading zeros. A scanner that finds the prefix can verify the checksum without asking the service, so that it
+// reports no text by chance, and a double click selects a whole key.
 const (
 	// APIKeyPrefix begins every API key.
 	APIKeyPrefix = "qk_"
@@ -40,8 +40,8 @@ var (
 	ErrMistypedAPIKey = errors.New("secret: an API key with a wrong length or checksum")
 )
 
-// NewAPIKey returns a new API key for an environment, [APIKeySandbox] or [APIKeyProduction]. It fails if random does, or for another
-// environment.
+// NewAPIKey returns a new API key for an environment, [APIKeySandbox] or [APIKeyProduction]. It fails if random does,
+// or for another environment.
 func NewAPIKey(environment string, random io.Reader) (Text, error) {
 	if environment != APIKeySandbox && environment != APIKeyProduction {
 		return Text{}, fmt.Errorf("secret: no API key is for the environment %q", environment)
@@ -64,8 +64,8 @@ func apiKeyChecksumOf(text string) string {
 	return base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(text)))), apiKeyChecksum)
 }
 
-// ParseAPIKey returns the environment of an API key. The error is [ErrNoAPIKey] or [ErrMistypedAPIKey]. A key without an error has the
-// form of one; only a look-up tells whether it was ever issued.
+// ParseAPIKey returns the environment of an API key. The error is [ErrNoAPIKey] or [ErrMistypedAPIKey]. A key without
+// an error has the form of one; only a look-up tells whether it was ever issued.
 func ParseAPIKey(t Text) (environment string, err error) {
 	text := t.Reveal()
 	if !strings.HasPrefix(text, APIKeyPrefix) {
@@ -87,16 +87,16 @@ func notBase62(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// APIKeyHint returns the two parts of a key that may be shown and stored: its prefix up to the environment, and its last four
-// characters. They are part of the checksum, so that they give away 24 bits of 256 at most.
+// APIKeyHint returns the two parts of a key that may be shown and stored: its prefix up to the environment, and its
+// last four characters. They are part of the checksum, so that they give away 24 bits of 256 at most.
 func APIKeyHint(t Text) (prefix, lastFour string) {
 	text := t.Reveal()
 	const shown = 4
 	return text[:len(text)-apiKeyDigits], text[len(text)-shown:]
 }
 
-// ContainsAPIKey reports whether a text contains an API key whose checksum is right, so that a key that was sent in the wrong place
-// is noticed and no other text is.
+// ContainsAPIKey reports whether a text contains an API key whose checksum is right, so that a key that was sent in the
+// wrong place is noticed and no other text is.
 func ContainsAPIKey(text []byte) bool {
 	for {
 		at := bytes.Index(text, []byte(APIKeyPrefix))

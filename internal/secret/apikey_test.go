@@ -24,14 +24,16 @@ func TestNewAPIKeyUses256Bits(t *testing.T) {
 		t.Fatalf("key %q has the wrong form", text)
 	}
 	random, ok := new(big.Int).SetString(text[len("qk_sandbox_"):len(text)-6], 62)
-	if !ok || random.Text(16) != strings.TrimLeft("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", "0") {
+	if !ok || random.Text(16) != strings.TrimLeft("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+		"0") {
 		t.Errorf("the random part of %q is %x", text, random)
 	}
 	checksum, ok := new(big.Int).SetString(text[len(text)-6:], 62)
 	if !ok || checksum.Uint64() != uint64(crc32.ChecksumIEEE([]byte(text[:len(text)-6]))) {
 		t.Errorf("the checksum of %q is %d", text, checksum)
 	}
-	if prefix, last := secret.APIKeyHint(key); prefix != "qk_sandbox_" || !strings.HasSuffix(text, last) || len(last) != 4 {
+	if prefix, last := secret.APIKeyHint(key); prefix != "qk_sandbox_" || !strings.HasSuffix(text, last) ||
+		len(last) != 4 {
 		t.Errorf("hint %q %q of %q", prefix, last, text)
 	}
 }
@@ -55,7 +57,8 @@ func TestAPIKeysDiffer(t *testing.T) {
 
 func TestNewAPIKeyErrors(t *testing.T) {
 	broken := errors.New("broken")
-	if key, err := secret.NewAPIKey(secret.APIKeySandbox, iotest.ErrReader(broken)); !errors.Is(err, broken) || !key.IsZero() {
+	if key, err := secret.NewAPIKey(secret.APIKeySandbox, iotest.ErrReader(broken)); !errors.Is(err, broken) ||
+		!key.IsZero() {
 		t.Errorf("without random: %v", err)
 	}
 	if key, err := secret.NewAPIKey("local", rand.Reader); err == nil || !key.IsZero() {
@@ -84,7 +87,8 @@ func TestParseAPIKeyRejectsEveryTypo(t *testing.T) {
 	}
 	try(strings.Replace(text, "production", "sandbox", 1))
 	try(strings.ToLower(text) + " ")
-	for typed, want := range map[string]error{"": secret.ErrNoAPIKey, "qt_" + text[3:]: secret.ErrNoAPIKey, "qk_": secret.ErrMistypedAPIKey, text + "0": secret.ErrMistypedAPIKey} {
+	for typed, want := range map[string]error{"": secret.ErrNoAPIKey, "qt_" + text[3:]: secret.ErrNoAPIKey,
+		"qk_": secret.ErrMistypedAPIKey, text + "0": secret.ErrMistypedAPIKey} {
 		if _, err := secret.ParseAPIKey(secret.New(typed)); !errors.Is(err, want) {
 			t.Errorf("ParseAPIKey(%q): %v, want %v", typed, err, want)
 		}
@@ -94,9 +98,11 @@ func TestParseAPIKeyRejectsEveryTypo(t *testing.T) {
 func TestContainsAPIKey(t *testing.T) {
 	key := newAPIKey(t, secret.APIKeySandbox).Reveal()
 	for text, want := range map[string]bool{
-		key: true, `{"description":"` + key + `"}`: true, "qk_" + key: true, "qk_sandbox_" + key + "0": true, key + key[:20]: true,
-		"": false, key[1:]: false, key[:len(key)-1]: false, "qk_sandbox_": false, "the prefix of a key is qk_sandbox_, and qk_production_ in production": false,
-		strings.Replace(key, "_sandbox_", "_production_", 1): false, "qk_sandbox_" + strings.Repeat("0", 49): false,
+		key: true, `{"description":"` + key + `"}`: true, "qk_" + key: true, "qk_sandbox_" + key + "0": true,
+		key + key[:20]: true, "": false, key[1:]: false, key[:len(key)-1]: false, "qk_sandbox_": false,
+		"the prefix of a key is qk_sandbox_, and qk_production_ in production": false,
+		strings.Replace(key, "_sandbox_", "_production_", 1):                   false,
+		"qk_sandbox_" + strings.Repeat("0", 49):                                false,
 	} {
 		if got := secret.ContainsAPIKey([]byte(text)); got != want {
 			t.Errorf("ContainsAPIKey(%q) = %v, want %v", text, got, want)

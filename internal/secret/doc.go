@@ -1,4 +1,5 @@
-// Package secret holds values that must never be shown: access tokens, passwords, provider credentials and signing secrets.
+// Package secret holds values that must never be shown: access tokens, passwords, provider credentials and signing
+// secrets.
 //
 // Its types enforce three rules:
 //

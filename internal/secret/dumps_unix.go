@@ -4,8 +4,8 @@ package secret
 
 import "syscall"
 
-// PreventCoreDumps sees to it that the process leaves no image of its memory, with its keys, when it crashes. It returns an error if the
-// process may leave one and cannot forbid it.
+// PreventCoreDumps sees to it that the process leaves no image of its memory, with its keys, when it crashes. It
+// returns an error if the process may leave one and cannot forbid it.
 func PreventCoreDumps() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err != nil {

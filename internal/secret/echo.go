@@ -17,10 +17,10 @@ const (
 	minTail = 8
 )
 
-// NewEcho returns a function that reports whether a text contains the secret in one of these forms, in upper or lower case:
-// verbatim, reversed, base64 or base64url (at each alignment, with or without padding), hex, or with any of its
-// characters written as JSON, URL or HTML escapes. A truncated text also counts if it ends with the beginning of a form.
-// No text contains an empty secret.
+// NewEcho returns a function that reports whether a text contains the secret in one of these forms, in upper or lower
+// case: verbatim, reversed, base64 or base64url (at each alignment, with or without padding), hex, or with any of its
+// characters written as JSON, URL or HTML escapes. A truncated text also counts if it ends with the beginning of a
+// form. No text contains an empty secret.
 //
 // NewEcho returns a function because a struct with the forms in it could be printed.
 func NewEcho(t Text) func(text []byte, truncated bool) bool {
@@ -58,9 +58,9 @@ func echoForms(value string) [][]byte {
 	return forms
 }
 
-// base64Core returns the characters that the base64 encoding of any text with the value has in common, if the value begins at
-// the given offset of a group of three bytes. It encodes whole groups only, because the characters at both ends also depend on
-// the surrounding bytes.
+// base64Core returns the characters that the base64 encoding of any text with the value has in common, if the value
+// begins at the given offset of a group of three bytes. It encodes whole groups only, because the characters at both
+// ends also depend on the surrounding bytes.
 func base64Core(encoding *base64.Encoding, value string, alignment int) []byte {
 	skip := (3 - alignment) % 3
 	if len(value) < skip {
@@ -70,8 +70,8 @@ func base64Core(encoding *base64.Encoding, value string, alignment int) []byte {
 	return []byte(encoding.EncodeToString([]byte(inner[:len(inner)/3*3])))
 }
 
-// readings returns a text, and the text with its JSON, URL and HTML escapes decoded one after the other, all in ASCII lower
-// case.
+// readings returns a text, and the text with its JSON, URL and HTML escapes decoded one after the other, all in ASCII
+// lower case.
 func readings(text []byte) [][]byte {
 	out := [][]byte{lower(text)}
 	for _, unescape := range []func([]byte) []byte{unescapeJSON, unescapeURL, unescapeHTML} {
@@ -113,8 +113,8 @@ func unescapeHTML(text []byte) []byte {
 	return []byte(html.UnescapeString(string(text)))
 }
 
-// unescape replaces each escape that begins with mark by one byte. read returns that byte and the length of the escape, 0 if
-// there is none.
+// unescape replaces each escape that begins with mark by one byte. read returns that byte and the length of the escape,
+// 0 if there is none.
 func unescape(text []byte, mark byte, read func(rest []byte) (byte, int)) []byte {
 	if bytes.IndexByte(text, mark) < 0 {
 		return text

@@ -17,14 +17,17 @@ func TestEcho(t *testing.T) {
 	echo := secret.NewEcho(secret.New(canary))
 	for name, text := range map[string]string{
 		"verbatim": canary, "upper case": strings.ToUpper(canary), "hex": hex.EncodeToString([]byte(canary)),
-		"base64": base64.StdEncoding.EncodeToString([]byte("x" + canary)), "base64url": base64.RawURLEncoding.EncodeToString([]byte("xy" + canary)),
-		"URL": url.QueryEscape(canary), "JSON": strings.ReplaceAll(canary, "/", `\/`), "HTML": strings.ReplaceAll(canary, "+", "&#43;"),
+		"base64":    base64.StdEncoding.EncodeToString([]byte("x" + canary)),
+		"base64url": base64.RawURLEncoding.EncodeToString([]byte("xy" + canary)),
+		"URL":       url.QueryEscape(canary), "JSON": strings.ReplaceAll(canary, "/", `\/`),
+		"HTML": strings.ReplaceAll(canary, "+", "&#43;"),
 	} {
 		if !echo([]byte("before "+text+" after"), false) {
 			t.Errorf("%s is not seen in %q", name, text)
 		}
 	}
-	for text, truncated := range map[string]bool{"": true, "canary": false, canary[:len(canary)-1]: false, "a harmless text": true, canary[:7]: true} {
+	for text, truncated := range map[string]bool{"": true, "canary": false, canary[:len(canary)-1]: false,
+		"a harmless text": true, canary[:7]: true} {
 		if echo([]byte(text), truncated) {
 			t.Errorf("the secret is found in %q (truncated: %v)", text, truncated)
 		}

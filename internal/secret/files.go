@@ -9,10 +9,12 @@ import (
 )
 
 // ErrPrivateKeyMode means that others can read a file with a private key, or that its group can write it.
-var ErrPrivateKeyMode = errors.New("secret: a private key must not be readable by others nor writable by its group: mode 0640 or stricter")
+var ErrPrivateKeyMode = errors.New(
+	"secret: a private key must not be readable by others nor writable by its group: mode 0640 or stricter")
 
-// CheckPrivateKey returns [ErrPrivateKeyMode] if others can read the file of a private key, such as that of a certificate, or
-// if its group can write it. The group may read it, because certificates are often distributed that way.
+// CheckPrivateKey returns [ErrPrivateKeyMode] if others can read the file of a private key, such as that of a
+// certificate, or if its group can write it. The group may read it, because certificates are often distributed that
+// way.
 func CheckPrivateKey(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -19,15 +19,17 @@ import (
 var (
 	// ErrKeyFileMode means that a key file is not a regular file that only its owner can read or write.
 	ErrKeyFileMode = errors.New("secret: key file must be a regular file with mode 0600 or stricter")
-	// ErrKeyFileBehind means that a key file holds a key that the keyring lacks: replacing it would make values unreadable.
+	// ErrKeyFileBehind means that a key file holds a key that the keyring lacks: replacing it would make values
+	// unreadable.
 	ErrKeyFileBehind = errors.New("secret: key file holds a key that the new keyring lacks")
 )
 
 // maxKeyFile bounds a key file, in bytes; one key takes less than 400.
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a keyring from a key file. It returns [ErrKeyFileMode] if the group or others can read or
-// write the file, unless it is a credential of a systemd service, which its group can read, and [ErrKeys] if the file holds anything but a keyset of this package. No error shows content of the file.
+// ReadKeyFile reads a keyring from a key file. It returns [ErrKeyFileMode] if the group or others can read or write the
+// file, unless it is a credential of a systemd service, which its group can read, and [ErrKeys] if the file holds
+// anything but a keyset of this package. No error shows content of the file.
 func ReadKeyFile(path string) (*Keyring, error) {
 	// Check before opening the file, because opening a named pipe would wait for a writer.
 	if err := checkMode(path, func() (fs.FileInfo, error) { return os.Stat(path) }); err != nil {
@@ -59,9 +61,9 @@ func ReadKeyFile(path string) (*Keyring, error) {
 	return ring, nil
 }
 
-// checkMode rejects everything but a private regular file. The group may read a credential of a systemd service: systemd grants the
-// service's user access by an ACL, whose mask shows as the permissions of the group, and only this user can enter the directory
-// (https://systemd.io/CREDENTIALS).
+// checkMode rejects everything but a private regular file. The group may read a credential of a systemd service:
+// systemd grants the service's user access by an ACL, whose mask shows as the permissions of the group, and only this
+// user can enter the directory (https://systemd.io/CREDENTIALS).
 func checkMode(path string, stat func() (fs.FileInfo, error)) error {
 	info, err := stat()
 	if err != nil {
@@ -77,8 +79,8 @@ func checkMode(path string, stat func() (fs.FileInfo, error)) error {
 	return nil
 }
 
-// WriteKeyFile creates a key file: a Tink JSON keyset in clear text with mode 0600. The file is complete and durable when
-// WriteKeyFile returns. It never overwrites a file: the error for an existing file wraps [fs.ErrExist]. If root
+// WriteKeyFile creates a key file: a Tink JSON keyset in clear text with mode 0600. The file is complete and durable
+// when WriteKeyFile returns. It never overwrites a file: the error for an existing file wraps [fs.ErrExist]. If root
 // writes it, it belongs to the owner of its directory.
 func (k *Keyring) WriteKeyFile(path string) error {
 	err := k.install(path, filepath.Dir(path), func(staged string) error { return os.Link(staged, path) })
@@ -88,9 +90,10 @@ func (k *Keyring) WriteKeyFile(path string) error {
 	return nil
 }
 
-// ReplaceKeyFile atomically replaces an existing key file after a rotation. It returns [ErrKeyFileBehind] if the file holds a
-// key that k lacks, so that neither of two concurrent rotations is lost. If root replaces it, the new file belongs to the
-// owner of the old one; otherwise to the user who runs this process, who must be the user who reads the file.
+// ReplaceKeyFile atomically replaces an existing key file after a rotation. It returns [ErrKeyFileBehind] if the file
+// holds a key that k lacks, so that neither of two concurrent rotations is lost. If root replaces it, the new file
+// belongs to the owner of the old one; otherwise to the user who runs this process, who must be the user who reads the
+// file.
 func (k *Keyring) ReplaceKeyFile(path string) error {
 	err := k.install(path, path, func(staged string) error {
 		old, err := ReadKeyFile(path)
@@ -127,9 +130,9 @@ func (k *Keyring) contains(old *Keyring) bool {
 	return true
 }
 
-// install writes the keyring to a staged file beside path and calls put to move it to path. The name of the staged file is
-// fixed, so it also serves as the lock between two writers. An operator must remove a staged file that a crash has left
-// behind; the error names it. If root writes it, it gets the owner of like.
+// install writes the keyring to a staged file beside path and calls put to move it to path. The name of the staged file
+// is fixed, so it also serves as the lock between two writers. An operator must remove a staged file that a crash has
+// left behind; the error names it. If root writes it, it gets the owner of like.
 func (k *Keyring) install(path, like string, put func(staged string) error) error {
 	staged := path + ".new"
 	if err := k.create(staged, like); err != nil {

@@ -133,8 +133,8 @@ func TestReadKeyFileRejectsFilesThatOthersCanRead(t *testing.T) {
 	}
 }
 
-// TestReadKeyFileAcceptsCredentials checks that the group can read a key file in the directory of a systemd service's credentials, and
-// nowhere else, and that nobody else can read or write one.
+// TestReadKeyFileAcceptsCredentials checks that the group can read a key file in the directory of a systemd service's
+// credentials, and nowhere else, and that nobody else can read or write one.
 func TestReadKeyFileAcceptsCredentials(t *testing.T) {
 	_, path := newKeyFile(t)
 	dir := filepath.Dir(path)
@@ -142,12 +142,14 @@ func TestReadKeyFileAcceptsCredentials(t *testing.T) {
 		mode        fs.FileMode
 		credentials string
 		accepted    bool
-	}{{0o440, dir, true}, {0o400, dir, true}, {0o444, dir, false}, {0o460, dir, false}, {0o440, filepath.Dir(dir), false}, {0o440, "", false}} {
+	}{{0o440, dir, true}, {0o400, dir, true}, {0o444, dir, false}, {0o460, dir, false}, {0o440, filepath.Dir(dir), false},
+		{0o440, "", false}} {
 		t.Setenv("CREDENTIALS_DIRECTORY", c.credentials)
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := secret.ReadKeyFile(path); (err == nil) != c.accepted || err != nil && !errors.Is(err, secret.ErrKeyFileMode) {
+		if _, err := secret.ReadKeyFile(path); (err == nil) != c.accepted || err != nil &&
+			!errors.Is(err, secret.ErrKeyFileMode) {
 			t.Errorf("mode %v, credentials in %q: %v", c.mode, c.credentials, err)
 		}
 	}

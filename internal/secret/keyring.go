@@ -16,8 +16,8 @@ import (
 var (
 	// ErrSealed means that a value does not open: it was altered, truncated, or sealed for another binding.
 	ErrSealed = errors.New("secret: sealed value does not open")
-	// ErrUnknownKey means that the key of a value is missing from this keyring or not enabled, for instance because the key
-	// file was changed after it was read.
+	// ErrUnknownKey means that the key of a value is missing from this keyring or not enabled, for instance because the
+	// key file was changed after it was read.
 	ErrUnknownKey = errors.New("secret: sealed value uses an unknown key")
 	// ErrBinding means that a binding lacks its table, column or row.
 	ErrBinding = errors.New("secret: incomplete binding")
@@ -25,7 +25,8 @@ var (
 	ErrKeys = errors.New("secret: not a keyset of AES-256-GCM keys")
 )
 
-// Binding is the database cell that a sealed value is bound to. It is authenticated with the value but not stored in it.
+// Binding is the database cell that a sealed value is bound to. It is authenticated with the value but not stored in
+// it.
 type Binding struct {
 	// Tenant identifies the account; empty for what belongs to no tenant.
 	Tenant []byte
@@ -38,15 +39,15 @@ type Binding struct {
 	Bound []string
 }
 
-// Associated data begins with one of these labels, so that no other use of the same keys can produce it. The texts are part of
-// the storage format.
+// Associated data begins with one of these labels, so that no other use of the same keys can produce it. The texts are
+// part of the storage format.
 const (
 	rowLabel   = "quittance/secret/place/v1"
 	boundLabel = "quittance/secret/place/v2"
 )
 
-// associatedData encodes the binding. Each part is preceded by its length in eight bytes, so that no two bindings have the
-// same encoding.
+// associatedData encodes the binding. Each part is preceded by its length in eight bytes, so that no two bindings have
+// the same encoding.
 func (b Binding) associatedData() ([]byte, error) {
 	if b.Table == "" || b.Column == "" || len(b.Row) == 0 {
 		return nil, ErrBinding
@@ -99,8 +100,8 @@ func Generate() (*Keyring, error) {
 	return newKeyring(handle)
 }
 
-// newKeyring rejects a keyset that holds a key of another kind than those of [Generate]: this package reads the key number at
-// the start of sealed values, and every key must authenticate associated data.
+// newKeyring rejects a keyset that holds a key of another kind than those of [Generate]: this package reads the key
+// number at the start of sealed values, and every key must authenticate associated data.
 func newKeyring(handle *keyset.Handle) (*Keyring, error) {
 	primary, err := handle.Primary()
 	if err != nil {
@@ -116,7 +117,8 @@ func newKeyring(handle *keyset.Handle) (*Keyring, error) {
 		if !ok || parameters.KeySizeInBytes() != 32 || parameters.Variant() != aesgcm.VariantTink {
 			return nil, ErrKeys
 		}
-		ring.keys = append(ring.keys, Key{ID: entry.KeyID(), Status: statusName(entry.KeyStatus()), Primary: entry.IsPrimary()})
+		ring.keys = append(ring.keys, Key{ID: entry.KeyID(), Status: statusName(entry.KeyStatus()),
+			Primary: entry.IsPrimary()})
 	}
 	sealer, err := aead.New(handle)
 	if err != nil {
@@ -140,11 +142,12 @@ func statusName(status keyset.KeyStatus) string {
 	}
 }
 
-// ErrNoKey means that a keyring has no enabled key with a number, or that the key is the primary key and cannot be disabled.
+// ErrNoKey means that a keyring has no enabled key with a number, or that the key is the primary key and cannot be
+// disabled.
 var ErrNoKey = errors.New("secret: no such key")
 
-// Add returns a keyring with all keys of k and a new key, and the number of the new key, which does not seal until it is
-// promoted. It does not change k.
+// Add returns a keyring with all keys of k and a new key, and the number of the new key, which does not seal until it
+// is promoted. It does not change k.
 func (k *Keyring) Add() (*Keyring, uint32, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
@@ -155,8 +158,8 @@ func (k *Keyring) Add() (*Keyring, uint32, error) {
 	return added, id, err
 }
 
-// Promote returns a keyring with the same keys whose primary key is the one with this number. It returns [ErrNoKey] if k has
-// no such enabled key. It does not change k.
+// Promote returns a keyring with the same keys whose primary key is the one with this number. It returns [ErrNoKey] if
+// k has no such enabled key. It does not change k.
 func (k *Keyring) Promote(id uint32) (*Keyring, error) {
 	if !k.Holds(id) {
 		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
@@ -168,8 +171,8 @@ func (k *Keyring) Promote(id uint32) (*Keyring, error) {
 	return k.from(manager)
 }
 
-// Disable returns a keyring in which the key with this number is disabled and opens no values. It returns [ErrNoKey] if k has
-// no such enabled key, or if it is the primary key. It does not change k.
+// Disable returns a keyring in which the key with this number is disabled and opens no values. It returns [ErrNoKey] if
+// k has no such enabled key, or if it is the primary key. It does not change k.
 func (k *Keyring) Disable(id uint32) (*Keyring, error) {
 	if !k.Holds(id) || id == k.primary {
 		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
@@ -222,8 +225,8 @@ func (k *Keyring) Seal(plain []byte, b Binding) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open decrypts a value that [Keyring.Seal] sealed for the same binding. It returns [ErrSealed], which does not give the cause,
-// [ErrUnknownKey] or [ErrBinding].
+// Open decrypts a value that [Keyring.Seal] sealed for the same binding. It returns [ErrSealed], which does not give
+// the cause, [ErrUnknownKey] or [ErrBinding].
 func (k *Keyring) Open(sealed []byte, b Binding) ([]byte, error) {
 	data, err := b.associatedData()
 	if err != nil {
@@ -274,8 +277,8 @@ const (
 	sealedMinLength = sealedKeyEnd + 12 + 16
 )
 
-// KeyID returns the number of the key that a value was sealed with. ok is false if the bytes are not a sealed value; true
-// does not mean that the value opens.
+// KeyID returns the number of the key that a value was sealed with. ok is false if the bytes are not a sealed value;
+// true does not mean that the value opens.
 func KeyID(sealed []byte) (id uint32, ok bool) {
 	if len(sealed) < sealedMinLength || sealed[0] != sealedVersion {
 		return 0, false
@@ -291,8 +294,8 @@ func KeyIDOfPrefix(begin []byte) (id uint32, ok bool) {
 	return binary.BigEndian.Uint32(begin[1:sealedKeyEnd]), true
 }
 
-// NeedsReseal reports whether a value was sealed with another key than the primary one. It is also true for bytes that are
-// not a sealed value, so that the caller tries to open them and sees the error.
+// NeedsReseal reports whether a value was sealed with another key than the primary one. It is also true for bytes that
+// are not a sealed value, so that the caller tries to open them and sees the error.
 func (k *Keyring) NeedsReseal(sealed []byte) bool {
 	id, ok := KeyID(sealed)
 	return !ok || id != k.primary

@@ -37,7 +37,8 @@ func rotate(t testing.TB, ring *secret.Keyring) *secret.Keyring {
 }
 
 func binding() secret.Binding {
-	return secret.Binding{Tenant: []byte("tenant-1"), Table: "provider_connection", Column: "credential", Row: []byte("row-1")}
+	return secret.Binding{Tenant: []byte("tenant-1"), Table: "provider_connection", Column: "credential",
+		Row: []byte("row-1")}
 }
 
 func TestSealedValueOpensWithItsOwnBindingOnly(t *testing.T) {
@@ -74,7 +75,8 @@ func TestBindingsAreUnambiguous(t *testing.T) {
 	part := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 0, 4, -1)
 	filled := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 1, 4, -1)
 	bindings := rapid.Custom(func(t *rapid.T) secret.Binding {
-		return secret.Binding{Tenant: []byte(part.Draw(t, "tenant")), Table: filled.Draw(t, "table"), Column: filled.Draw(t, "column"), Row: []byte(filled.Draw(t, "row"))}
+		return secret.Binding{Tenant: []byte(part.Draw(t, "tenant")), Table: filled.Draw(t, "table"),
+			Column: filled.Draw(t, "column"), Row: []byte(filled.Draw(t, "row"))}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := bindings.Draw(t, "a"), bindings.Draw(t, "b")
@@ -174,7 +176,8 @@ func TestRotationKeepsOldValuesReadable(t *testing.T) {
 		t.Errorf("the old keyring opens a new value: %v", err)
 	}
 	keys := ring.List()
-	want := []secret.Key{{ID: old.PrimaryID(), Status: "enabled"}, {ID: ring.PrimaryID(), Status: "enabled", Primary: true}}
+	want := []secret.Key{{ID: old.PrimaryID(), Status: "enabled"},
+		{ID: ring.PrimaryID(), Status: "enabled", Primary: true}}
 	if !slices.Equal(keys, want) {
 		t.Errorf("List = %+v, want %+v", keys, want)
 	}

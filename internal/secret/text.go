@@ -17,8 +17,8 @@ const redacted = "[redacted]"
 // ErrSecret is returned by every attempt to encode, store or transmit a secret other than through [Text.Reveal].
 var ErrSecret = errors.New("secret: a secret value cannot be encoded")
 
-// opaque is embedded in types that must not be shown. Printing succeeds and writes "[redacted]", because a log line must not
-// fail. Encoding fails, because a "[redacted]" that is stored or sent would silently destroy the value.
+// opaque is embedded in types that must not be shown. Printing succeeds and writes "[redacted]", because a log line
+// must not fail. Encoding fails, because a "[redacted]" that is stored or sent would silently destroy the value.
 type opaque struct{}
 
 // String returns "[redacted]".
@@ -68,7 +68,8 @@ func New(s string) Text {
 	return Text{content: func() string { return s }}
 }
 
-// Reveal returns the content. It is the only exit: pass the result directly to the function that needs it, and do not store it.
+// Reveal returns the content. It is the only exit: pass the result directly to the function that needs it, and do not
+// store it.
 func (t Text) Reveal() string {
 	if t.content == nil {
 		return ""

@@ -29,7 +29,8 @@ import (
 // canary is the secret that must not appear anywhere.
 const canary = "canary-7Kq/2v+Zx"
 
-// holder has a secret in the places where real code has one: exported, unexported, behind a pointer, in a list, in a map and in an interface.
+// holder has a secret in the places where real code has one: exported, unexported, behind a pointer, in a list, in a
+// map and in an interface.
 type holder struct {
 	Name    string
 	Public  secret.Text
@@ -56,9 +57,11 @@ func assertHidden(t *testing.T, how, out string) {
 	raw := []byte(canary)
 	decimal := strings.Trim(fmt.Sprint(raw), "[]")
 	forms := []string{
-		canary, hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)), decimal, strings.ReplaceAll(decimal, " ", ", "),
-		fmt.Sprintf("% x", raw), fmt.Sprintf("%#v", raw), fmt.Sprintf("%q", []rune(canary)), fmt.Sprintf("%U", []rune(canary)),
-		base64.StdEncoding.EncodeToString(raw), base64.URLEncoding.EncodeToString(raw), strings.ReplaceAll(canary, "/", `\/`),
+		canary, hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)), decimal,
+		strings.ReplaceAll(decimal, " ", ", "), fmt.Sprintf("% x", raw), fmt.Sprintf("%#v", raw),
+		fmt.Sprintf("%q", []rune(canary)), fmt.Sprintf("%U", []rune(canary)), base64.StdEncoding.EncodeToString(raw),
+		base64.URLEncoding.EncodeToString(raw),
+		strings.ReplaceAll(canary, "/", `\/`),
 		strings.ReplaceAll(canary, "+", `\u002b`),
 	}
 	for _, form := range forms {
@@ -70,7 +73,8 @@ func assertHidden(t *testing.T, how, out string) {
 
 func TestTextPrintsNothingUnderEveryVerb(t *testing.T) {
 	text, h := secret.New(canary), newHolder()
-	values := map[string]any{"value": text, "pointer": &text, "holder": h, "holder pointer": &h, "list": h.list, "map": h.table, "error": fmt.Errorf("with %v", text)}
+	values := map[string]any{"value": text, "pointer": &text, "holder": h, "holder pointer": &h, "list": h.list,
+		"map": h.table, "error": fmt.Errorf("with %v", text)}
 	for name, value := range values {
 		for verb := rune('!'); verb <= '~'; verb++ {
 			for _, flags := range []string{"", "+", "#", " ", "-", "0", "# ", "+#", "40", ".3", "#40.30"} {
@@ -79,7 +83,8 @@ func TestTextPrintsNothingUnderEveryVerb(t *testing.T) {
 			}
 		}
 	}
-	for _, got := range []string{fmt.Sprint(text), fmt.Sprintf("%q", text), fmt.Sprintf("%#v", text), text.String(), text.GoString(), fmt.Sprint(&text)} {
+	for _, got := range []string{fmt.Sprint(text), fmt.Sprintf("%q", text), fmt.Sprintf("%#v", text), text.String(),
+		text.GoString(), fmt.Sprint(&text)} {
 		if got != "[redacted]" {
 			t.Errorf("printed %q, want [redacted]", got)
 		}
@@ -96,8 +101,8 @@ func TestTextIsNotLogged(t *testing.T) {
 	for name, handler := range handlers {
 		var out bytes.Buffer
 		logger := slog.New(handler(&out)).With("with", h.Public)
-		logger.Info("message", "value", h.Public, "pointer", h.pointer, "holder", h, "holder pointer", &h, "list", h.list, "map", h.table,
-			slog.Group("group", "value", h.Public), "error", fmt.Errorf("failed: %v", h))
+		logger.Info("message", "value", h.Public, "pointer", h.pointer, "holder", h, "holder pointer", &h, "list", h.list,
+			"map", h.table, slog.Group("group", "value", h.Public), "error", fmt.Errorf("failed: %v", h))
 		assertHidden(t, "slog "+name, out.String())
 		if strings.Count(out.String(), "[redacted]") < 3 {
 			t.Errorf("slog %s: the redaction is not visible: %s", name, out.String())

@@ -12,7 +12,8 @@ import (
 // TokenPrefix begins every access token, so that people and secret scanners recognise one.
 const TokenPrefix = "qt_"
 
-// SessionPrefix begins the secret of a browser's session. It differs from [TokenPrefix], so that people see which is which.
+// SessionPrefix begins the secret of a browser's session. It differs from [TokenPrefix], so that people see which is
+// which.
 const SessionPrefix = "qs_"
 
 // InvitationPrefix begins the secret of an invitation.
@@ -43,33 +44,36 @@ const tokenBytes = 32
 // section 5). It fails only if random does.
 func NewToken(random io.Reader) (Text, error) { return newToken(TokenPrefix, random) }
 
-// NewSession returns the secret of a new session of a browser: [SessionPrefix] and as much random as a token has. It fails
-// only if random does.
+// NewSession returns the secret of a new session of a browser: [SessionPrefix] and as much random as a token has. It
+// fails only if random does.
 func NewSession(random io.Reader) (Text, error) { return newToken(SessionPrefix, random) }
 
-// NewInvitation returns the secret of a new invitation: [InvitationPrefix] and as much random as a token has. It fails only if random
-// does.
+// NewInvitation returns the secret of a new invitation: [InvitationPrefix] and as much random as a token has. It fails
+// only if random does.
 func NewInvitation(random io.Reader) (Text, error) { return newToken(InvitationPrefix, random) }
 
-// NewReset returns the secret of a new link for a password: [ResetPrefix] and as much random as a token has. It fails only if random does.
+// NewReset returns the secret of a new link for a password: [ResetPrefix] and as much random as a token has. It fails
+// only if random does.
 func NewReset(random io.Reader) (Text, error) { return newToken(ResetPrefix, random) }
 
-// NewProof returns the secret of a new link that proves an address: [ProofPrefix] and as much random as a token has. It fails only if random
-// does.
+// NewProof returns the secret of a new link that proves an address: [ProofPrefix] and as much random as a token has. It
+// fails only if random does.
 func NewProof(random io.Reader) (Text, error) { return newToken(ProofPrefix, random) }
 
-// NewChoice returns the secret of a new choice of a company: [ChoicePrefix] and as much random as a token has. It fails only if random does.
+// NewChoice returns the secret of a new choice of a company: [ChoicePrefix] and as much random as a token has. It fails
+// only if random does.
 func NewChoice(random io.Reader) (Text, error) { return newToken(ChoicePrefix, random) }
 
-// NewLogin returns the secret of a pending login: [LoginPrefix] and as much random as a token has. It fails only if random does.
+// NewLogin returns the secret of a pending login: [LoginPrefix] and as much random as a token has. It fails only if
+// random does.
 func NewLogin(random io.Reader) (Text, error) { return newToken(LoginPrefix, random) }
 
-// NewEnrolment returns the secret of the link with which an operator enrols: [EnrolmentPrefix] and as much random as a token has. It
-// fails only if random does.
+// NewEnrolment returns the secret of the link with which an operator enrols: [EnrolmentPrefix] and as much random as a
+// token has. It fails only if random does.
 func NewEnrolment(random io.Reader) (Text, error) { return newToken(EnrolmentPrefix, random) }
 
-// NewOperatorSession returns the secret of a new session of an operator: [OperatorSessionPrefix] and as much random as a token has. It
-// fails only if random does.
+// NewOperatorSession returns the secret of a new session of an operator: [OperatorSessionPrefix] and as much random as
+// a token has. It fails only if random does.
 func NewOperatorSession(random io.Reader) (Text, error) {
 	return newToken(OperatorSessionPrefix, random)
 }
@@ -84,14 +88,14 @@ func newToken(prefix string, random io.Reader) (Text, error) {
 
 // Digest returns the SHA-256 by which an access token is stored and looked up.
 //
-// It needs neither salt nor a slow hash: these slow down guessing a value that people choose, and a token has 256 random
-// bits. The digest can be an index key: because an attacker cannot choose a digest close to a stored one, the time of an
-// index look-up reveals nothing. Never use it for a password.
+// It needs neither salt nor a slow hash: these slow down guessing a value that people choose, and a token has 256
+// random bits. The digest can be an index key: because an attacker cannot choose a digest close to a stored one, the
+// time of an index look-up reveals nothing. Never use it for a password.
 func Digest(t Text) [sha256.Size]byte { return sha256.Sum256([]byte(t.Reveal())) }
 
-// SessionDigest is the [Digest] of a session. Tokens and sessions are rows of one table, because they end for the same reasons.
-// The label that is hashed before the secret keeps them apart: the cookie of a session is not accepted as a bearer token, nor a
-// bearer token as a session.
+// SessionDigest is the [Digest] of a session. Tokens and sessions are rows of one table, because they end for the same
+// reasons. The label that is hashed before the secret keeps them apart: the cookie of a session is not accepted as a
+// bearer token, nor a bearer token as a session.
 func SessionDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/session/v1\x00" + t.Reveal()))
 }
@@ -116,7 +120,8 @@ func ChoiceDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/sign-on choice/v1\x00" + t.Reveal()))
 }
 
-// LoginDigest is the [Digest] of the secret of a pending login, kept apart from the others by its label: it is no session.
+// LoginDigest is the [Digest] of the secret of a pending login, kept apart from the others by its label: it is no
+// session.
 func LoginDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/login/v1\x00" + t.Reveal()))
 }
@@ -139,8 +144,8 @@ const (
 	passwordGroup    = 4
 )
 
-// NewPassword returns an initial password for a user: 34 characters such as abcd-efgh-jkmn-pqrs-tuvw-xyz2-3456 with 138 bits
-// of entropy and without characters that look alike. It fails only if random does.
+// NewPassword returns an initial password for a user: 34 characters such as abcd-efgh-jkmn-pqrs-tuvw-xyz2-3456 with 138
+// bits of entropy and without characters that look alike. It fails only if random does.
 func NewPassword(random io.Reader) (Text, error) {
 	var raw [8 * passwordGroups * passwordGroup]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {

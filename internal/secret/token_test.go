@@ -77,7 +77,8 @@ func TestTokensAndPasswordsDiffer(t *testing.T) {
 
 func TestShortRandomIsAnError(t *testing.T) {
 	broken := errors.New("broken")
-	for name, random := range map[string]io.Reader{"empty": strings.NewReader(""), "short": strings.NewReader("123"), "broken": iotest.ErrReader(broken)} {
+	for name, random := range map[string]io.Reader{"empty": strings.NewReader(""), "short": strings.NewReader("123"),
+		"broken": iotest.ErrReader(broken)} {
 		if token, err := secret.NewToken(random); err == nil || !token.IsZero() {
 			t.Errorf("%s: a token without random", name)
 		}

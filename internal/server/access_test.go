@@ -24,7 +24,8 @@ func (c *company) colleague(t testing.TB, role access.Role) *company {
 	t.Helper()
 	other := *c
 	other.email = fmt.Sprintf("%s-%d@example.com", role, c.names.Add(1))
-	if _, err := c.db.AddUser(t.Context(), c.id, store.NewUser{Email: other.email, Name: string(role), Role: role, PasswordHash: c.hash, Proved: true}); err != nil {
+	if _, err := c.db.AddUser(t.Context(), c.id, store.NewUser{Email: other.email, Name: string(role), Role: role,
+		PasswordHash: c.hash, Proved: true}); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -34,8 +35,8 @@ func (c *company) colleague(t testing.TB, role access.Role) *company {
 	return &other
 }
 
-// TestEveryRoleOnEveryRoute calls every operation with every role over real HTTP. Those that the role does not allow get 403, whatever
-// else is wrong with the request; no other one does.
+// TestEveryRoleOnEveryRoute calls every operation with every role over real HTTP. Those that the role does not allow
+// get 403, whatever else is wrong with the request; no other one does.
 func TestEveryRoleOnEveryRoute(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -62,7 +63,8 @@ func TestEveryRoleOnEveryRoute(t *testing.T) {
 	})
 }
 
-// TestRoleAtOnce checks that a changed role and a disabled user take effect with the next request of a token that exists already.
+// TestRoleAtOnce checks that a changed role and a disabled user take effect with the next request of a token that
+// exists already.
 func TestRoleAtOnce(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -84,12 +86,14 @@ func TestRoleAtOnce(t *testing.T) {
 	})
 }
 
-// TestForbiddenChangesNothing checks that a role that may not write cannot use the response to another user's idempotency key.
+// TestForbiddenChangesNothing checks that a role that may not write cannot use the response to another user's
+// idempotency key.
 func TestForbiddenChangesNothing(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		viewer := c.colleague(t, access.Viewer)
-		create := request{method: http.MethodPost, path: invoices, body: least, token: c.token(t), header: http.Header{"Idempotency-Key": {"one"}}}
+		create := request{method: http.MethodPost, path: invoices, body: least, token: c.token(t),
+			header: http.Header{"Idempotency-Key": {"one"}}}
 		s.send(t, create).want(t, http.StatusCreated, "")
 		create.token = viewer.token(t)
 		got := s.send(t, create)
@@ -98,7 +102,8 @@ func TestForbiddenChangesNothing(t *testing.T) {
 			t.Errorf("the response was replayed: %s", got.text)
 		}
 		session, err := s.db.Authenticate(t.Context(), secret.Digest(secret.New(create.token)))
-		if err != nil || session.Role != access.Viewer || session.Email != viewer.email || session.Permissions != access.Viewer.Permissions() {
+		if err != nil || session.Role != access.Viewer || session.Email != viewer.email ||
+			session.Permissions != access.Viewer.Permissions() {
 			t.Errorf("session %+v, %v", session, err)
 		}
 		if session.Account.CreatedAt.After(time.Now()) {

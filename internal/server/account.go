@@ -36,7 +36,8 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 	c.admission.credentials.add(secret.Digest(login.Token), login.Account.ID)
 	c.session.Account.ID, c.session.User = login.Account.ID, login.User.ID // for the log line of this request
 	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
-		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email, EmailProved: login.User.ProvedAt != nil},
+		User: api.LoginUser{Name: login.User.Name, Email: login.User.Email,
+			EmailProved: login.User.ProvedAt != nil},
 		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},
 		PasswordChangeRequired: login.User.PasswordChangeRequired}
 	return http.StatusOK, out, nil
@@ -49,7 +50,8 @@ func (c *call) logout(ctx context.Context) (int, api.Data[api.LoggedOut], error)
 	return http.StatusOK, api.Data[api.LoggedOut]{Data: api.LoggedOut{LoggedOut: true}}, nil
 }
 
-func (c *call) changePassword(ctx context.Context, body api.PasswordRequest) (int, api.Data[api.PasswordChanged], error) {
+func (c *call) changePassword(ctx context.Context,
+	body api.PasswordRequest) (int, api.Data[api.PasswordChanged], error) {
 	var out api.Data[api.PasswordChanged]
 	limit, err := c.Accounts.ChangePassword(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.NewPassword)
 	if limit.Max > 0 {
@@ -95,8 +97,8 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	a := c.session.Account
-	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy), Profile: a.Profile, CreatedAt: a.CreatedAt,
-		Caller: view.Caller(&c.session)}
+	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy),
+		Profile: a.Profile, CreatedAt: a.CreatedAt, Caller: view.Caller(&c.session)}
 	if out.Data.Profile.Logo, err = c.session.Tenant.Logo(ctx); err != nil {
 		return 0, out, err
 	}
@@ -109,8 +111,9 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data.Quotas = api.Quotas{StoredBytes: quotas[store.QuotaStoredBytes], Drafts: quotas[store.QuotaDrafts], Tokens: quotas[store.QuotaTokens],
-		Subscriptions: quotas[store.QuotaSubscriptions], SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated],
-		Customers: quotas[store.QuotaCustomers], Items: quotas[store.QuotaItems], APIKeys: quotas[store.QuotaAPIKeys]}
+	out.Data.Quotas = api.Quotas{StoredBytes: quotas[store.QuotaStoredBytes], Drafts: quotas[store.QuotaDrafts],
+		Tokens: quotas[store.QuotaTokens], Subscriptions: quotas[store.QuotaSubscriptions],
+		SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated], Customers: quotas[store.QuotaCustomers],
+		Items: quotas[store.QuotaItems], APIKeys: quotas[store.QuotaAPIKeys]}
 	return http.StatusOK, out, nil
 }

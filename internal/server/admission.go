@@ -23,8 +23,8 @@ const (
 	minSidePool = 8
 	// anonymousBytesDivisor limits all anonymous requests together to this fraction of the bytes of bodies.
 	anonymousBytesDivisor = 4
-	// anonymousWait is how long an anonymous request waits for a slot: little compared with the patience of a client, and much
-	// compared with the work for an anonymous request.
+	// anonymousWait is how long an anonymous request waits for a slot: little compared with the patience of a client, and
+	// much compared with the work for an anonymous request.
 	anonymousWait = 2 * time.Second
 )
 
@@ -34,25 +34,27 @@ type holder struct {
 	network netip.Prefix
 }
 
-// admission bounds the resources that concurrent requests use. API calls of companies, console requests of users who are
-// logged in, and anonymous requests, which have presented no accepted credential, have separate pools, so that none of them
-// waits for another. In each pool, one holder gets at most a fraction of the free capacity.
+// admission bounds the resources that concurrent requests use. API calls of companies, console requests of users who
+// are logged in, and anonymous requests, which have presented no accepted credential, have separate pools, so that none
+// of them waits for another. In each pool, one holder gets at most a fraction of the free capacity.
 type admission struct {
-	// api, console and anonymous are slots of requests that are being processed. A request holds none while the server waits for its
-	// client.
+	// api, console and anonymous are slots of requests that are being processed. A request holds none while the server
+	// waits for its client.
 	api, console, anonymous *fairlimit.Limiter[holder]
 	// bytes and anonymousBytes are the memory of bodies and of large responses.
 	bytes, anonymousBytes *fairlimit.Limiter[holder]
 	// inFlight bounds the requests of companies, including those that wait for their clients. bySource and bySite bound
-	// anonymous requests by /64 and /48. With HTTP/1.1 the connection limits suffice; with HTTP/2 or behind a proxy they do not.
+	// anonymous requests by /64 and /48. With HTTP/1.1 the connection limits suffice; with HTTP/2 or behind a proxy they
+	// do not.
 	inFlight         *fairlimit.Limiter[store.ID]
 	bySource, bySite *fairlimit.Limiter[netip.Prefix]
 	anonymousRate    *anonymousLimiter
 	credentials      *credentialCache
 }
 
-// newAdmission returns an admission for config.MaxRequests API calls and a quarter as many console and anonymous requests each;
-// for the bytes of 64 bodies of the largest size, at least 64 MiB; and for as many requests in flight as connections.
+// newAdmission returns an admission for config.MaxRequests API calls and a quarter as many console and anonymous
+// requests each; for the bytes of 64 bodies of the largest size, at least 64 MiB; and for as many requests in flight as
+// connections.
 func newAdmission(config *Config, connections connlimit.Config) *admission {
 	const bodies, minBytes = 64, 64 << 20
 	pool := func(size int) *fairlimit.Limiter[holder] {
@@ -64,9 +66,10 @@ func newAdmission(config *Config, connections connlimit.Config) *admission {
 	return &admission{
 		api: pool(config.MaxRequests), console: pool(side), anonymous: pool(side),
 		bytes: pool(bytes), anonymousBytes: pool(bytes / anonymousBytesDivisor),
-		inFlight:      fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderDivisor, Max: total}),
-		bySource:      fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
-		bySite:        fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),
+		inFlight: fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderDivisor, Max: total}),
+		bySource: fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
+		bySite: fairlimit.New[netip.Prefix](total,
+			fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),
 		anonymousRate: newAnonymousLimiter(config.AnonymousRate, config.Now),
 		credentials:   newCredentialCache(),
 	}
@@ -77,13 +80,14 @@ type credential struct {
 	// digest is that of the token, session or key, if presented.
 	digest    [32]byte
 	presented bool
-	// environment is that of an API key; "" for a token or session. mistyped says that the credential begins like an API key, but is none.
+	// environment is that of an API key; "" for a token or session. mistyped says that the credential begins like an API
+	// key, but is none.
 	environment string
 	mistyped    bool
 }
 
-// recognizedBy returns the key under which the cache remembers that the credential was accepted. A key may be accepted from some networks
-// only, so it is remembered for each source: whoever has stolen it counts as anonymous.
+// recognizedBy returns the key under which the cache remembers that the credential was accepted. A key may be accepted
+// from some networks only, so it is remembered for each source: whoever has stolen it counts as anonymous.
 func (c credential) recognizedBy(from source.Source) [32]byte {
 	if c.environment == "" {
 		return c.digest
@@ -91,9 +95,9 @@ func (c credential) recognizedBy(from source.Source) [32]byte {
 	return sha256.Sum256(append(c.digest[:], from.String()...))
 }
 
-// admit runs before any other work for a request. It bounds the requests in flight, and how many requests a minute a source
-// makes without an accepted credential. console means that the request is for the console. The caller must close the ticket
-// even if admit returns an error.
+// admit runs before any other work for a request. It bounds the requests in flight, and how many requests a minute a
+// source makes without an accepted credential. console means that the request is for the console. The caller must close
+// the ticket even if admit returns an error.
 func (a *admission) admit(from source.Source, presented credential, console bool) (*ticket, error) {
 	t := &ticket{admission: a, source: from, tenantPool: a.api, pool: a.anonymous, holder: holder{network: from.Wide()}}
 	if console {

@@ -43,7 +43,8 @@ func TestRequestSlotsAreShared(t *testing.T) {
 		var group sync.WaitGroup
 		for _, id := range ids {
 			group.Go(func() {
-				a, err := hit.try(t.Context(), request{method: http.MethodPost, path: invoices + "/" + id + "/submit", token: token})
+				a, err := hit.try(t.Context(), request{method: http.MethodPost, path: invoices + "/" + id + "/submit",
+					token: token})
 				if err != nil {
 					t.Error(err)
 				}
@@ -86,7 +87,8 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 			conn := s.dial(t)
 			head := "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"email\":"
 			if n%2 == 0 {
-				head = strings.Replace(strings.Replace(head, "auth/login", "invoices", 1), "\r\n\r\n", "\r\nAuthorization: Bearer "+token+"\r\n\r\n", 1)
+				head = strings.Replace(strings.Replace(head, "auth/login", "invoices", 1), "\r\n\r\n",
+					"\r\nAuthorization: Bearer "+token+"\r\n\r\n", 1)
 			}
 			if _, err := conn.Write([]byte(head)); err != nil {
 				t.Fatal(err)
@@ -95,7 +97,10 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 		// Each of them holds a slot until its head is read, so a request may find no free slot at first.
 		for range 20 {
 			kit.Until(t, "a concurrent login", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
-			kit.Until(t, "a concurrent draft", func() bool { return c.post(t, invoices, c.numbered("")).status == http.StatusCreated })
+			kit.Until(t, "a concurrent draft", func() bool {
+				return c.post(t, invoices,
+					c.numbered("")).status == http.StatusCreated
+			})
 		}
 	})
 }
@@ -173,8 +178,10 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onFirst(t, few, func(t *testing.T, s *system) {
 				email, paths := withIncoming(t, s.db, map[string][]byte{"large": make([]byte, 3<<20)})
-				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport), loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
-				head := strings.ReplaceAll(strings.ReplaceAll(slow.sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
+				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport),
+					loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
+				head := strings.ReplaceAll(strings.ReplaceAll(slow.sent, "COOKIE", sessionCookie(t, clients[0], s.base)),
+					"PATH", paths["large"])
 				// Slow requests lose their connections after a while, so each attempt opens new ones.
 				kit.Until(t, "pages during slow requests", func() bool {
 					var slowConns []net.Conn

@@ -17,8 +17,8 @@ const (
 	maxSources = 1 << 17
 )
 
-// anonymousLimiter counts the requests that each source makes without an accepted credential, in windows of a minute. It is safe for
-// concurrent use.
+// anonymousLimiter counts the requests that each source makes without an accepted credential, in windows of a minute.
+// It is safe for concurrent use.
 type anonymousLimiter struct {
 	max int64 // 0 for no limit
 	now func() time.Time
@@ -79,7 +79,8 @@ func (l *anonymousLimiter) refund(from source.Source, n int64) {
 
 func (l *anonymousLimiter) check(prefix netip.Prefix, limit, n int64, now time.Time) error {
 	if count := l.windows[l.key(prefix)]; now.Before(count.end) && count.used+n > limit {
-		return &account.LimitedError{Limit: account.Limit{Max: limit, Remaining: max(0, limit-count.used), Reset: count.end.Sub(now)}}
+		return &account.LimitedError{Limit: account.Limit{Max: limit, Remaining: max(0, limit-count.used),
+			Reset: count.end.Sub(now)}}
 	}
 	return nil
 }

@@ -19,12 +19,15 @@ import (
 // anonymousRequests are requests without an accepted credential.
 var anonymousRequests = []request{
 	{method: http.MethodGet, path: "/api/v1/client/account", token: "random"},
-	{method: http.MethodPost, path: "/api/v1/client/auth/login", header: http.Header{"Content-Type": {"application/json"}}, body: "{}"},
+	{method: http.MethodPost, path: "/api/v1/client/auth/login", header: http.Header{"Content-Type": {"application/json"}},
+		body: "{}"},
 	{method: http.MethodGet, path: "/login"},
-	{method: http.MethodGet, path: "/invoices", header: http.Header{"Cookie": {"quittance=random"}, "Accept": {"text/html"}}},
+	{method: http.MethodGet, path: "/invoices", header: http.Header{"Cookie": {"quittance=random"},
+		"Accept": {"text/html"}}},
 	{method: http.MethodGet, path: "/assets/nothing"},
 	{method: http.MethodGet, path: "/docs"},
-	{method: http.MethodPost, path: "/invoices/new", header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, body: "a=b"},
+	{method: http.MethodPost, path: "/invoices/new",
+		header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, body: "a=b"},
 }
 
 // from returns the request as it arrives from a source through a proxy.
@@ -35,9 +38,9 @@ func (r request) from(source string) request {
 	return r
 }
 
-// TestAnonymousRequestsAreLimited checks that requests without an accepted credential are limited by their source, except for
-// those whose errors precede the limit. Requests with a credential from the same source are not affected, and neither are other
-// sources and health checks.
+// TestAnonymousRequestsAreLimited checks that requests without an accepted credential are limited by their source,
+// except for those whose errors precede the limit. Requests with a credential from the same source are not affected,
+// and neither are other sources and health checks.
 func TestAnonymousRequestsAreLimited(t *testing.T) {
 	const most = 10
 	onFirst(t, func(c *service.Config) {
@@ -58,7 +61,8 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 			{"the networks of one site", func(n int) string { return fmt.Sprintf("2001:db8:8:%x::1", n) }, 4 * most},
 		} {
 			for n := range test.most {
-				if a, err := s.try(t.Context(), anonymousRequests[n%len(anonymousRequests)].from(test.address(n))); err != nil || a.status == http.StatusTooManyRequests || a.status >= 500 {
+				if a, err := s.try(t.Context(), anonymousRequests[n%len(anonymousRequests)].from(test.address(n))); err != nil ||
+					a.status == http.StatusTooManyRequests || a.status >= 500 {
 					t.Fatalf("%s: request %d answered %d: %v", test.name, n, a.status, err)
 				}
 				s.send(t, account.from(test.address(n))).want(t, http.StatusOK, "") // counts only for its token
@@ -66,12 +70,14 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 			for n, r := range anonymousRequests {
 				a, err := s.try(t.Context(), r.from(test.address(n)))
 				if err != nil || a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || len(a.text) > 300 {
-					t.Errorf("%s: %s %s answered %d after the limit, want a short 429: %v %s", test.name, r.method, r.path, a.status, err, a.text)
+					t.Errorf("%s: %s %s answered %d after the limit, want a short 429: %v %s", test.name, r.method, r.path, a.status,
+						err, a.text)
 				}
 				if a.header.Get("Content-Type") == "application/json" {
 					a.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 				}
-				if strings.HasPrefix(r.path, "/api/") && (a.header.Get("RateLimit-Limit") == "" || a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("RateLimit-Reset") == "") {
+				if strings.HasPrefix(r.path, "/api/") && (a.header.Get("RateLimit-Limit") == "" ||
+					a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("RateLimit-Reset") == "") {
 					t.Errorf("%s: %s %s: the fields of the limit are missing: %v", test.name, r.method, r.path, a.header)
 				}
 			}
@@ -82,14 +88,16 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 			}{
 				{request{method: http.MethodGet, path: "/api/v1/client/account"}, http.StatusUnauthorized, api.CodeUnauthenticated},
 				{request{method: http.MethodGet, path: "/api/nowhere"}, http.StatusNotFound, api.CodeNotFound},
-				{request{method: http.MethodPut, path: "/api/v1/client/invoices"}, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed},
+				{request{method: http.MethodPut, path: "/api/v1/client/invoices"}, http.StatusMethodNotAllowed,
+					api.CodeMethodNotAllowed},
 			} {
 				s.send(t, r.from(test.address(0))).want(t, r.status, r.code)
 			}
 			s.send(t, account.from(test.address(0))).want(t, http.StatusOK, "")
 			s.send(t, request{method: http.MethodGet, path: "/healthz"}.from(test.address(0))).want(t, http.StatusOK, "")
 			s.send(t, request{method: http.MethodGet, path: "/readyz"}.from(test.address(0))).want(t, http.StatusOK, "")
-			s.send(t, request{method: http.MethodGet, path: "/api/v1/client/account"}.from("198.51.100.1")).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+			s.send(t, request{method: http.MethodGet, path: "/api/v1/client/account"}.from("198.51.100.1")).want(t,
+				http.StatusUnauthorized, api.CodeUnauthenticated)
 		}
 	})
 }
@@ -100,8 +108,12 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)
 	const most = 4
-	address := serve(t, io.Discard, func(c *service.Config) { c.TLSCert, c.TLSKey, c.ConnectionsPerSource = certificate, key, most })
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
+	address := serve(t, io.Discard, func(c *service.Config) {
+		c.TLSCert, c.TLSKey, c.ConnectionsPerSource = certificate,
+			key, most
+	})
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	ask := func(method, path string, body io.Reader) int {
 		r, err := http.NewRequestWithContext(t.Context(), method, "https://"+address+path, body)
@@ -162,8 +174,10 @@ func TestStrictTransportSecurity(t *testing.T) {
 		"http":  func(*service.Config) {},
 	} {
 		address := serve(t, io.Discard, change)
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}, Timeout: kit.Patience()}
-		for _, path := range []string{"/docs", "/docs/none", "/changelog", "/openapi.json", "/healthz", "/api/v1/client/account", "/login", "/assets/none", "/nowhere"} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority,
+			MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}, Timeout: kit.Patience()}
+		for _, path := range []string{"/docs", "/docs/none", "/changelog", "/openapi.json", "/healthz",
+			"/api/v1/client/account", "/login", "/assets/none", "/nowhere"} {
 			response, err := client.Get(name + "://" + address + path)
 			if err != nil {
 				t.Fatal(err)

@@ -18,9 +18,10 @@ import (
 // one.
 func TestRequestID(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
-		kept := []string{"a", "0", ".", "-", "_", "..", "A-b_c.9", strings.Repeat("x", 128), "019f0000-0000-7000-8000-000000000000"}
-		replaced := []string{"", " ", "a b", "a\tb", strings.Repeat("x", 129), strings.Repeat("x", 5000), "a/b", "a:b", "a,b", `a"b`, "<b>", "a=b", "é", "\xff", "a;b",
-			"${jndi}", "%0a", "a%20b", "'--", "\u200b"}
+		kept := []string{"a", "0", ".", "-", "_", "..", "A-b_c.9", strings.Repeat("x", 128),
+			"019f0000-0000-7000-8000-000000000000"}
+		replaced := []string{"", " ", "a b", "a\tb", strings.Repeat("x", 129), strings.Repeat("x", 5000), "a/b", "a:b", "a,b",
+			`a"b`, "<b>", "a=b", "é", "\xff", "a;b", "${jndi}", "%0a", "a%20b", "'--", "\u200b"}
 		seen := map[string]bool{}
 		for _, path := range []string{"/healthz", "/no/such/path", invoices} { // a success and two failures
 			for _, id := range kept {
@@ -38,7 +39,8 @@ func TestRequestID(t *testing.T) {
 				seen[got] = true
 			}
 		}
-		first := s.send(t, request{method: http.MethodGet, path: "/healthz", header: http.Header{"X-Request-Id": {"one", "two"}}})
+		first := s.send(t, request{method: http.MethodGet, path: "/healthz",
+			header: http.Header{"X-Request-Id": {"one", "two"}}})
 		if got := first.header.Values(api.HeaderRequestID); len(got) != 1 {
 			t.Errorf("a request with two ids got %q", got)
 		}
@@ -53,7 +55,8 @@ func (s *system) raw(t *testing.T, method, target string) response {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: quittance.example\r\nConnection: close\r\n\r\n", method, target); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: quittance.example\r\nConnection: close\r\n\r\n", method,
+		target); err != nil {
 		t.Fatal(err)
 	}
 	got, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
@@ -65,7 +68,8 @@ func (s *system) raw(t *testing.T, method, target string) response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := response{request: request{method: method, path: target}, status: got.StatusCode, header: got.Header, text: string(text)}
+	a := response{request: request{method: method, path: target}, status: got.StatusCode, header: got.Header,
+		text: string(text)}
 	checkResponse(t, a)
 	return a
 }
@@ -75,14 +79,20 @@ func (s *system) raw(t *testing.T, method, target string) response {
 func TestPathsAreNotNormalized(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		id := "019f0000-0000-7000-8000-000000000000"
-		for _, path := range []string{"//", "///", "/.", "/..", "/../", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/client", "/api/v2/client/invoices",
-			"/api/v1/client/invoices/", "/api/v1/client//invoices", "//api/v1/client/invoices", "/api/v1/client/./invoices", "/api/v1/client/x/../invoices",
-			"/api/v1/client/invoices/../invoices", "/api/v1/client%2Finvoices", "/api/v1/client%2finvoices", "/api%2Fv1%2Fclient%2Finvoices", "/api/v1/client/invoices%2F" + id,
-			"/api/v1/client/invoices/" + id + "/", "/api/v1/client/invoices//submit", "/api/v1/client/invoices/" + id + "/submit/",
-			"/api/v1/client/invoices/" + id + "/submit/x", "/api/v1/client/invoices/" + id + "/Submit", "/API/v1/client/invoices", "/api/v1/client/invoices%00", "/%00",
-			"/api/v1/client/%2e%2e/invoices", "/%2e%2e/%2e%2e/etc/passwd", "/api/v1/client/invoices;a=b", "/api/v1/client/invoices%3Fpage=1", "/api/v1/client/invoices%20",
-			"/api/v1/client/invoices/{invoice_id}/", "/api/v1/client/%69nvoices", "/api/v1/client/invo\u00efces", "/%ff%fe", "/openapi.json/", "/openapi.yaml", "/openapi.json/..",
-			"/healthz/", "/.git/config", "/debug/pprof/", "/metrics", "/" + strings.Repeat("a", 8<<10), "/" + strings.Repeat("a/", 4<<10), strings.Repeat("/..", 2000),
+		for _, path := range []string{"//", "///", "/.", "/..", "/../", "/api", "/api/", "/api/v1", "/api/v1/",
+			"/api/v1/client", "/api/v2/client/invoices",
+			"/api/v1/client/invoices/", "/api/v1/client//invoices", "//api/v1/client/invoices", "/api/v1/client/./invoices",
+			"/api/v1/client/x/../invoices", "/api/v1/client/invoices/../invoices", "/api/v1/client%2Finvoices",
+			"/api/v1/client%2finvoices", "/api%2Fv1%2Fclient%2Finvoices", "/api/v1/client/invoices%2F" + id,
+			"/api/v1/client/invoices/" + id + "/", "/api/v1/client/invoices//submit",
+			"/api/v1/client/invoices/" + id + "/submit/", "/api/v1/client/invoices/" + id + "/submit/x",
+			"/api/v1/client/invoices/" + id + "/Submit", "/API/v1/client/invoices", "/api/v1/client/invoices%00", "/%00",
+			"/api/v1/client/%2e%2e/invoices", "/%2e%2e/%2e%2e/etc/passwd", "/api/v1/client/invoices;a=b",
+			"/api/v1/client/invoices%3Fpage=1", "/api/v1/client/invoices%20", "/api/v1/client/invoices/{invoice_id}/",
+			"/api/v1/client/%69nvoices", "/api/v1/client/invo\u00efces", "/%ff%fe", "/openapi.json/", "/openapi.yaml",
+			"/openapi.json/..", "/healthz/", "/.git/config", "/debug/pprof/", "/metrics", "/" + strings.Repeat("a", 8<<10),
+			"/" + strings.Repeat("a/", 4<<10),
+			strings.Repeat("/..", 2000),
 			"http://other.example/no/such/path", "/api/v1/client/invoices/" + id + "/" + strings.Repeat("%2e", 1000)} {
 			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 				if a := s.raw(t, method, path); a.status != http.StatusNotFound {
@@ -102,8 +112,9 @@ func TestPathsAreNotNormalized(t *testing.T) {
 	})
 }
 
-// TestHead checks that HEAD gets the same response as GET, without the body. Lists may grow between the two calls, because
-// events and audit entries of earlier calls are recorded meanwhile, so calls whose responses differ are repeated.
+// TestHead checks that HEAD gets the same response as GET, without the body. Lists may grow between the two calls,
+// because events and audit entries of earlier calls are recorded meanwhile, so calls whose responses differ are
+// repeated.
 func TestHead(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
@@ -143,7 +154,9 @@ func (c *company) compareHead(t *testing.T, path string) string {
 	if strings.HasSuffix(path, "/export") {
 		length = get.header.Get("Content-Length") // a file is sent while its rows are read: only a short one has a length
 	}
-	if head.status != get.status || head.header.Get("Content-Length") != length || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("ETag") != get.header.Get("ETag") {
+	if head.status != get.status || head.header.Get("Content-Length") != length ||
+		head.header.Get("Content-Type") != get.header.Get("Content-Type") ||
+		head.header.Get("ETag") != get.header.Get("ETag") {
 		return fmt.Sprintf("%s: HEAD %d %v\nGET %d %v", path, head.status, head.header, get.status, get.header)
 	}
 	return ""

@@ -13,7 +13,8 @@ import (
 	"quittance/internal/view"
 )
 
-func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest, faults api.Faults) (int, api.Data[api.NewAPIKey], error) {
+func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest,
+	faults api.Faults) (int, api.Data[api.NewAPIKey], error) {
 	add, more := account.ReadAPIKeyRequest(body, c.Now())
 	if err := faultsError(api.CodeValidationFailed, faults.With(more)); err != nil {
 		return 0, api.Data[api.NewAPIKey]{}, err
@@ -23,7 +24,8 @@ func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest, faults 
 		if err != nil {
 			return 0, api.Data[api.NewAPIKey]{}, apiKeyError(err, body)
 		}
-		return http.StatusCreated, api.Data[api.NewAPIKey]{Data: api.NewAPIKey{APIKey: view.APIKey(created, c.Now()), Key: key.Reveal()}}, nil
+		return http.StatusCreated, api.Data[api.NewAPIKey]{Data: api.NewAPIKey{APIKey: view.APIKey(created, c.Now()),
+			Key: key.Reveal()}}, nil
 	})
 }
 
@@ -34,7 +36,8 @@ func apiKeyError(err error, body api.APIKeyRequest) error {
 		return err
 	}
 	faults := api.Faults{}
-	faults.Add(fmt.Sprintf("scopes[%d]", slices.Index(body.Scopes, string(wide.Scope))), "role", "must not allow more than your role does")
+	faults.Add(fmt.Sprintf("scopes[%d]", slices.Index(body.Scopes, string(wide.Scope))), "role",
+		"must not allow more than your role does")
 	return faultsError(api.CodeValidationFailed, faults)
 }
 
@@ -50,7 +53,8 @@ func (c *call) listAPIKeys(ctx context.Context) (int, api.List[api.APIKey], erro
 	}
 	out.Pagination = pagination(page, perPage, len(keys))
 	first := min(len(keys), (min(page, len(keys)+1)-1)*perPage)
-	out.Data = present(keys[first:min(len(keys), first+perPage)], func(key store.APIKey) api.APIKey { return view.APIKey(key, c.Now()) })
+	out.Data = present(keys[first:min(len(keys), first+perPage)],
+		func(key store.APIKey) api.APIKey { return view.APIKey(key, c.Now()) })
 	return http.StatusOK, out, nil
 }
 

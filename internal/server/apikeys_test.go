@@ -103,11 +103,13 @@ var createKeyRows = []row{
 			if !regexp.MustCompile(`^qk_sandbox_[0-9A-Za-z]{49}$`).MatchString(key) {
 				t.Errorf("key %q", key)
 			}
-			for path, want := range map[string]string{"name": `"ERP"`, "scopes": `["read","submit"]`, "networks": `["203.0.113.0/24","192.0.2.1/32","2001:db8::/32"]`,
-				"expires_at": `"2998-12-31T20:00:00.000000Z"`, "state": `"active"`, "prefix": `"qk_sandbox_"`, "last_four": fmt.Sprintf("%q", key[len(key)-4:])} {
+			for path, want := range map[string]string{"name": `"ERP"`, "scopes": `["read","submit"]`,
+				"networks": `["203.0.113.0/24","192.0.2.1/32","2001:db8::/32"]`, "expires_at": `"2998-12-31T20:00:00.000000Z"`,
+				"state": `"active"`, "prefix": `"qk_sandbox_"`, "last_four": fmt.Sprintf("%q", key[len(key)-4:])} {
 				wantRaw(t, a, "/data/"+path, want)
 			}
-			if list := c.get(t, apiKeys); strings.Contains(list.text, key[len("qk_sandbox_"):len(key)-4]) || list.raw(t, "/data/0/id") != a.raw(t, "/data/id") {
+			if list := c.get(t, apiKeys); strings.Contains(list.text, key[len("qk_sandbox_"):len(key)-4]) ||
+				list.raw(t, "/data/0/id") != a.raw(t, "/data/id") {
 				t.Errorf("list %s", list.text)
 			}
 		}},
@@ -123,11 +125,15 @@ var createKeyRows = []row{
 		}},
 	badKey("no scope", `{"name":"ERP","scopes":[]}`, map[string][]string{"scopes": {"min_items"}}),
 	badKey("nothing", `{}`, map[string][]string{"name": {"required"}, "scopes": {"required"}}),
-	badKey("everything", `{"name":"  ","scopes":["all"],"networks":["x","10.0.0.0/33","fe80::1%eth0","::ffff:10.0.0.0/104",""],"expires_at":"2020-01-01T00:00:00Z"}`,
-		map[string][]string{"name": {"required"}, "scopes[0]": {"enum"}, "networks[0]": {"network"}, "networks[1]": {"network"}, "networks[2]": {"network"}, "networks[3]": {"network"},
+	badKey("everything",
+		`{"name":"  ","scopes":["all"],"networks":["x","10.0.0.0/33","fe80::1%eth0","::ffff:10.0.0.0/104",""],"expires_at":"2020-01-01T00:00:00Z"}`,
+		map[string][]string{"name": {"required"}, "scopes[0]": {"enum"}, "networks[0]": {"network"},
+			"networks[1]": {"network"}, "networks[2]": {"network"}, "networks[3]": {"network"},
 			"networks[4]": {"network"}, "expires_at": {"future"}}),
-	badKey("a date", `{"name":"ERP","scopes":["read"],"expires_at":"2999-01-01"}`, map[string][]string{"expires_at": {"date_time"}}),
-	badKey("a long name", `{"name":"`+strings.Repeat("x", 101)+`","scopes":["read"]}`, map[string][]string{"name": {"max_length"}}),
+	badKey("a date", `{"name":"ERP","scopes":["read"],"expires_at":"2999-01-01"}`,
+		map[string][]string{"expires_at": {"date_time"}}),
+	badKey("a long name", `{"name":"`+strings.Repeat("x", 101)+`","scopes":["read"]}`,
+		map[string][]string{"name": {"max_length"}}),
 }
 
 func badKey(name, body string, faults map[string][]string) row {
@@ -136,8 +142,8 @@ func badKey(name, body string, faults map[string][]string) row {
 		check:   func(t *testing.T, _ *company, a response) { a.wantFaults(t, api.CodeValidationFailed, faults) }}
 }
 
-// TestEveryScopeOnEveryRoute calls every operation with a key of every scope. Those that the scope does not cover get 403, and no key
-// can manage keys, users or logins.
+// TestEveryScopeOnEveryRoute calls every operation with a key of every scope. Those that the scope does not cover get
+// 403, and no key can manage keys, users or logins.
 func TestEveryScopeOnEveryRoute(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -147,12 +153,14 @@ func TestEveryScopeOnEveryRoute(t *testing.T) {
 				if route.Public {
 					continue
 				}
-				r := request{method: route.Method, path: regexp.MustCompile(`\{\w+\}`).ReplaceAllString(route.Path, "00000000-0000-7000-8000-00000000000f"), token: key}
+				r := request{method: route.Method, path: regexp.MustCompile(`\{\w+\}`).ReplaceAllString(route.Path,
+					"00000000-0000-7000-8000-00000000000f"), token: key}
 				if route.HasBody {
 					r.body = "{"
 				}
 				got := s.send(t, r)
-				if allowed := scope.Permissions().Has(route.Needs); (got.status == http.StatusForbidden) == allowed || got.status == http.StatusUnauthorized {
+				if allowed := scope.Permissions().Has(route.Needs); (got.status == http.StatusForbidden) == allowed ||
+					got.status == http.StatusUnauthorized {
 					t.Errorf("%s: %s %s answered %d, allowed: %v", scope, route.Method, route.Path, got.status, allowed)
 				} else if !allowed {
 					got.want(t, http.StatusForbidden, api.CodeForbidden)
@@ -162,8 +170,8 @@ func TestEveryScopeOnEveryRoute(t *testing.T) {
 	})
 }
 
-// TestAPIKeyActs checks the life of a key: a machine creates and submits with it, the list shows when it was used last, the audit log
-// names its creator, and it is refused as soon as it is revoked.
+// TestAPIKeyActs checks the life of a key: a machine creates and submits with it, the list shows when it was used last,
+// the audit log names its creator, and it is refused as soon as it is revoked.
 func TestAPIKeyActs(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
@@ -176,17 +184,22 @@ func TestAPIKeyActs(t *testing.T) {
 		account := s.send(t, request{method: http.MethodGet, path: "/api/v1/client/account", token: key})
 		account.want(t, http.StatusOK, "")
 		wantRaw(t, account, "/data/quotas/tokens/used", "0")
-		kit.Until(t, "the record of the use", func() bool { return c.get(t, apiKeys).raw(t, "/data/0/last_used_at") != "null" })
+		kit.Until(t, "the record of the use", func() bool {
+			return c.get(t, apiKeys).raw(t,
+				"/data/0/last_used_at") != "null"
+		})
 		wantRaw(t, c.get(t, apiKeys), "/data/0/last_used_from", `"127.0.0.1"`)
 
 		c.post(t, apiKeys+"/"+id+"/revoke", "").want(t, http.StatusOK, "")
-		s.send(t, request{method: http.MethodPost, path: invoices, body: s.numbered(""), token: key}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+		s.send(t, request{method: http.MethodPost, path: invoices, body: s.numbered(""), token: key}).want(t,
+			http.StatusUnauthorized, api.CodeUnauthenticated)
 		acts, err := s.db.Audit(t.Context(), store.AuditFilter{Account: &c.id, Act: "api_key", Limit: 10})
 		if err != nil || len(acts) != 2 {
 			t.Fatalf("%d acts, %v", len(acts), err)
 		}
 		for n, act := range acts {
-			if act.Act != []string{"api_key.create", "api_key.revoke"}[n] || act.Kind != store.ActorUser || act.Name != c.email || act.Means != store.MeansAPI ||
+			if act.Act != []string{"api_key.create", "api_key.revoke"}[n] || act.Kind != store.ActorUser ||
+				act.Name != c.email || act.Means != store.MeansAPI ||
 				act.Source != "127.0.0.1" || act.RequestID == "" || act.Subject != id {
 				t.Errorf("act %+v", act)
 			}
@@ -199,7 +212,8 @@ func TestAPIKeyExpires(t *testing.T) {
 	onEngines(t, func(c *service.Config) { c.Now = time.Now }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		const life = 20 * time.Minute
-		key, _ := c.key(t, fmt.Sprintf(`,"expires_at":%q`, s.clock.Now().Add(life).Format(time.RFC3339Nano)), access.ScopeRead)
+		key, _ := c.key(t, fmt.Sprintf(`,"expires_at":%q`, s.clock.Now().Add(life).Format(time.RFC3339Nano)),
+			access.ScopeRead)
 		r := request{method: http.MethodGet, path: invoices, token: key}
 		s.send(t, r).want(t, http.StatusOK, "")
 		s.clock.advance(life)
@@ -208,8 +222,8 @@ func TestAPIKeyExpires(t *testing.T) {
 	})
 }
 
-// TestAPIKeyNetworks checks that a key works only from its networks, that only trusted proxies say where a request comes from, and that
-// calls from elsewhere, which need the stolen key, cost the company nothing of its limit.
+// TestAPIKeyNetworks checks that a key works only from its networks, that only trusted proxies say where a request
+// comes from, and that calls from elsewhere, which need the stolen key, cost the company nothing of its limit.
 func TestAPIKeyNetworks(t *testing.T) {
 	const calls = 5
 	onFirst(t, func(c *service.Config) {
@@ -220,9 +234,11 @@ func TestAPIKeyNetworks(t *testing.T) {
 		c := s.company(t)
 		key, _ := c.key(t, `,"networks":["203.0.113.0/24","2001:db8::/32"]`, access.ScopeRead)
 		from := func(source string) response {
-			return s.send(t, request{method: http.MethodGet, path: invoices, token: key, header: http.Header{"X-Forwarded-For": {source}}})
+			return s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+				header: http.Header{"X-Forwarded-For": {source}}})
 		}
-		for _, source := range []string{"198.51.100.7", "203.0.113.7, 198.51.100.7", "127.0.0.1", "2001:db9::1", "unknown", "203.0.113.7, x", ""} {
+		for _, source := range []string{"198.51.100.7", "203.0.113.7, 198.51.100.7", "127.0.0.1", "2001:db9::1", "unknown",
+			"203.0.113.7, x", ""} {
 			for range calls {
 				a := from(source)
 				a.want(t, http.StatusForbidden, api.CodeForbidden)
@@ -246,12 +262,14 @@ func TestAPIKeyNetworks(t *testing.T) {
 func TestUntrustedForwardingHeader(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		key, _ := s.company(t).key(t, `,"networks":["203.0.113.0/24"]`, access.ScopeRead)
-		s.send(t, request{method: http.MethodGet, path: invoices, token: key, header: http.Header{"X-Forwarded-For": {"203.0.113.7"}}}).
+		s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+			header: http.Header{"X-Forwarded-For": {"203.0.113.7"}}}).
 			want(t, http.StatusForbidden, api.CodeForbidden)
 	})
 }
 
-// TestWrongAPIKeys checks what a caller learns about a credential that is not accepted: what is wrong with its form, and nothing else.
+// TestWrongAPIKeys checks what a caller learns about a credential that is not accepted: what is wrong with its form,
+// and nothing else.
 func TestWrongAPIKeys(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -271,14 +289,15 @@ func TestWrongAPIKeys(t *testing.T) {
 			query  string
 			rule   string
 		}{
-			"revoked":            {bearer(key), "", ""},
-			"unknown":            {bearer(unknown.Reveal()), "", ""},
-			"a character less":   {bearer(key[:len(key)-1]), "", "api_key"},
-			"a character more":   {bearer(key + "0"), "", "api_key"},
-			"another character":  {bearer(key[:20] + "_" + key[21:]), "", "api_key"},
-			"the prefix":         {bearer("qk_"), "", "api_key"},
-			"of production":      {bearer(production.Reveal()), "", "environment"},
-			"as a user name":     {http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"))}}, "", "scheme"},
+			"revoked":           {bearer(key), "", ""},
+			"unknown":           {bearer(unknown.Reveal()), "", ""},
+			"a character less":  {bearer(key[:len(key)-1]), "", "api_key"},
+			"a character more":  {bearer(key + "0"), "", "api_key"},
+			"another character": {bearer(key[:20] + "_" + key[21:]), "", "api_key"},
+			"the prefix":        {bearer("qk_"), "", "api_key"},
+			"of production":     {bearer(production.Reveal()), "", "environment"},
+			"as a user name": {http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"))}},
+				"", "scheme"},
 			"in the query":       {http.Header{}, "?api_key=" + key, "api_key"},
 			"in another header":  {http.Header{"X-Api-Key": {key}}, "", ""},
 			"as a session":       {http.Header{"Cookie": {"quittance_session=" + key}}, "", ""},
@@ -316,8 +335,8 @@ func (b *logBuffer) String() string {
 	return b.text.String()
 }
 
-// TestMisplacedAPIKeys checks that a key in the query, the body or an Idempotency-Key is refused, and that no key is logged, wherever it
-// stands. The log names the identifier of the key.
+// TestMisplacedAPIKeys checks that a key in the query, the body or an Idempotency-Key is refused, and that no key is
+// logged, wherever it stands. The log names the identifier of the key.
 func TestMisplacedAPIKeys(t *testing.T) {
 	var log logBuffer
 	onFirst(t, func(c *service.Config) {
@@ -326,25 +345,30 @@ func TestMisplacedAPIKeys(t *testing.T) {
 		c := s.company(t)
 		key, id := c.key(t, "", access.ScopeRead, access.ScopeWrite)
 		for place, r := range map[string]request{
-			"query":           {method: http.MethodGet, path: invoices + "?external_id=" + key},
-			"body":            {method: http.MethodPost, path: invoices, body: edit(least, "recipient_name", `"`+key+`"`)},
-			"Idempotency-Key": {method: http.MethodPost, path: invoices, body: least, header: http.Header{"Idempotency-Key": {"a-" + key}}},
+			"query": {method: http.MethodGet, path: invoices + "?external_id=" + key},
+			"body":  {method: http.MethodPost, path: invoices, body: edit(least, "recipient_name", `"`+key+`"`)},
+			"Idempotency-Key": {method: http.MethodPost, path: invoices, body: least,
+				header: http.Header{"Idempotency-Key": {"a-" + key}}},
 		} {
 			r.token = key
 			a := s.send(t, r)
 			a.want(t, http.StatusBadRequest, api.CodeMalformedRequest)
 			wantFault(t, a, place)
 		}
-		s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(key, key)}).want(t, http.StatusBadRequest, api.CodeMalformedRequest)
-		s.send(t, request{method: http.MethodGet, path: invoices + "/" + key, token: key}).want(t, http.StatusNotFound, api.CodeNotFound)
+		s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(key, key)}).want(t,
+			http.StatusBadRequest, api.CodeMalformedRequest)
+		s.send(t, request{method: http.MethodGet, path: invoices + "/" + key, token: key}).want(t, http.StatusNotFound,
+			api.CodeNotFound)
 		s.send(t, request{method: http.MethodGet, path: "/" + key, token: key}).want(t, http.StatusNotFound, api.CodeNotFound)
-		renamed := s.send(t, request{method: http.MethodGet, path: invoices, token: key, header: http.Header{"X-Request-Id": {key}, "User-Agent": {key}, "Referer": {"https://example.com/?" + key}}})
+		renamed := s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+			header: http.Header{"X-Request-Id": {key}, "User-Agent": {key}, "Referer": {"https://example.com/?" + key}}})
 		renamed.want(t, http.StatusOK, "")
 		if renamed.header.Get("X-Request-Id") == key {
 			t.Error("the key became a request id")
 		}
 		// The prefix alone, and a mistyped key, are no secrets.
-		s.send(t, request{method: http.MethodPost, path: invoices, body: edit(least, "recipient_name", `"qk_sandbox_ `+key[:len(key)-1]+`"`), token: key}).want(t, http.StatusCreated, "")
+		s.send(t, request{method: http.MethodPost, path: invoices, body: edit(least, "recipient_name",
+			`"qk_sandbox_ `+key[:len(key)-1]+`"`), token: key}).want(t, http.StatusCreated, "")
 		written := log.String()
 		if strings.Contains(written, key) || strings.Contains(written, key[20:]) {
 			t.Error("the log contains a key")
@@ -359,12 +383,14 @@ func TestMisplacedAPIKeys(t *testing.T) {
 func TestAPIKeyIsShownOnce(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		r := request{method: http.MethodPost, path: apiKeys, body: keyRequest("", access.ScopeRead), token: c.token(t), header: http.Header{"Idempotency-Key": {"once"}}}
+		r := request{method: http.MethodPost, path: apiKeys, body: keyRequest("", access.ScopeRead), token: c.token(t),
+			header: http.Header{"Idempotency-Key": {"once"}}}
 		first := s.send(t, r)
 		first.want(t, http.StatusCreated, "")
 		again := s.send(t, r)
 		again.want(t, http.StatusCreated, "")
-		if again.header.Get("Idempotency-Replayed") != "true" || again.raw(t, "/data/key") != "" || again.raw(t, "/data/id") != first.raw(t, "/data/id") {
+		if again.header.Get("Idempotency-Replayed") != "true" || again.raw(t, "/data/key") != "" ||
+			again.raw(t, "/data/id") != first.raw(t, "/data/id") {
 			t.Errorf("again %s", again.text)
 		}
 		wantRaw(t, c.get(t, apiKeys), "/pagination/total", "1")

@@ -31,7 +31,8 @@ func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]in
 			mu.Lock()
 			defer mu.Unlock()
 			got[a.status]++
-			if (a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests) && !wholeSeconds.MatchString(a.header.Get("Retry-After")) {
+			if (a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests) &&
+				!wholeSeconds.MatchString(a.header.Get("Retry-After")) {
 				t.Errorf("%d with Retry-After %q", a.status, a.header.Get("Retry-After"))
 			}
 		})
@@ -40,8 +41,9 @@ func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]in
 	return got
 }
 
-// burstsUntilLimited sends bursts of n requests until one of them was refused because of a limit, and counts the responses of all of them
-// by status. A request that finds no place to hash its password gets 503 and is not counted, so on a busy machine one burst may not be enough.
+// burstsUntilLimited sends bursts of n requests until one of them was refused because of a limit, and counts the
+// responses of all of them by status. A request that finds no place to hash its password gets 503 and is not counted,
+// so on a busy machine one burst may not be enough.
 func (s *system) burstsUntilLimited(t *testing.T, n int, make func(n int) request) (got map[int]int, sent int) {
 	t.Helper()
 	got = map[int]int{}
@@ -64,9 +66,11 @@ func TestBurstOfLogins(t *testing.T) {
 		s.clock.stop(t)
 		c := s.company(t)
 		got, sent := s.burstsUntilLimited(t, 200, func(int) request {
-			return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: http.Header{"X-Forwarded-For": {s.source()}}}
+			return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"),
+				header: http.Header{"X-Forwarded-For": {s.source()}}}
 		})
-		if guessed := got[http.StatusUnauthorized]; guessed > 100 || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
+		if guessed := got[http.StatusUnauthorized]; guessed > 100 || got[http.StatusTooManyRequests] == 0 ||
+			guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
 			t.Errorf("answers %v: want at most 100 of 401", got)
 		}
 	})
@@ -82,17 +86,20 @@ func TestBurstOfPasswordChanges(t *testing.T) {
 		s.clock.stop(t)
 		c := s.company(t)
 		token, from := c.token(t), s.source()
-		wrong := request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: http.Header{"X-Forwarded-For": {from}}}
+		wrong := request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword),
+			header: http.Header{"X-Forwarded-For": {from}}}
 		got, sent := s.burstsUntilLimited(t, 400, func(int) request { return wrong })
 		for range loginsAMinute { // uses up what those have given back that were not counted
 			got[s.send(t, wrong).status]++
 			sent++
 		}
-		if guessed := got[http.StatusUnprocessableEntity]; guessed > loginsAMinute || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
+		if guessed := got[http.StatusUnprocessableEntity]; guessed > loginsAMinute || got[http.StatusTooManyRequests] == 0 ||
+			guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != sent {
 			t.Errorf("answers %v: want at most %d of 422", got, loginsAMinute)
 		}
 		// The response to a limited caller does not depend on the password.
-		right := s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(password, newPassword), header: http.Header{"X-Forwarded-For": {from}}})
+		right := s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token,
+			body: passwords(password, newPassword), header: http.Header{"X-Forwarded-For": {from}}})
 		right.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 	})
 }
@@ -112,9 +119,11 @@ func TestFailuresCountForTheUser(t *testing.T) {
 			if n%2 == 0 {
 				return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: header}
 			}
-			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: header}
+			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword),
+				header: header}
 		})
-		if guessed := got[http.StatusUnauthorized] + got[http.StatusUnprocessableEntity]; guessed > 100 || got[http.StatusTooManyRequests] == 0 {
+		if guessed := got[http.StatusUnauthorized] + got[http.StatusUnprocessableEntity]; guessed > 100 ||
+			got[http.StatusTooManyRequests] == 0 {
 			t.Errorf("answers %v: want at most 100 of 401 and 422", got)
 		}
 	})
@@ -129,7 +138,8 @@ func TestNetworkIsOneSource(t *testing.T) {
 		s.clock.stop(t)
 		c := s.company(t)
 		for n := range loginsAMinute {
-			s.login(t, c.email, "wrong", fmt.Sprintf("2001:db8:77:1::%x", n)).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+			s.login(t, c.email, "wrong", fmt.Sprintf("2001:db8:77:1::%x", n)).want(t, http.StatusUnauthorized,
+				api.CodeInvalidCredentials)
 		}
 		s.login(t, c.email, password, "2001:db8:77:1:ffff::1").want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 		s.login(t, c.email, password, "2001:db8:77:2::1").want(t, http.StatusOK, "")
@@ -154,7 +164,8 @@ func TestTooManyHashes(t *testing.T) {
 			}
 			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword)}
 		})
-		if got[http.StatusOK] != 1 || got[http.StatusServiceUnavailable] == 0 || got[http.StatusUnprocessableEntity] == 0 || got[http.StatusUnprocessableEntity]+got[http.StatusServiceUnavailable] != 400 {
+		if got[http.StatusOK] != 1 || got[http.StatusServiceUnavailable] == 0 || got[http.StatusUnprocessableEntity] == 0 ||
+			got[http.StatusUnprocessableEntity]+got[http.StatusServiceUnavailable] != 400 {
 			t.Errorf("answers %v", got)
 		}
 	})
@@ -180,7 +191,8 @@ func TestPasswordResetPrevails(t *testing.T) {
 		go func() {
 			defer close(ended)
 			for n := 0; ; n++ {
-				a, err := s.try(t.Context(), request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(known, next), header: http.Header{"X-Forwarded-For": {from}}})
+				a, err := s.try(t.Context(), request{method: http.MethodPost, path: passwordAPI, token: token,
+					body: passwords(known, next), header: http.Header{"X-Forwarded-For": {from}}})
 				if err != nil || a.status != http.StatusOK {
 					// If the reset comes between the check of the token and that of the password, the password is wrong.
 					wrong := a.status == http.StatusUnprocessableEntity && resetBegun.Load()
@@ -211,10 +223,12 @@ func TestPasswordResetPrevails(t *testing.T) {
 		a := s.login(t, c.email, reset, s.source())
 		a.want(t, http.StatusOK, "")
 		wantRaw(t, a, "/data/password_change_required", "true")
-		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, newPassword)}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token,
+			body: passwords(reset, newPassword)}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 		token = a.textAt(t, "/data/token")
 		s.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
-		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, "my own pass phrase")}).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token,
+			body: passwords(reset, "my own pass phrase")}).want(t, http.StatusOK, "")
 		wantRaw(t, s.login(t, c.email, "my own pass phrase", s.source()), "/data/password_change_required", "false")
 	})
 }

@@ -24,21 +24,25 @@ var auditOperations = []operation{
 				wantRaw(t, created, "/pagination/total", "1")
 				wantRaw(t, created, "/data/0/details/invoice_number", a.raw(t, "/data/0/details/invoice_number"))
 			}},
-		{name: "acts of administrators", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?act=account.create" },
+		{name: "acts of administrators", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?act=account.create" },
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/pagination/total", "1")
 				wantRaw(t, a, "/data/0/subject", `{"type":"account","id":"`+c.id.String()+`"}`)
 			}},
 		{name: "by user and time", status: http.StatusOK,
 			prepare: func(_ *testing.T, c *company, r *request) {
-				r.path += "?" + url.Values{"actor": {c.email}, "act": {"session.begin"}, "from": {time.Now().Add(-time.Hour).Format(time.RFC3339)}, "to": {time.Now().Add(time.Hour).Format(time.RFC3339)}}.Encode()
+				r.path += "?" + url.Values{"actor": {c.email}, "act": {"session.begin"},
+					"from": {time.Now().Add(-time.Hour).Format(time.RFC3339)},
+					"to":   {time.Now().Add(time.Hour).Format(time.RFC3339)}}.Encode()
 			},
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/data/0/subject/type", `"user"`)
 				wantRaw(t, a, "/data/0/details", `{"email":"`+c.email+`"}`)
 			}},
-		{name: "of somebody else", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?actor=nobody@example.com" },
-			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of somebody else", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?actor=nobody@example.com" },
+			check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		badPage("per_page=x"), badPage("from=yesterday"), badPage("to=2026-03-01"),
 	}},
 }

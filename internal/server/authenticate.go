@@ -14,8 +14,8 @@ import (
 	"quittance/internal/store"
 )
 
-// authenticate returns the session of the caller. Its errors say what is wrong with the form of a credential, but not why one that is
-// well-formed is not accepted.
+// authenticate returns the session of the caller. Its errors say what is wrong with the form of a credential, but not
+// why one that is well-formed is not accepted.
 func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, error) {
 	presented := bearer(c.request)
 	switch {
@@ -24,8 +24,9 @@ func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, erro
 	case presented.mistyped:
 		return store.Session{}, unauthenticated(api.Fault{Rule: "api_key", Message: "The API key is incomplete or mistyped."})
 	case presented.environment != "" && presented.environment != s.Accounts.APIKeyEnvironment():
-		return store.Session{}, unauthenticated(api.Fault{Rule: "environment", Message: fmt.Sprintf("This is a key for the environment %s, and this server accepts those for %s.",
-			presented.environment, s.Accounts.APIKeyEnvironment())})
+		return store.Session{}, unauthenticated(api.Fault{Rule: "environment",
+			Message: fmt.Sprintf("This is a key for the environment %s, and this server accepts those for %s.",
+				presented.environment, s.Accounts.APIKeyEnvironment())})
 	}
 	lookUp := s.DB.Authenticate
 	if presented.environment != "" {
@@ -39,10 +40,12 @@ func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, erro
 		return store.Session{}, newAPIError(api.CodeUnauthenticated)
 	}
 	if elsewhere, ok := errors.AsType[*store.SourceNetworkError](err); ok {
-		s.Log.WarnContext(ctx, "an API key was used from a network that it is not accepted from", "request_id", c.header.Get(api.HeaderRequestID),
-			slog.Any("account", elsewhere.Account), slog.Any("key", elsewhere.Key), "source", s.source(c.request))
-		return store.Session{}, &apiError{code: api.CodeForbidden, cause: err, details: map[string]any{"source": []api.Fault{{Rule: "network",
-			Message: "This API key is not accepted from the network of this request."}}}}
+		s.Log.WarnContext(ctx, "an API key was used from a network that it is not accepted from",
+			"request_id", c.header.Get(api.HeaderRequestID), slog.Any("account", elsewhere.Account),
+			slog.Any("key", elsewhere.Key), "source", s.source(c.request))
+		return store.Session{}, &apiError{code: api.CodeForbidden, cause: err,
+			details: map[string]any{"source": []api.Fault{{Rule: "network",
+				Message: "This API key is not accepted from the network of this request."}}}}
 	}
 	if session.FactorRequired {
 		return store.Session{}, newAPIError(api.CodeUnauthenticated) // a new login says what is missing
@@ -71,14 +74,16 @@ func bearer(r *http.Request) credential {
 	}
 	token := secret.New(text)
 	environment, err := secret.ParseAPIKey(token)
-	return credential{digest: secret.Digest(token), presented: true, environment: environment, mistyped: errors.Is(err, secret.ErrMistypedAPIKey)}
+	return credential{digest: secret.Digest(token), presented: true, environment: environment,
+		mistyped: errors.Is(err, secret.ErrMistypedAPIKey)}
 }
 
-// misplacedCredential returns a hint for a caller who sends an API key in another way than as a bearer token; its rule is empty if there
-// is none.
+// misplacedCredential returns a hint for a caller who sends an API key in another way than as a bearer token; its rule
+// is empty if there is none.
 func misplacedCredential(r *http.Request) api.Fault {
 	if user, _, ok := r.BasicAuth(); ok && strings.HasPrefix(user, secret.APIKeyPrefix) {
-		return api.Fault{Rule: "scheme", Message: "Send the API key as Authorization: Bearer <key>, and not with the scheme Basic."}
+		return api.Fault{Rule: "scheme",
+			Message: "Send the API key as Authorization: Bearer <key>, and not with the scheme Basic."}
 	}
 	if secret.ContainsAPIKey([]byte(r.URL.RawQuery)) {
 		return misplacedKey
@@ -89,10 +94,11 @@ func misplacedCredential(r *http.Request) api.Fault {
 // misplacedKey is the fault of a place where an API key may be logged or stored.
 var misplacedKey = api.Fault{Rule: "api_key", Message: "Contains an API key. Send it only as Authorization: Bearer <key>. Revoke this one if others may have read it."} //nolint:gochecknoglobals // a constant
 
-// refuseMisplacedKey returns an error if the query, the body or the Idempotency-Key contains an API key, so that none is stored or sent to
-// others. The checksum of keys makes sure that nothing else is refused.
+// refuseMisplacedKey returns an error if the query, the body or the Idempotency-Key contains an API key, so that none
+// is stored or sent to others. The checksum of keys makes sure that nothing else is refused.
 func (c *call) refuseMisplacedKey() error {
-	for place, text := range map[string][]byte{"query": []byte(c.request.URL.RawQuery), "body": c.raw, headerIdempotencyKey: []byte(c.request.Header.Get(headerIdempotencyKey))} {
+	for place, text := range map[string][]byte{"query": []byte(c.request.URL.RawQuery), "body": c.raw,
+		headerIdempotencyKey: []byte(c.request.Header.Get(headerIdempotencyKey))} {
 		if secret.ContainsAPIKey(text) {
 			return &apiError{code: api.CodeMalformedRequest, details: map[string]any{place: []api.Fault{misplacedKey}}}
 		}

@@ -13,11 +13,14 @@ import (
 
 // malformed are bodies that are not one JSON text.
 var malformed = []string{
-	" ", "\n\n", "{", "}", "[", `{"a":1`, `{"a":1]`, `{"a"}`, `{"a":}`, `{a:1}`, `{'a':1}`, `{"a":1,}`, `{,}`, `[1,]`, `{"a":1 "b":2}`,
-	`{"a":1}{"b":2}`, `{} {}`, `{}x`, "{}\x00", `nul`, `True`, `NaN`, `{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`,
-	`{"a":.5}`, `{"a":1e}`, `{"a":0x10}`, `{"a":1_000}`, `{"a":"b`, `{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, "{\"a\":\"\xff\"}",
-	"{\"a\":\"\xc0\xaf\"}", "{\"\xff\":1}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", `{"a":1,"a":1}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`,
-	"\ufeff{}", `{}//`, `/**/{}`, `# {}`, "a=1&b=2", "<a/>", "--x\r\n", "\x1f\x8b\x08", strings.Repeat("[", 33) + strings.Repeat("]", 33),
+	" ", "\n\n", "{", "}", "[", `{"a":1`, `{"a":1]`, `{"a"}`, `{"a":}`, `{a:1}`, `{'a':1}`, `{"a":1,}`, `{,}`, `[1,]`,
+	`{"a":1 "b":2}`, `{"a":1}{"b":2}`, `{} {}`, `{}x`, "{}\x00", `nul`, `True`, `NaN`, `{"a":NaN}`, `{"a":Infinity}`,
+	`{"a":-Infinity}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e}`, `{"a":0x10}`, `{"a":1_000}`, `{"a":"b`,
+	`{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, "{\"a\":\"\xff\"}", "{\"a\":\"\xc0\xaf\"}",
+	"{\"\xff\":1}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", `{"a":1,"a":1}`, `{"a":1,"\u0061":2}`,
+	`{"a":{"b":1,"b":2}}`,
+	"\ufeff{}", `{}//`, `/**/{}`, `# {}`, "a=1&b=2", "<a/>", "--x\r\n",
+	"\x1f\x8b\x08", strings.Repeat("[", 33) + strings.Repeat("]", 33),
 	`{"a":` + strings.Repeat(`{"a":`, 32) + `1` + strings.Repeat("}", 33), strings.Repeat("[", 100_000),
 }
 
@@ -63,7 +66,8 @@ func bodyRows(route server.Route, op *operation) []row {
 		rows = append(rows, refusedFields("no object: "+body, body, "body", "type"))
 	}
 	for _, header := range media {
-		rows = append(rows, row{name: "media " + strings.Join(header["Content-Type"], "|") + " " + header.Get("Content-Encoding"),
+		rows = append(rows, row{name: "media " + strings.Join(header["Content-Type"], "|") + " " +
+			header.Get("Content-Encoding"),
 			status: http.StatusUnsupportedMediaType, code: api.CodeUnsupportedMediaType,
 			prepare: func(_ *testing.T, _ *company, r *request) {
 				if r.body == "" {
@@ -79,7 +83,8 @@ func bodyRows(route server.Route, op *operation) []row {
 		return append(rows, malformedBody("no body", ""), goodMedia(route, `application/json; charset=UTF-8`),
 			goodMedia(route, `APPLICATION/JSON`))
 	}
-	return append(rows, row{name: "an empty object for no body", status: route.Status, prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
+	return append(rows, row{name: "an empty object for no body", status: route.Status,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
 }
 
 func goodMedia(route server.Route, value string) row {
@@ -90,7 +95,8 @@ func goodMedia(route server.Route, value string) row {
 }
 
 func refusedBody(name, body string, status int, code api.Code) row {
-	return row{name: name, status: status, code: code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = body }}
+	return row{name: name, status: status, code: code,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body }}
 }
 
 // malformedBody returns the row of a body that is not JSON. The response has the position of the error.
@@ -98,7 +104,8 @@ func malformedBody(name, body string) row {
 	one := refusedBody(name, body, http.StatusBadRequest, api.CodeMalformedRequest)
 	one.check = func(t *testing.T, _ *company, a response) {
 		var line, column int
-		if _, err := fmt.Sscan(a.raw(t, "/error/details/line")+" "+a.raw(t, "/error/details/column"), &line, &column); err != nil {
+		if _, err := fmt.Sscan(a.raw(t, "/error/details/line")+" "+a.raw(t, "/error/details/column"), &line,
+			&column); err != nil {
 			t.Fatalf("%v: %s", err, a.text)
 		}
 		if lines := strings.Count(body, "\n") + 1; line < 1 || line > lines || column < 1 || column > len(body)+1 {

@@ -13,26 +13,31 @@ import (
 	"quittance/internal/view"
 )
 
-// book is the operations of the customer book or the item catalogue: F are the fields that a request sets, and S is what a response shows.
+// book is the operations of the customer book or the item catalogue: F are the fields that a request sets, and S is
+// what a response shows.
 type book[F store.BookFields, S any] struct {
 	// parameter is the path parameter with the identifier of an entry.
 	parameter string
 	of        func(*store.Tenant) store.Book[F]
-	list      func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]], error)
-	show      func(store.BookEntry[F]) S
+	list      func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]],
+		error)
+	show func(store.BookEntry[F]) S
 	// currency returns the currency of an entry, the only field with a rule that tags cannot express.
 	currency func(*F) *string
 	decoder  *strictjson.Decoder[F]
 }
 
 func customerBook() *book[api.CustomerFields, api.Customer] {
-	return &book[api.CustomerFields, api.Customer]{parameter: "customer_id", of: (*store.Tenant).Customers, list: view.Tenant.Customers, show: view.Customer,
-		currency: func(c *api.CustomerFields) *string { return c.Currency }, decoder: strictjson.For[api.CustomerFields]()}
+	return &book[api.CustomerFields, api.Customer]{parameter: "customer_id", of: (*store.Tenant).Customers,
+		list: view.Tenant.Customers, show: view.Customer, currency: func(c *api.CustomerFields) *string { return c.Currency },
+		decoder: strictjson.For[api.CustomerFields]()}
 }
 
 func itemCatalogue() *book[api.CatalogueItemFields, api.CatalogueItem] {
-	return &book[api.CatalogueItemFields, api.CatalogueItem]{parameter: "item_id", of: (*store.Tenant).Items, list: view.Tenant.CatalogueItems, show: view.CatalogueItem,
-		currency: func(i *api.CatalogueItemFields) *string { return i.Currency }, decoder: strictjson.For[api.CatalogueItemFields]()}
+	return &book[api.CatalogueItemFields, api.CatalogueItem]{parameter: "item_id", of: (*store.Tenant).Items,
+		list: view.Tenant.CatalogueItems, show: view.CatalogueItem,
+		currency: func(i *api.CatalogueItemFields) *string { return i.Currency },
+		decoder:  strictjson.For[api.CatalogueItemFields]()}
 }
 
 // bookRoutes are the operations about what drafts are filled with.
@@ -40,27 +45,37 @@ func bookRoutes() []route {
 	customers, items := customerBook(), itemCatalogue()
 	patch := []string{"application/merge-patch+json"}
 	return []route{
-		{method: http.MethodGet, path: client + "/customers", needs: access.Read, operation: withoutBody(customers.listEntries), query: append(paging[:2:2], "name"),
-			name: "listCustomers", tag: "Customers and items", summary: "List the customers", status: 200, text: listCustomersText},
-		{method: http.MethodPost, path: client + "/customers", needs: access.Write, operation: withFaults(customers.create), idempotent: true,
-			name: "createCustomer", tag: "Customers and items", summary: "Create a customer", status: 201, text: createCustomerText, codes: []api.Code{api.CodeLimitReached}},
-		{method: http.MethodGet, path: client + "/customers/{customer_id}", needs: access.Read, operation: withoutBody(customers.read),
-			name: "readCustomer", tag: "Customers and items", summary: "Read a customer", status: 200, text: "Returns the customer."},
-		{method: http.MethodPatch, path: client + "/customers/{customer_id}", needs: access.Write, operation: withPatch[api.CustomerFields](customers.patch), idempotent: true, conditional: true,
-			mediaTypes: patch, name: "patchCustomer", tag: "Customers and items", summary: "Change a customer", status: 200, text: patchEntryText, codes: []api.Code{api.CodeLimitReached, api.CodePreconditionFailed}},
-		{method: http.MethodDelete, path: client + "/customers/{customer_id}", needs: access.Write, operation: withoutBody(customers.delete), conditional: true,
-			name: "deleteCustomer", tag: "Customers and items", summary: "Delete a customer", status: 200, text: deleteEntryText, codes: []api.Code{api.CodePreconditionFailed}},
-		{method: http.MethodGet, path: client + "/items", needs: access.Read, operation: withoutBody(items.listEntries), query: append(paging[:2:2], "name"),
-			name: "listItems", tag: "Customers and items", summary: "List the items", status: 200, text: listItemsText},
-		{method: http.MethodPost, path: client + "/items", needs: access.Write, operation: withFaults(items.create), idempotent: true,
-			name: "createItem", tag: "Customers and items", summary: "Create an item", status: 201, text: createItemText, codes: []api.Code{api.CodeLimitReached}},
+		{method: http.MethodGet, path: client + "/customers", needs: access.Read,
+			operation: withoutBody(customers.listEntries), query: append(paging[:2:2], "name"),
+			name: "listCustomers", tag: "Customers and items", summary: "List the customers", status: 200},
+		{method: http.MethodPost, path: client + "/customers", needs: access.Write, operation: withFaults(customers.create),
+			idempotent: true, name: "createCustomer", tag: "Customers and items", summary: "Create a customer", status: 201,
+			codes: []api.Code{api.CodeLimitReached}},
+		{method: http.MethodGet, path: client + "/customers/{customer_id}", needs: access.Read,
+			operation: withoutBody(customers.read), name: "readCustomer", tag: "Customers and items", summary: "Read a customer",
+			status: 200},
+		{method: http.MethodPatch, path: client + "/customers/{customer_id}", needs: access.Write,
+			operation: withPatch[api.CustomerFields](customers.patch), idempotent: true, conditional: true,
+			mediaTypes: patch, name: "patchCustomer", tag: "Customers and items", summary: "Change a customer", status: 200,
+			codes: []api.Code{api.CodeLimitReached, api.CodePreconditionFailed}},
+		{method: http.MethodDelete, path: client + "/customers/{customer_id}", needs: access.Write,
+			operation: withoutBody(customers.delete), conditional: true, name: "deleteCustomer", tag: "Customers and items",
+			summary: "Delete a customer", status: 200, codes: []api.Code{api.CodePreconditionFailed}},
+		{method: http.MethodGet, path: client + "/items", needs: access.Read, operation: withoutBody(items.listEntries),
+			query: append(paging[:2:2], "name"), name: "listItems", tag: "Customers and items", summary: "List the items",
+			status: 200},
+		{method: http.MethodPost, path: client + "/items", needs: access.Write, operation: withFaults(items.create),
+			idempotent: true, name: "createItem", tag: "Customers and items", summary: "Create an item", status: 201,
+			codes: []api.Code{api.CodeLimitReached}},
 		{method: http.MethodGet, path: client + "/items/{item_id}", needs: access.Read, operation: withoutBody(items.read),
-			name: "readItem", tag: "Customers and items", summary: "Read an item", status: 200, text: "Returns the item."},
-		{method: http.MethodPatch, path: client + "/items/{item_id}", needs: access.Write, operation: withPatch[api.CatalogueItemFields](items.patch), idempotent: true, conditional: true,
-			mediaTypes: patch, name: "patchItem", tag: "Customers and items", summary: "Change an item", status: 200, text: patchEntryText, codes: []api.Code{api.CodeLimitReached, api.CodePreconditionFailed}},
-		{method: http.MethodDelete, path: client + "/items/{item_id}", needs: access.Write, operation: withoutBody(items.delete), conditional: true,
-			name: "deleteItem", tag: "Customers and items", summary: "Delete an item", status: 200, text: deleteEntryText, codes: []api.Code{api.CodePreconditionFailed}},
-	}
+			name: "readItem", tag: "Customers and items", summary: "Read an item", status: 200},
+		{method: http.MethodPatch, path: client + "/items/{item_id}", needs: access.Write,
+			operation: withPatch[api.CatalogueItemFields](items.patch), idempotent: true, conditional: true,
+			mediaTypes: patch, name: "patchItem", tag: "Customers and items", summary: "Change an item", status: 200,
+			codes: []api.Code{api.CodeLimitReached, api.CodePreconditionFailed}},
+		{method: http.MethodDelete, path: client + "/items/{item_id}", needs: access.Write,
+			operation: withoutBody(items.delete), conditional: true, name: "deleteItem", tag: "Customers and items",
+			summary: "Delete an item", status: 200, codes: []api.Code{api.CodePreconditionFailed}}}
 }
 
 // maxBookName is the maximum length in characters of the text that is searched in the book.

@@ -17,8 +17,8 @@ import (
 	"quittance/sdk/samples"
 )
 
-// collection is a collection of requests for API clients: the part of the format v2.1 of Postman, which others import too, that is
-// needed for this API. https://schema.postman.com/ describes the format.
+// collection is a collection of requests for API clients: the part of the format v2.1 of Postman, which others import
+// too, that is needed for this API. https://schema.postman.com/ describes the format.
 type collection struct {
 	Info struct {
 		Name        string `json:"name"`
@@ -80,9 +80,16 @@ func apiCollection(routes []route, version, base string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := collection{Auth: &collectionAuth{Type: "bearer", Bearer: []collectionVariable{{Key: "token", Value: "{{token}}", Type: "string"}}}}
-	c.Info.Name, c.Info.Version, c.Info.Schema = "Quittance", version, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
-	c.Info.Description = "Set the variable token to an API key, or to the token of a login. The reference is at " + base + "/docs/reference."
+	texts, err := operationTexts()
+	if err != nil {
+		return nil, err
+	}
+	c := collection{Auth: &collectionAuth{Type: "bearer",
+		Bearer: []collectionVariable{{Key: "token", Value: "{{token}}", Type: "string"}}}}
+	c.Info.Name, c.Info.Version, c.Info.Schema = "Quittance", version,
+		"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+	c.Info.Description = "Set the variable token to an API key, or to the token of a login. The reference is at " +
+		base + "/docs/reference."
 	c.Variable = []collectionVariable{{Key: "base_url", Value: base, Type: "string"}, {Key: "token", Type: "string"}}
 	examples := samples.Variables()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
@@ -100,7 +107,7 @@ func apiCollection(routes []route, version, base string) ([]byte, error) {
 			folders[rt.tag] = at
 			c.Items = append(c.Items, collectionFolder{Name: rt.tag})
 		}
-		request, err := rt.collectionRequest(all[rt.name])
+		request, err := rt.collectionRequest(all[rt.name], texts[rt.name])
 		if err != nil {
 			return nil, err
 		}
@@ -117,10 +124,11 @@ func apiCollection(routes []route, version, base string) ([]byte, error) {
 var sampleVariable = regexp.MustCompile(`"\$(\w+)"`)
 
 // collectionRequest returns the request of a route, with the body and the query of its sample.
-func (rt *route) collectionRequest(sample samples.Sample) (r collectionRequest, err error) {
+func (rt *route) collectionRequest(sample samples.Sample, text string) (r collectionRequest, err error) {
 	path := parameterName.ReplaceAllString(rt.path, "{{$1}}")
-	r.Method, r.Description, r.Header = rt.method, rt.text, []collectionVariable{}
-	r.URL.Raw, r.URL.Host, r.URL.Path = "{{base_url}}"+path, []string{"{{base_url}}"}, strings.Split(strings.TrimPrefix(path, "/"), "/")
+	r.Method, r.Description, r.Header = rt.method, text, []collectionVariable{}
+	r.URL.Raw, r.URL.Host, r.URL.Path = "{{base_url}}"+path, []string{"{{base_url}}"},
+		strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if rt.needs == access.Public {
 		r.Auth = &collectionAuth{Type: "noauth"}
 	}
@@ -129,7 +137,8 @@ func (rt *route) collectionRequest(sample samples.Sample) (r collectionRequest, 
 		return r, fmt.Errorf("collection: %s: %w", rt.name, err)
 	}
 	for _, name := range rt.query {
-		r.URL.Query = append(r.URL.Query, collectionVariable{Key: name, Value: sent.Get(name), Description: queryParameter(name).Description, Disabled: !sent.Has(name)})
+		r.URL.Query = append(r.URL.Query, collectionVariable{Key: name, Value: sent.Get(name),
+			Description: queryParameter(name).Description, Disabled: !sent.Has(name)})
 	}
 	if sample.Query != "" {
 		r.URL.Raw += "?" + sample.Query
@@ -143,7 +152,8 @@ func (rt *route) collectionRequest(sample samples.Sample) (r collectionRequest, 
 		r.Header = append(r.Header, collectionVariable{Key: "Content-Type", Value: sample.FileType})
 	}
 	if rt.idempotent {
-		r.Header = append(r.Header, collectionVariable{Key: headerIdempotencyKey, Value: "{{$guid}}", Description: idempotencyText})
+		r.Header = append(r.Header, collectionVariable{Key: headerIdempotencyKey, Value: "{{$guid}}",
+			Description: idempotencyText})
 	}
 	return r, nil
 }

@@ -45,18 +45,21 @@ type keyed struct {
 	Disabled                      bool
 }
 
-// TestCollection checks that the collection for API clients is in the format that they import, has every operation once, names no variable that it
-// does not have, and has bodies that conform to their schemas once their variables are filled in.
+// TestCollection checks that the collection for API clients is in the format that they import, has every operation
+// once, names no variable that it does not have, and has bodies that conform to their schemas once their variables are
+// filled in.
 func TestCollection(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
 		a := s.send(t, request{method: http.MethodGet, path: "/collection.json"})
 		a.want(t, http.StatusOK, "")
 		var c exchanged
-		if err := json.Unmarshal([]byte(a.text), &c, json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(true)); err != nil {
+		if err := json.Unmarshal([]byte(a.text), &c, json.RejectUnknownMembers(true),
+			json.MatchCaseInsensitiveNames(true)); err != nil {
 			t.Fatal(err)
 		}
-		if c.Info.Schema != "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" || c.Info.Name == "" || c.Auth.Type != "bearer" || len(c.Auth.Bearer) != 1 || c.Auth.Bearer[0].Value != "{{token}}" {
+		if c.Info.Schema != "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" || c.Info.Name == "" ||
+			c.Auth.Type != "bearer" || len(c.Auth.Bearer) != 1 || c.Auth.Bearer[0].Value != "{{token}}" {
 			t.Errorf("info %+v, auth %+v", c.Info, c.Auth)
 		}
 		var pairs []string
@@ -77,7 +80,8 @@ func TestCollection(t *testing.T) {
 				path := "/" + strings.NewReplacer("{{", "{", "}}", "}").Replace(strings.Join(r.URL.Path, "/"))
 				route, known := routes[r.Method+" "+path]
 				delete(routes, r.Method+" "+path)
-				if !known || item.Name == "" || r.Description == "" || folder.Name == "" || r.URL.Host[0] != "{{base_url}}" || (r.Auth != nil) != route.Public {
+				if !known || item.Name == "" || r.Description == "" || folder.Name == "" || r.URL.Host[0] != "{{base_url}}" ||
+					(r.Auth != nil) != route.Public {
 					t.Errorf("%s %s: %+v", r.Method, path, item)
 					continue
 				}

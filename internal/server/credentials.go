@@ -9,9 +9,9 @@ import (
 // cachedCredentials is the size of each of the two generations of the cache.
 const cachedCredentials = 1 << 15
 
-// credentialCache remembers which credentials were accepted here and their companies, so that the next requests with them do not
-// compete with anonymous ones. It authenticates nothing: the credential of each request is looked up in the database. It is
-// safe for concurrent use.
+// credentialCache remembers which credentials were accepted here and their companies, so that the next requests with
+// them do not compete with anonymous ones. It authenticates nothing: the credential of each request is looked up in the
+// database. It is safe for concurrent use.
 type credentialCache struct {
 	mu sync.Mutex
 	// current holds the credentials seen since the last rotation, previous those of the generation before.

@@ -15,7 +15,8 @@ import (
 	"quittance/internal/view"
 )
 
-func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest, faults api.Faults) (int, api.Data[api.CreditNote], error) {
+func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
+	faults api.Faults) (int, api.Data[api.CreditNote], error) {
 	var out api.Data[api.CreditNote]
 	if body.InvoiceID == nil {
 		return 0, out, faultsError(api.CodeValidationFailed, faults)
@@ -24,14 +25,15 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	if err != nil || invoiceID.IsZero() {
 		return 0, out, store.ErrNotFound
 	}
-	// An unknown invoice is reported before faults of the body, and all faults are reported together: those of the body, and those
-	// that only show beside the invoice.
+	// An unknown invoice is reported before faults of the body, and all faults are reported together: those of the body,
+	// and those that only show beside the invoice.
 	build := func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
 		credit, faults := invoice.RequestCredit(draft, live, &body, maps.Clone(faults))
 		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
 			return store.NewCreditNote{}, err
 		}
-		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, ReasonCode: body.ReasonCode, Credit: credit}, nil
+		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason,
+			ReasonCode: body.ReasonCode, Credit: credit}, nil
 	}
 	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.CreditNote], error) {
 		created, err := t.CreateCreditNote(ctx, invoiceID, build)
@@ -87,7 +89,8 @@ func (c *call) submitCreditNote(ctx context.Context) (int, api.Data[api.CreditNo
 	return submitStatus(submitted.Submission), c.creditNoteData(submitted), nil
 }
 
-// creditNoteHistory returns the history of the credit note that the path names, and the page of it that the query names.
+// creditNoteHistory returns the history of the credit note that the path names, and the page of it that the query
+// names.
 func (c *call) creditNoteHistory() (history view.History, page, perPage int, err error) {
 	return c.history("credit_note_id", view.OfCreditNote)
 }
@@ -101,7 +104,8 @@ func (c *call) listCreditNoteEvidence(ctx context.Context) (int, api.List[api.Ev
 }
 
 // creditNote calls do for the credit note that the path names, and responds with the result.
-func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.CreditNote, error)) (int, api.Data[api.CreditNote], error) {
+func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.CreditNote,
+	error)) (int, api.Data[api.CreditNote], error) {
 	id, err := c.id("credit_note_id")
 	if err != nil {
 		return 0, api.Data[api.CreditNote]{}, err

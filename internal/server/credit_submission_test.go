@@ -41,7 +41,8 @@ func creditNoteFor(t *testing.T, c *company, reason string) string {
 	invoice := c.draft(t, c.numbered(""))
 	c.post(t, invoices+"/"+invoice+"/submit", "").want(t, http.StatusOK, "")
 	number := fmt.Sprintf("%q", "CN-"+invoice)
-	a := c.post(t, creditNotes, edit(edit(credit(invoice), "reason", fmt.Sprintf("%q", reason)), "credit_note_number", number))
+	a := c.post(t, creditNotes, edit(edit(credit(invoice), "reason", fmt.Sprintf("%q", reason)),
+		"credit_note_number", number))
 	a.want(t, http.StatusCreated, "")
 	return a.textAt(t, "/data/id")
 }
@@ -91,55 +92,66 @@ var submitCreditRows = []row{
 		}
 		wantRaw(t, c.get(t, invoices+"/"+a.textAt(t, "/data/invoice_id")+"/submissions"), "/pagination/total", "1")
 	}},
-	{name: "a rejection of the provider", status: http.StatusOK, prepare: creditOf("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a response) {
-		wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
-		// Until it is voided, it counts against its invoice.
-		c.post(t, creditNotes, credit(a.textAt(t, "/data/invoice_id"))).wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})
-	}},
-	{name: "an unreadable response", status: http.StatusAccepted, prepare: creditOf("sandbox-garbage"), check: func(t *testing.T, _ *company, a response) {
-		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
-		for _, state := range dimensions {
-			wantRaw(t, a, "/data/"+state, "null")
-		}
-	}},
-	{name: "a connection without a confirmation", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-		c.connect(t, c.sandbox.Info.ProviderURL, service.Sandbox)
-	}},
-	{name: "no active connection", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-	}},
-	{name: "a void credit note", status: http.StatusConflict, code: api.CodeCreditNoteNotEditable, prepare: func(t *testing.T, c *company, r *request) {
-		c.post(t, r.path[:len(r.path)-len("/submit")]+"/void", "").want(t, http.StatusOK, "")
-	}},
-	{name: "of a draft", status: http.StatusConflict, code: api.CodeInvoiceNotAcknowledged, prepare: func(t *testing.T, c *company, r *request) {
-		c.confirmCreditNotes(t)
-		submitCredit(r, aCreditNote(t, c)["credit_note_id"])
-	}},
-	{name: "of a rejected invoice", status: http.StatusConflict, code: api.CodeInvoiceNotAcknowledged, prepare: func(t *testing.T, c *company, r *request) {
-		c.confirmCreditNotes(t)
-		path := submitted(t, c, "sandbox-rejected-validation")
-		a := c.post(t, creditNotes, credit(path[len(invoices)+1:]))
-		a.want(t, http.StatusCreated, "")
-		submitCredit(r, a.textAt(t, "/data/id"))
-	}},
-	{name: "something that the document format needs is missing", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-		made, err := c.db.AddConnection(t.Context(), c.id, store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
-			Format: "bis3", Credential: secret.New(c.sandbox.Info.ProviderCredential)})
-		if err == nil {
-			_, err = c.db.ActivateConnection(t.Context(), made.ID)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.confirmCreditNotes(t)
-	}},
-	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-		c.connect(t, "https://provider.example.com", service.Production)
-		c.confirmCreditNotes(t)
-	}},
+	{name: "a rejection of the provider", status: http.StatusOK, prepare: creditOf("sandbox-rejected-validation"),
+		check: func(t *testing.T, c *company, a response) {
+			wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
+			// Until it is voided, it counts against its invoice.
+			c.post(t, creditNotes, credit(a.textAt(t, "/data/invoice_id"))).wantFaults(t, api.CodeValidationFailed,
+				map[string][]string{"kind": {"exceeds_invoice"}})
+		}},
+	{name: "an unreadable response", status: http.StatusAccepted, prepare: creditOf("sandbox-garbage"),
+		check: func(t *testing.T, _ *company, a response) {
+			wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
+			for _, state := range dimensions {
+				wantRaw(t, a, "/data/"+state, "null")
+			}
+		}},
+	{name: "a connection without a confirmation", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+			c.connect(t, c.sandbox.Info.ProviderURL, service.Sandbox)
+		}},
+	{name: "no active connection", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+		}},
+	{name: "a void credit note", status: http.StatusConflict, code: api.CodeCreditNoteNotEditable,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.post(t, r.path[:len(r.path)-len("/submit")]+"/void", "").want(t, http.StatusOK, "")
+		}},
+	{name: "of a draft", status: http.StatusConflict, code: api.CodeInvoiceNotAcknowledged,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.confirmCreditNotes(t)
+			submitCredit(r, aCreditNote(t, c)["credit_note_id"])
+		}},
+	{name: "of a rejected invoice", status: http.StatusConflict, code: api.CodeInvoiceNotAcknowledged,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.confirmCreditNotes(t)
+			path := submitted(t, c, "sandbox-rejected-validation")
+			a := c.post(t, creditNotes, credit(path[len(invoices)+1:]))
+			a.want(t, http.StatusCreated, "")
+			submitCredit(r, a.textAt(t, "/data/id"))
+		}},
+	{name: "something that the document format needs is missing", status: http.StatusUnprocessableEntity,
+		code: api.CodeInvoiceIncomplete, prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+			made, err := c.db.AddConnection(t.Context(), c.id,
+				store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
+					Format: "bis3", Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+			if err == nil {
+				_, err = c.db.ActivateConnection(t.Context(), made.ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.confirmCreditNotes(t)
+		}},
+	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+			c.connect(t, "https://provider.example.com", service.Production)
+			c.confirmCreditNotes(t)
+		}},
 	{name: "a number that was submitted before", status: http.StatusConflict, code: api.CodeDuplicateCreditNoteNumber,
 		prepare: func(t *testing.T, c *company, r *request) {
 			first := submittedCreditNote(t, c, "")
@@ -159,9 +171,11 @@ var submitCreditRows = []row{
 		a.want(t, http.StatusCreated, "")
 		submitCredit(r, a.textAt(t, "/data/id"))
 	}},
-	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: creditOf("sandbox-429-once"),
+	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError,
+		prepare: creditOf("sandbox-429-once"),
 		check: func(t *testing.T, c *company, a response) {
 			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 		}},
-	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress, prepare: submitInProgress},
+	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress,
+		prepare: submitInProgress},
 }

@@ -26,8 +26,9 @@ func TestCreditNotes(t *testing.T) {
 		first := c.post(t, creditNotes, part(invoice, `[{"position":0,"quantity":2.50}]`))
 		first.want(t, http.StatusCreated, "")
 		created := first.raw(t, "/data/created_at")
-		for pointer, want := range map[string]string{"invoice_id": fmt.Sprintf("%q", invoice), "credit_note_number": `"CN-1"`, "issue_date": `"2026-03-15"`,
-			"reason": `"Returned\tgoods"`, "kind": `"partial"`, "currency": `"AED"`, "total_amount": "262.50", "submitted": "false", "voided_at": "null", "updated_at": created,
+		for pointer, want := range map[string]string{"invoice_id": fmt.Sprintf("%q", invoice), "credit_note_number": `"CN-1"`,
+			"issue_date": `"2026-03-15"`, "reason": `"Returned\tgoods"`, "kind": `"partial"`, "currency": `"AED"`,
+			"total_amount": "262.50", "submitted": "false", "voided_at": "null", "updated_at": created,
 			"items": `[{"position":0,"name":"Consulting","unit_code":"HUR","quantity":2.50,"net_amount":250.00,"vat_category":"S","vat_rate":5}]`} {
 			wantRaw(t, first, "/data/"+pointer, want)
 		}
@@ -58,7 +59,8 @@ func TestCreditNotes(t *testing.T) {
 				t.Errorf("voided %s\nlater  %s", void.text, again.text)
 			}
 		}
-		c.post(t, creditNotes, credit(invoice)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})
+		c.post(t, creditNotes, credit(invoice)).wantFaults(t, api.CodeValidationFailed,
+			map[string][]string{"kind": {"exceeds_invoice"}})
 		c.post(t, creditNotes+"/"+second.textAt(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
 		full := c.post(t, creditNotes, credit(invoice))
 		full.want(t, http.StatusCreated, "")
@@ -77,24 +79,36 @@ func TestCreditNoteFaults(t *testing.T) {
 	faults := append(textFaults("credit_note_number", 64, true), reasonFaults()...)
 	faults = append(faults, textFaults("reason_code", 64, false)...)
 	faults = append(faults,
-		fault{path: "invoice_id", value: "", rules: "required"}, fault{path: "invoice_id", value: "null", rules: "required"}, fault{path: "invoice_id", value: `" "`, rules: "required"},
-		fault{path: "invoice_id", value: "7", rules: "type"}, fault{path: "invoice_id", value: `"a\u0000"`, rules: "control_characters"},
-		fault{path: "issue_date", value: "", rules: "required"}, fault{path: "issue_date", value: `"2026-02-29"`, rules: "date"}, fault{path: "issue_date", value: `"2024-02-29"`},
-		fault{path: "kind", value: "", rules: "required"}, fault{path: "kind", value: `"Full"`, rules: "enum"}, fault{path: "kind", value: "1", rules: "type"},
+		fault{path: "invoice_id", value: "", rules: "required"}, fault{path: "invoice_id", value: "null", rules: "required"},
+		fault{path: "invoice_id", value: `" "`, rules: "required"}, fault{path: "invoice_id", value: "7", rules: "type"},
+		fault{path: "invoice_id", value: `"a\u0000"`, rules: "control_characters"},
+		fault{path: "issue_date", value: "", rules: "required"}, fault{path: "issue_date", value: `"2026-02-29"`,
+			rules: "date"}, fault{path: "issue_date", value: `"2024-02-29"`},
+		fault{path: "kind", value: "", rules: "required"}, fault{path: "kind", value: `"Full"`, rules: "enum"},
+		fault{path: "kind", value: "1", rules: "type"},
 		fault{path: "kind", value: `"full"`, rules: "not_allowed", at: "items"},
-		fault{path: "items", value: "", rules: "required"}, fault{path: "items", value: "null", rules: "required"}, fault{path: "items", value: "[]", rules: "min_items"},
-		fault{path: "items", value: "{}", rules: "type"}, fault{path: "items", value: "[" + strings.Repeat("{},", 1000) + "{}]", rules: "max_items"},
-		fault{path: "items[0].position", value: "", rules: "required"}, fault{path: "items[0].position", value: "-1", rules: "minimum"},
-		fault{path: "items[0].position", value: "0.5", rules: "type"}, fault{path: "items[0].position", value: "1", rules: "position"},
+		fault{path: "items", value: "", rules: "required"}, fault{path: "items", value: "null", rules: "required"},
+		fault{path: "items", value: "[]", rules: "min_items"}, fault{path: "items", value: "{}", rules: "type"},
+		fault{path: "items", value: "[" + strings.Repeat("{},", 1000) + "{}]", rules: "max_items"},
+		fault{path: "items[0].position", value: "", rules: "required"},
+		fault{path: "items[0].position", value: "-1", rules: "minimum"},
+		fault{path: "items[0].position", value: "0.5", rules: "type"},
+		fault{path: "items[0].position", value: "1", rules: "position"},
 		fault{path: "items[0].position", value: "999999999999999999", rules: "position"},
-		fault{path: "items[0].net_amount", value: "", rules: "one_of", at: "items[0]"}, fault{path: "items[0].net_amount", value: "0", rules: "sign"},
-		fault{path: "items[0].net_amount", value: "-1", rules: "sign"}, fault{path: "items[0].net_amount", value: "0.001", rules: "minor_unit"}, fault{path: "items[0].net_amount", value: "0.010"},
-		fault{path: "items[0].net_amount", value: "1000.01", rules: "exceeds_line"}, fault{path: "items[0].net_amount", value: `"1"`}, fault{path: "items[0].net_amount", value: `"1000.01"`, rules: "exceeds_line"},
-		fault{path: "items[0].net_amount", value: `"one"`, rules: "type"}, fault{path: "items[0].net_amount", value: `"0.001"`, rules: "minor_unit"},
-		fault{path: "items[0]", value: `{"position":0,"quantity":1,"net_amount":1}`, rules: "one_of"}, fault{path: "items[0]", value: `{"position":0,"quantity":0.001}`},
+		fault{path: "items[0].net_amount", value: "", rules: "one_of", at: "items[0]"},
+		fault{path: "items[0].net_amount", value: "0", rules: "sign"},
+		fault{path: "items[0].net_amount", value: "-1", rules: "sign"}, fault{path: "items[0].net_amount", value: "0.001",
+			rules: "minor_unit"}, fault{path: "items[0].net_amount", value: "0.010"},
+		fault{path: "items[0].net_amount", value: "1000.01", rules: "exceeds_line"}, fault{path: "items[0].net_amount",
+			value: `"1"`}, fault{path: "items[0].net_amount", value: `"1000.01"`, rules: "exceeds_line"},
+		fault{path: "items[0].net_amount", value: `"one"`, rules: "type"},
+		fault{path: "items[0].net_amount", value: `"0.001"`, rules: "minor_unit"},
+		fault{path: "items[0]", value: `{"position":0,"quantity":1,"net_amount":1}`, rules: "one_of"},
+		fault{path: "items[0]", value: `{"position":0,"quantity":0.001}`},
 		fault{path: "items[0]", value: `{"position":0,"quantity":10.01}`, rules: "exceeds_line", at: "items[0].quantity"},
 		fault{path: "items[0]", value: `{"position":0,"quantity":-1}`, rules: "sign", at: "items[0].quantity"},
-		fault{path: "items", value: `[{"position":0,"quantity":1},{"position":0,"quantity":1}]`, rules: "position", at: "items[1].position"},
+		fault{path: "items", value: `[{"position":0,"quantity":1},{"position":0,"quantity":1}]`, rules: "position",
+			at: "items[1].position"},
 		fault{path: "items[0]", value: `{"position":0,"quantity":1,"name":"x"}`, rules: "unknown_field", at: "items[0].name"},
 	)
 	for _, f := range faults {

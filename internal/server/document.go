@@ -10,12 +10,12 @@ import (
 	"quittance/internal/view"
 )
 
-// documentLineBytes is about how much memory writing one line of a document takes, besides its texts. A thousand lines must fit into
-// the share of one company.
+// documentLineBytes is about how much memory writing one line of a document takes, besides its texts. A thousand lines
+// must fit into the share of one company.
 const documentLineBytes = 8 << 10
 
-// profile returns the document format that the query names; that of the company's connection if it names none, and "" if that has
-// none either.
+// profile returns the document format that the query names; that of the company's connection if it names none, and ""
+// if that has none either.
 func (c *call) profile() (document.Profile, error) {
 	query := c.request.URL.Query()
 	if !query.Has("profile") {

@@ -13,11 +13,14 @@ import (
 
 // documentRows are the cases of both documents; the company's profile is empty in the table of operations.
 var documentRows = []row{
-	{name: "without a format", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, check: func(t *testing.T, _ *company, a response) {
-		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"profile": {"required"}})
-	}},
-	{name: "of an unknown format", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: withProfile("PINT-AE")},
-	{name: "that is not complete", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete, prepare: withProfile("pint-ae"),
+	{name: "without a format", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		check: func(t *testing.T, _ *company, a response) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"profile": {"required"}})
+		}},
+	{name: "of an unknown format", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+		prepare: withProfile("PINT-AE")},
+	{name: "that is not complete", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete,
+		prepare: withProfile("pint-ae"),
 		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/error/details/seller.legal_name/0/rule", `"incomplete_profile"`)
 			wantRaw(t, a, "/error/details/seller.legal_name/0/rule_id", `"ibr-006"`)
@@ -27,7 +30,8 @@ var documentRows = []row{
 		withReason(t, c, r)
 		withProfile("pint-ae")(t, c, r)
 	}, check: func(t *testing.T, _ *company, a response) {
-		if a.header.Get("Content-Type") != "application/xml" || !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment; filename=") ||
+		if a.header.Get("Content-Type") != "application/xml" || !strings.HasPrefix(a.header.Get("Content-Disposition"),
+			"attachment; filename=") ||
 			!strings.HasPrefix(a.text, "<?xml") || !strings.Contains(a.text, ">1050.00</cbc:PayableAmount>") {
 			t.Errorf("%q with %v", a.text, a.header)
 		}
@@ -44,16 +48,19 @@ func withReason(t *testing.T, c *company, r *request) {
 	t.Helper()
 	note, isNote := strings.CutSuffix(strings.TrimSuffix(r.path, ".pdf"), "/document")
 	if isNote && strings.HasPrefix(note, creditNotes) {
-		c.send(t, request{method: http.MethodPatch, path: note, body: `{"reason_code":"DL8.61.1.D"}`, token: c.token(t)}).want(t, http.StatusOK, "")
+		c.send(t, request{method: http.MethodPatch, path: note, body: `{"reason_code":"DL8.61.1.D"}`,
+			token: c.token(t)}).want(t, http.StatusOK, "")
 	}
 }
 
 // emiratiProfile is a profile with everything that invoices in the UAE need.
 func emiratiProfile() api.Profile {
 	return api.Profile{
-		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1357902468"), TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"),
-		LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Department of Economy and Tourism"), PayeeAccount: new("AE070331234567890123456"),
+		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1357902468"),
+		TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Department of Economy and Tourism"),
+		PayeeAccount:               new("AE070331234567890123456"),
 	}
 }
 
@@ -64,8 +71,8 @@ func (c *company) setProfile(t *testing.T, profile api.Profile) {
 	}
 }
 
-// TestDocumentOfSubmittedInvoice checks that the document of a submitted invoice is written from what was submitted: a later change of
-// the company profile does not change one byte of it.
+// TestDocumentOfSubmittedInvoice checks that the document of a submitted invoice is written from what was submitted: a
+// later change of the company profile does not change one byte of it.
 func TestDocumentOfSubmittedInvoice(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
@@ -76,7 +83,8 @@ func TestDocumentOfSubmittedInvoice(t *testing.T) {
 		moved := emiratiProfile()
 		moved.Street, moved.LegalName = new("Elsewhere 2"), new("Gulf Works Holding LLC")
 		c.setProfile(t, moved)
-		if after := c.get(t, path+"/document?profile=pint-ae"); after.text != before.text || !strings.Contains(after.text, "Sheikh Zayed Road 1") {
+		if after := c.get(t, path+"/document?profile=pint-ae"); after.text != before.text ||
+			!strings.Contains(after.text, "Sheikh Zayed Road 1") {
 			t.Errorf("the document has changed from %s to %s", before.text, after.text)
 		}
 		draft := invoices + "/" + c.draft(t, c.numbered(""))
@@ -88,8 +96,8 @@ func TestDocumentOfSubmittedInvoice(t *testing.T) {
 	})
 }
 
-// TestPreflightForProfile checks that a preflight for a document format names what the format needs, with its rules, and shows the figures of
-// the document.
+// TestPreflightForProfile checks that a preflight for a document format names what the format needs, with its rules,
+// and shows the figures of the document.
 func TestPreflightForProfile(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -107,8 +115,9 @@ func TestPreflightForProfile(t *testing.T) {
 		wantRaw(t, a, "/data/complete", "true")
 		wantRaw(t, a, "/data/missing", "[]")
 
-		half := strings.NewReplacer(`"quantity":10`, `"quantity":1`, `"net_unit_price":100.00`, `"net_unit_price":0.145`, `"gross_unit_price":110.00`, `"gross_unit_price":10.145`,
-			`"total_amount":1050.00`, `"total_amount":0.16`).Replace(body)
+		half := strings.NewReplacer(`"quantity":10`, `"quantity":1`, `"net_unit_price":100.00`, `"net_unit_price":0.145`,
+			`"gross_unit_price":110.00`, `"gross_unit_price":10.145`, `"total_amount":1050.00`,
+			`"total_amount":0.16`).Replace(body)
 		wantRaw(t, c.post(t, path, half), "/data/computed", `{"net":0.15,"tax":0.01,"total":0.16}`)
 		a = c.post(t, path+"?profile=pint-ae", half)
 		wantRaw(t, a, "/data/computed", `{"net":0.14,"tax":0.01,"total":0.15}`)
@@ -116,15 +125,17 @@ func TestPreflightForProfile(t *testing.T) {
 		c.post(t, path+"?profile=ubl", body).want(t, http.StatusBadRequest, api.CodeMalformedRequest)
 
 		// An idempotency key belongs to one format.
-		keyed := request{method: http.MethodPost, path: path + "?profile=pint-ae", body: body, token: c.token(t), header: http.Header{"Idempotency-Key": {"preflight-1"}}}
+		keyed := request{method: http.MethodPost, path: path + "?profile=pint-ae", body: body, token: c.token(t),
+			header: http.Header{"Idempotency-Key": {"preflight-1"}}}
 		c.send(t, keyed).want(t, http.StatusOK, "")
 		keyed.path = path + "?profile=bis3"
 		c.send(t, keyed).want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
 	})
 }
 
-// TestConnectionWithProfile checks that over a connection with a document format a draft needs what the format needs, in the invoice, in lists, in
-// preflight and on submission; and that the document that was sent is returned as it was sent, whatever changes afterwards.
+// TestConnectionWithProfile checks that over a connection with a document format a draft needs what the format needs,
+// in the invoice, in lists, in preflight and on submission; and that the document that was sent is returned as it was
+// sent, whatever changes afterwards.
 func TestConnectionWithProfile(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -166,12 +177,13 @@ func TestConnectionWithProfile(t *testing.T) {
 	})
 }
 
-// TestUnsupportedDraft checks that a draft that the adapter of the connection cannot send is incomplete wherever it is shown, for the reason for
-// which its submission is refused.
+// TestUnsupportedDraft checks that a draft that the adapter of the connection cannot send is incomplete wherever it is
+// shown, for the reason for which its submission is refused.
 func TestUnsupportedDraft(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		c.activate(t, store.NewConnection{Kind: "e-invoice-be", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL, Format: "bis3", Credential: secret.New("key")})
+		c.activate(t, store.NewConnection{Kind: "e-invoice-be", Environment: service.Sandbox,
+			BaseURL: c.sandbox.Info.ProviderURL, Format: "bis3", Credential: secret.New("key")})
 		profile := emiratiProfile()
 		profile.TaxRegistrationNumber, profile.BuyerReference = new("AE135790246801003"), new("PO-7")
 		c.setProfile(t, profile)

@@ -27,13 +27,15 @@ func TestDownloadsAreUnchanged(t *testing.T) {
 	const line = "HTTP/1.1 400 x\r\n\r\n"
 	documents := map[string][]byte{"large": bytes.Repeat([]byte(line), 10<<20/len(line))}
 	for shift := range len(line) {
-		documents[fmt.Sprintf("offset-%02d", shift)] = []byte(strings.Repeat("x", shift) + strings.Repeat(line, 32<<10/len(line)))
+		documents[fmt.Sprintf("offset-%02d", shift)] = []byte(strings.Repeat("x", shift) + strings.Repeat(line,
+			32<<10/len(line)))
 	}
 	certificate, key, authority := keyPair(t)
 	running := serveService(t, io.Discard, func(c *service.Config) { c.TLSCert, c.TLSKey = certificate, key })
 	email, paths := withIncoming(t, running.DB(), documents)
 	for _, protocol := range []int{1, 2} {
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: protocol == 2}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12},
+			ForceAttemptHTTP2: protocol == 2}
 		if protocol == 1 {
 			transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 		}
@@ -51,15 +53,17 @@ func TestDownloadsAreUnchanged(t *testing.T) {
 			if err := response.Body.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if response.ProtoMajor != protocol || response.StatusCode != http.StatusOK || sha256.Sum256(got) != sha256.Sum256(documents[id]) {
-				t.Errorf("%s over %s: %d, %d bytes; want %d bytes over HTTP/%d", id, response.Proto, response.StatusCode, len(got), len(documents[id]), protocol)
+			if response.ProtoMajor != protocol || response.StatusCode != http.StatusOK ||
+				sha256.Sum256(got) != sha256.Sum256(documents[id]) {
+				t.Errorf("%s over %s: %d, %d bytes; want %d bytes over HTTP/%d", id, response.Proto, response.StatusCode, len(got),
+					len(documents[id]), protocol)
 			}
 		}
 	}
 }
 
-// withIncoming creates a company with retained documents. It returns the e-mail address of its user, and the path of each
-// document in the console.
+// withIncoming creates a company with retained documents. It returns the e-mail address of its user, and the path of
+// each document in the console.
 func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (email string, paths map[string]string) {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(password)
@@ -67,7 +71,8 @@ func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (emai
 		t.Fatal(err)
 	}
 	email = "reader@example.com"
-	made, err := db.CreateAccount(t.Context(), "Reader LLC", store.NewUser{Email: email, Name: "Reader", PasswordHash: hash})
+	made, err := db.CreateAccount(t.Context(), "Reader LLC", store.NewUser{Email: email, Name: "Reader",
+		PasswordHash: hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +81,8 @@ func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (emai
 		t.Fatal(err)
 	}
 	for id, body := range documents {
-		document := store.NewIncoming{ProviderDocumentID: id, MediaType: "application/xml", Metadata: []byte(`{}`), Body: body, Retained: true}
+		document := store.NewIncoming{ProviderDocumentID: id, MediaType: "application/xml", Metadata: []byte(`{}`),
+			Body: body, Retained: true}
 		if err := tenant.SeedIncoming(t.Context(), []store.NewIncoming{document}); err != nil {
 			t.Fatal(err)
 		}
@@ -99,8 +105,10 @@ func loggedIn(t *testing.T, base, email string, transport http.RoundTripper) *ht
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, Transport: transport, Timeout: kit.Patience(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/login", strings.NewReader(url.Values{"email": {email}, "password": {password}}.Encode()))
+	client := &http.Client{Jar: jar, Transport: transport, Timeout: kit.Patience(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/login",
+		strings.NewReader(url.Values{"email": {email}, "password": {password}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

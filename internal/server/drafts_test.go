@@ -51,7 +51,8 @@ func TestDraftsSendNothing(t *testing.T) {
 		wire := newTripwire(t)
 		c := s.company(t)
 		c.connect(t, wire.URL, service.Sandbox)
-		kit.Until(t, "the purchase sync that follows an activation", func() bool { return wire.purchases.Load() == 1 }) // the next is an hour away
+		// the next is an hour away
+		kit.Until(t, "the purchase sync that follows an activation", func() bool { return wire.purchases.Load() == 1 })
 		dialed := wire.dialed.Load()
 		c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, s.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 		token := c.token(t)
@@ -99,7 +100,8 @@ func TestNoImportOfTheProvider(t *testing.T) {
 		if len(found.Imports) < 10 {
 			t.Errorf("%s has %d imports only: %v", dir, len(found.Imports), found.Imports)
 		}
-		for _, barred := range []string{"quittance/internal/provider", "quittance/internal/fakeprovider", "net/http/httputil"} {
+		for _, barred := range []string{"quittance/internal/provider", "quittance/internal/fakeprovider",
+			"net/http/httputil"} {
 			if slices.Contains(found.Imports, barred) {
 				t.Errorf("%s imports %s: %v", dir, barred, found.ImportPos[barred])
 			}

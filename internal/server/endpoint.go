@@ -44,7 +44,8 @@ type call struct {
 	span *tracing.Span
 }
 
-// id returns a path parameter as an identifier. A text that is not an identifier is as unknown as another company's identifier.
+// id returns a path parameter as an identifier. A text that is not an identifier is as unknown as another company's
+// identifier.
 func (c *call) id(name string) (store.ID, error) {
 	id, err := store.ParseID(c.path[name])
 	if err != nil || id.IsZero() { // the store binds no zero identifier
@@ -100,9 +101,11 @@ type operation struct {
 // noBody is the type of a request body for operations that take none.
 type noBody struct{}
 
-// withFaults makes an operation of a handler that gets its decoded body and all faults of it. The handler reports them with
-// [faultsError], after it has looked up the resources that the request names: unknown identifiers are reported first.
-func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, faults api.Faults) (status int, out Out, err error)) operation {
+// withFaults makes an operation of a handler that gets its decoded body and all faults of it. The handler reports them
+// with [faultsError], after it has looked up the resources that the request names: unknown identifiers are reported
+// first.
+func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, faults api.Faults) (status int, out Out,
+	err error)) operation {
 	decoder := strictjson.For[In]()
 	return operation{
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
@@ -118,7 +121,8 @@ func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, 
 }
 
 // withBody makes an operation of a handler that gets a valid body.
-func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (status int, out Out, err error)) operation {
+func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (status int, out Out,
+	err error)) operation {
 	return withFaults(func(c *call, ctx context.Context, body In, faults api.Faults) (int, Out, error) {
 		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
 			var zero Out
@@ -128,8 +132,8 @@ func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (s
 	})
 }
 
-// withoutBody makes an operation of a handler that takes no body. If a request has one, it must be an empty object. Unknown
-// identifiers are reported before faults of the body.
+// withoutBody makes an operation of a handler that takes no body. If a request has one, it must be an empty object.
+// Unknown identifiers are reported before faults of the body.
 func withoutBody[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
 	return withFaults(func(c *call, ctx context.Context, _ noBody, faults api.Faults) (int, Out, error) {
 		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
@@ -245,10 +249,12 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 	return nil
 }
 
-// hasMediaType reports whether the Content-Type is one of the accepted types, without an encoding and, for a text, in UTF-8.
+// hasMediaType reports whether the Content-Type is one of the accepted types, without an encoding and, for a text, in
+// UTF-8.
 func hasMediaType(header http.Header, accepted []string) bool {
 	values := header.Values("Content-Type")
-	if len(values) != 1 || header.Get("Content-Encoding") != "" && !strings.EqualFold(header.Get("Content-Encoding"), "identity") {
+	if len(values) != 1 || header.Get("Content-Encoding") != "" && !strings.EqualFold(header.Get("Content-Encoding"),
+		"identity") {
 		return false
 	}
 	mediaType, parameters, err := mime.ParseMediaType(values[0])
@@ -261,8 +267,8 @@ func hasMediaType(header http.Header, accepted []string) bool {
 	return slices.Contains(accepted, mediaType)
 }
 
-// checkQuery rejects a query that cannot be parsed, and a parameter that is repeated or unknown: a misspelled filter must not
-// return the whole list.
+// checkQuery rejects a query that cannot be parsed, and a parameter that is repeated or unknown: a misspelled filter
+// must not return the whole list.
 func checkQuery(r *http.Request, known []string) error {
 	if r.URL.RawQuery == "" {
 		return nil

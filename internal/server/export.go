@@ -60,7 +60,8 @@ func (c *call) exported(ctx context.Context, list export.List) (int, exportRespo
 	file, err := c.Exporter.Open(ctx, c.session.Account.ID, list, format)
 	if tooMany, ok := errors.AsType[*view.TooManyRowsError](err); ok {
 		faults := api.Faults{}
-		faults.Add("rows", "max_rows", fmt.Sprintf("must be at most %d, and so must the entries that the filters examine", tooMany.Limit))
+		faults.Add("rows", "max_rows", fmt.Sprintf("must be at most %d, and so must the entries that the filters examine",
+			tooMany.Limit))
 		err = faultsError(api.CodeTooManyRows, faults)
 	}
 	return http.StatusOK, exportResponse{file}, err
@@ -112,15 +113,3 @@ func (c *call) exportIncoming(ctx context.Context) (int, exportResponse, error) 
 	}
 	return c.exported(ctx, c.Exporter.Incoming(c.session.Tenant, filter))
 }
-
-// The paragraphs of the operations in the API document.
-const (
-	exportText = "The file is for spreadsheets. Its columns have the names of the API's fields, with `_final` and `_meaning` for each of the four states, and its rows the order of the list. " +
-		"It has at most 100,000 rows, and filters examine at most 100,000 entries; a longer list is refused with `too_many_rows`. Rows that are deleted while the file is made are not in it. " +
-		"If the service fails meanwhile, it ends the connection: a response that ends normally is complete. A company can make two files at a time.\n\n" +
-		"CSV has commas, CRLF, and times of RFC 3339. An apostrophe precedes a text that a spreadsheet could take for a formula, also after white space or quotation marks, and a text of apostrophes before such a text; " +
-		"without it, the text is as stored. In XLSX, numbers and dates are numbers and dates, a number of more than 15 digits is a text, times are in UTC to the second, and no text is a formula."
-	exportInvoicesText = "All invoices that the list of invoices has with the same filters and in the same order. With `rows` `items` the file has the columns of an import, one row for each item, drafts and submitted invoices alike. " + exportText
-	exportCreditsText  = "All credit notes that the list of credit notes has with the same filters. " + exportText
-	exportIncomingText = "All incoming e-invoices that their list has with the same filters, in their latest revisions, newest first. " + exportText
-)

@@ -16,8 +16,9 @@ import (
 	"quittance/internal/tabular"
 )
 
-// TestFailureEndsExport fails if a file that could not be made whole looks like a whole one: CSV, which is sent while its rows are read,
-// must end with an error of the connection, and XLSX must be an error response. Afterwards the company can make as many files as before.
+// TestFailureEndsExport fails if a file that could not be made whole looks like a whole one: CSV, which is sent while
+// its rows are read, must end with an error of the connection, and XLSX must be an error response. Afterwards the
+// company can make as many files as before.
 func TestFailureEndsExport(t *testing.T) {
 	exporter := export.New(0)
 	columns := []tabular.Column{{Name: "text"}}
@@ -40,7 +41,8 @@ func TestFailureEndsExport(t *testing.T) {
 			return http.StatusOK, exportResponse{file}, err
 		}}
 	}
-	running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/few", needs: access.Public, operation: serve(1, tabular.CSV)},
+	running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/few", needs: access.Public,
+		operation: serve(1, tabular.CSV)},
 		route{method: http.MethodGet, path: "/many", needs: access.Public, operation: serve(1000, tabular.CSV)},
 		route{method: http.MethodGet, path: "/workbook", needs: access.Public, operation: serve(1000, tabular.XLSX)})
 	for range 5 { // more than a company may make at a time

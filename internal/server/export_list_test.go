@@ -24,30 +24,41 @@ import (
 // exportedRows is the number of rows that a file may have in the table of operations.
 const exportedRows = 2
 
-// exportOperations are the operations that make files of lists. [TestExportsAreTheLists] compares the rows with those of the lists.
+// exportOperations are the operations that make files of lists. [TestExportsAreTheLists] compares the rows with those
+// of the lists.
 var exportOperations = []operation{
 	{route: "GET " + invoices + "/export", rows: slices.Concat([]row{
-		{name: "a CSV file", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, least) }, check: wantExport("invoices.csv", 2)},
-		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"), check: wantExport("invoices.xlsx", 1)},
-		{name: "the items", status: http.StatusOK, prepare: exportAs("rows=items"), check: wantExport("invoice-items.csv", 1)},
-		{name: "another unit", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("rows=lines")},
-		{name: "a filter that is not valid", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("submitted=perhaps")},
-		{name: "too many rows", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, prepare: tooManyDrafts(""), check: wantRowLimit},
+		{name: "a CSV file", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, least) },
+			check: wantExport("invoices.csv", 2)},
+		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"),
+			check: wantExport("invoices.xlsx", 1)},
+		{name: "the items", status: http.StatusOK, prepare: exportAs("rows=items"),
+			check: wantExport("invoice-items.csv", 1)},
+		{name: "another unit", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: exportAs("rows=lines")},
+		{name: "a filter that is not valid", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: exportAs("submitted=perhaps")},
+		{name: "too many rows", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, prepare: tooManyDrafts(""),
+			check: wantRowLimit},
 		{name: "too many items", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, r *request) {
 				item := `{"name":"N","quantity":1,"net_unit_price":1}`
 				c.draft(t, edit(least, "items", "["+item+strings.Repeat(","+item, exportedRows)+"]"))
 				r.path += "?rows=items&format=xlsx"
 			}},
-		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, prepare: tooManyDrafts("?recipient_name=nobody"), check: wantRowLimit},
+		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows,
+			prepare: tooManyDrafts("?recipient_name=nobody"), check: wantRowLimit},
 	}, badFormats)},
 	{route: "GET " + creditNotes + "/export", rows: slices.Concat([]row{
-		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"), check: wantExport("credit-notes.xlsx", 1)},
-		{name: "of other dates", status: http.StatusOK, check: wantExport("credit-notes.csv", 1), prepare: func(t *testing.T, c *company, r *request) {
-			aCreditNote(t, c)
-			r.path += "?issue_date_from=2999-01-01"
-		}},
-		{name: "a date that there is not", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("issue_date_to=2026-02-30")},
+		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"),
+			check: wantExport("credit-notes.xlsx", 1)},
+		{name: "of other dates", status: http.StatusOK, check: wantExport("credit-notes.csv", 1),
+			prepare: func(t *testing.T, c *company, r *request) {
+				aCreditNote(t, c)
+				r.path += "?issue_date_from=2999-01-01"
+			}},
+		{name: "a date that there is not", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: exportAs("issue_date_to=2026-02-30")},
 		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, r *request) {
 				for range exportedRows + 1 {
@@ -55,7 +66,8 @@ var exportOperations = []operation{
 				}
 				r.path += "?issue_date_from=2000-01-01"
 			}},
-		{name: "of an invoice that does not exist", status: http.StatusOK, prepare: exportAs("invoice_id=x"), check: wantExport("credit-notes.csv", 1)},
+		{name: "of an invoice that does not exist", status: http.StatusOK, prepare: exportAs("invoice_id=x"),
+			check: wantExport("credit-notes.csv", 1)},
 		{name: "too many rows", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, _ *request) {
 				for range exportedRows + 1 {
@@ -68,11 +80,13 @@ var exportOperations = []operation{
 			anIncoming(t, c)
 			r.path += "?format=xlsx"
 		}, check: wantExport("incoming-invoices.xlsx", 2)},
-		{name: "of other dates", status: http.StatusOK, check: wantExport("incoming-invoices.csv", 1), prepare: func(t *testing.T, c *company, r *request) {
-			anIncoming(t, c)
-			r.path += "?issue_date_to=2026-02-28&updated_since=2026-01-01T00:00:00Z"
-		}},
-		{name: "a time that is none", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("updated_since=yesterday")},
+		{name: "of other dates", status: http.StatusOK, check: wantExport("incoming-invoices.csv", 1),
+			prepare: func(t *testing.T, c *company, r *request) {
+				anIncoming(t, c)
+				r.path += "?issue_date_to=2026-02-28&updated_since=2026-01-01T00:00:00Z"
+			}},
+		{name: "a time that is none", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: exportAs("updated_since=yesterday")},
 		{name: "too many candidates", status: http.StatusUnprocessableEntity, code: api.CodeTooManyRows, check: wantRowLimit,
 			prepare: func(t *testing.T, c *company, r *request) {
 				c.receive(t, exportedRows+1)
@@ -85,8 +99,8 @@ var exportOperations = []operation{
 
 // badFormats are the rows of every export for formats that there are not.
 var badFormats = []row{
-	{name: "another format", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("format=pdf"),
-		check: func(t *testing.T, _ *company, a response) { wantFault(t, a, "format") }},
+	{name: "another format", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+		prepare: exportAs("format=pdf"), check: func(t *testing.T, _ *company, a response) { wantFault(t, a, "format") }},
 	{name: "an empty format", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: exportAs("format=")},
 }
 
@@ -113,9 +127,10 @@ func (c *company) receive(t *testing.T, count int) {
 	var more []store.NewIncoming
 	for n := range count {
 		received := time.Date(2026, 3, 1, 9, 30, n, 0, time.UTC)
-		more = append(more, store.NewIncoming{ProviderDocumentID: fmt.Sprintf("=P-%d", n), InvoiceNumber: new("@S"), SupplierName: new("-\"Supplier\", " + fmt.Sprint(n)),
-			IssueDate: new("2026-03-01"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("-10.50")), ReceivedAt: &received,
-			Metadata: fmt.Appendf(nil, `{"n":%d}`, n), MediaType: "application/xml", Body: fmt.Appendf(nil, "<a n='%d'/>", n), Retained: true})
+		more = append(more, store.NewIncoming{ProviderDocumentID: fmt.Sprintf("=P-%d", n), InvoiceNumber: new("@S"),
+			SupplierName: new("-\"Supplier\", " + fmt.Sprint(n)), IssueDate: new("2026-03-01"), Currency: new("AED"),
+			TotalAmount: new(api.MustDecimal("-10.50")), ReceivedAt: &received, Metadata: fmt.Appendf(nil, `{"n":%d}`, n),
+			MediaType: "application/xml", Body: fmt.Appendf(nil, "<a n='%d'/>", n), Retained: true})
 	}
 	if err := tenant.SeedIncoming(t.Context(), more); err != nil {
 		t.Fatal(err)
@@ -142,8 +157,8 @@ func wantRowLimit(t *testing.T, _ *company, a response) {
 	}
 }
 
-// readExport opens the file of a response as programs do that know nothing of the service, and returns its lines. It removes what keeps
-// spreadsheets from taking the texts of CSV for formulas.
+// readExport opens the file of a response as programs do that know nothing of the service, and returns its lines. It
+// removes what keeps spreadsheets from taking the texts of CSV for formulas.
 func readExport(t *testing.T, a response) [][]string {
 	t.Helper()
 	a.want(t, http.StatusOK, "")
@@ -160,7 +175,8 @@ func readExport(t *testing.T, a response) [][]string {
 		}
 		return lines
 	}
-	wantEqual(t, "media type", a.header.Get("Content-Type"), "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
+	wantEqual(t, "media type", a.header.Get("Content-Type"),
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
 	book, err := excelize.OpenReader(strings.NewReader(a.text))
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +247,8 @@ func cellOf(entry map[string]any, column string, asTimes func(string) string) st
 // exportedLists fills a company, and returns the exports and the lists that they are of.
 func (c *company) exportedLists(t *testing.T) map[string]string {
 	t.Helper()
-	for n, name := range []string{"=1+1", "+971 4 555", "-1", "@SUM(A1)", "\u200b=1", "＝1", "plain, \"quoted\"; شركة", "two  spaces"} {
+	for n, name := range []string{"=1+1", "+971 4 555", "-1", "@SUM(A1)", "\u200b=1", "＝1", "plain, \"quoted\"; شركة",
+		"two  spaces"} {
 		body := edit(c.numbered(""), "recipient_name", string(must(json.Marshal(name))))
 		c.draft(t, edit(edit(body, "note", `"first\nsecond"`), "total_amount", fmt.Sprintf("%d12345678901.10", n+1)))
 	}
@@ -239,14 +256,16 @@ func (c *company) exportedLists(t *testing.T) map[string]string {
 		submitted(t, c, recipient)
 	}
 	for _, number := range []string{"=CN-1", "CN-2"} {
-		c.post(t, creditNotes, edit(credit(c.draft(t, c.numbered(""))), "credit_note_number", fmt.Sprintf("%q", number))).want(t, http.StatusCreated, "")
+		c.post(t, creditNotes, edit(credit(c.draft(t, c.numbered(""))),
+			"credit_note_number", fmt.Sprintf("%q", number))).want(t, http.StatusCreated, "")
 	}
 	submittedCreditNote(t, c, "")
 	c.receive(t, 3)
 	credited := c.listed(t, creditNotes)[0]["invoice_id"].(string)
 	lists := map[string]string{}
 	for list, queries := range map[string][]string{
-		invoices:    {"", "sort=total_amount", "sort=-recipient_name", "submitted=true", "submitted=false&sort=created_at", "recipient_name=plain", "receiver_state=nothing"},
+		invoices: {"", "sort=total_amount", "sort=-recipient_name", "submitted=true", "submitted=false&sort=created_at",
+			"recipient_name=plain", "receiver_state=nothing"},
 		creditNotes: {"", "invoice_id=" + credited, "invoice_id=x"},
 		incoming:    {""},
 	} {
@@ -264,8 +283,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// TestExportsAreTheLists opens each export in both formats and compares its rows, in their order, with the list of the API that has the
-// same filters. Another company with the same data has none of them.
+// TestExportsAreTheLists opens each export in both formats and compares its rows, in their order, with the list of the
+// API that has the same filters. Another company with the same data has none of them.
 func TestExportsAreTheLists(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c, stranger := s.connected(t), s.connected(t)
@@ -312,7 +331,8 @@ func TestExportedItemsAreTheDrafts(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		c.draft(t, edit(edit(c.numbered(""), "note", `"=1\nsecond"`), "items[0].name", `"@one"`))
-		c.draft(t, edit(least, "items", `[{"name":"a","quantity":1.50,"net_unit_price":1},{"name":"b","quantity":2,"net_unit_price":0.000001}]`))
+		c.draft(t, edit(least, "items",
+			`[{"name":"a","quantity":1.50,"net_unit_price":1},{"name":"b","quantity":2,"net_unit_price":0.000001}]`))
 		for _, format := range []string{"csv", "xlsx"} {
 			lines := readExport(t, c.get(t, invoices+"/export?rows=items&sort=created_at&format="+format))
 			var got, want []map[string]any
@@ -369,7 +389,8 @@ func TestExportedStates(t *testing.T) {
 		header := readExport(t, s.company(t).get(t, invoices+"/export"))[0]
 		for _, dimension := range invoice.Dimensions {
 			at := slices.Index(header, string(dimension))
-			if at < 0 || !slices.Equal(header[at:at+3], []string{string(dimension), string(dimension) + "_final", string(dimension) + "_meaning"}) {
+			if at < 0 || !slices.Equal(header[at:at+3], []string{string(dimension), string(dimension) + "_final",
+				string(dimension) + "_meaning"}) {
 				t.Errorf("the columns are %v", header)
 			}
 		}

@@ -40,8 +40,10 @@ type Route struct {
 func Routes() []Route {
 	var out []Route
 	for _, rt := range routes() {
-		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Needs: rt.needs, Public: rt.needs == access.Public, Hidden: rt.hidden,
-			HasBody: rt.operation.in != reflect.TypeFor[noBody](), FileBody: rt.takesFile(), BodyTypes: rt.bodyTypes(), Patch: rt.operation.patch, Idempotent: rt.idempotent, Conditional: rt.conditional, File: rt.sendsFile(), FileType: rt.fileMediaType(), Query: rt.query, Status: rt.status,
+		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Needs: rt.needs, Public: rt.needs == access.Public,
+			Hidden: rt.hidden, HasBody: rt.operation.in != reflect.TypeFor[noBody](), FileBody: rt.takesFile(),
+			BodyTypes: rt.bodyTypes(), Patch: rt.operation.patch, Idempotent: rt.idempotent, Conditional: rt.conditional,
+			File: rt.sendsFile(), FileType: rt.fileMediaType(), Query: rt.query, Status: rt.status,
 			Codes: append(rt.commonCodes(), rt.codes...)}
 		for status := range rt.also {
 			known.Also = append(known.Also, status)

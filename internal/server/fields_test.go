@@ -27,10 +27,14 @@ func textFaults(path string, most int, required bool) []fault {
 		absent = "required"
 	}
 	return []fault{
-		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent}, {path: path, value: `""`, rules: absent}, {path: path, value: `" \u00a0"`, rules: absent},
-		{path: path, value: repeat(most, "é")}, {path: path, value: repeat(most, "😀")}, {path: path, value: repeat(most+1, "x"), rules: "max_length"},
-		{path: path, value: "1", rules: "type"}, {path: path, value: "true", rules: "type"}, {path: path, value: `["x"]`, rules: "type"}, {path: path, value: `{"x":"y"}`, rules: "type"},
-		{path: path, value: `"a\u0000b"`, rules: "control_characters"}, {path: path, value: `"a\u001fb"`, rules: "control_characters"}, {path: path, value: `"a\u007f"`, rules: "control_characters"},
+		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent},
+		{path: path, value: `""`, rules: absent}, {path: path, value: `" \u00a0"`, rules: absent},
+		{path: path, value: repeat(most, "é")}, {path: path, value: repeat(most, "😀")},
+		{path: path, value: repeat(most+1, "x"), rules: "max_length"}, {path: path, value: "1", rules: "type"},
+		{path: path, value: "true", rules: "type"}, {path: path, value: `["x"]`, rules: "type"},
+		{path: path, value: `{"x":"y"}`, rules: "type"},
+		{path: path, value: `"a\u0000b"`, rules: "control_characters"}, {path: path, value: `"a\u001fb"`,
+			rules: "control_characters"}, {path: path, value: `"a\u007f"`, rules: "control_characters"},
 		{path: path, value: `"a\u0085"`, rules: "control_characters"}, {path: path, value: `"\u202eabc\u2066"`},
 		{path: path, value: `"` + strings.Repeat("x", most) + `\u0001"`, rules: "max_length,control_characters"},
 	}
@@ -46,47 +50,79 @@ func decimalFaults(path string, required, negative bool) []fault {
 		below = ""
 	}
 	return []fault{
-		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent}, {path: path, value: "true", rules: "type"},
-		{path: path, value: "[1]", rules: "type"}, {path: path, value: "{}", rules: "type"}, {path: path, value: "-0.01", rules: below}, {path: path, value: "-0"}, {path: path, value: "0"},
-		{path: path, value: "1234567890123456789", rules: "decimal"}, {path: path, value: "0.0000001", rules: "decimal"}, {path: path, value: "1e400", rules: "decimal"},
-		{path: path, value: "1e-400", rules: "decimal"}, {path: path, value: "1e999999999999999999999", rules: "decimal"},
+		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent},
+		{path: path, value: "true", rules: "type"}, {path: path, value: "[1]", rules: "type"},
+		{path: path, value: "{}", rules: "type"}, {path: path, value: "-0.01", rules: below}, {path: path, value: "-0"},
+		{path: path, value: "0"}, {path: path, value: "1234567890123456789", rules: "decimal"},
+		{path: path, value: "0.0000001", rules: "decimal"}, {path: path, value: "1e400", rules: "decimal"},
+		{path: path, value: "1e-400", rules: "decimal"},
+		{path: path, value: "1e999999999999999999999", rules: "decimal"},
 		// A string with a number is that number, and all rules for numbers apply.
-		{path: path, value: `"1"`}, {path: path, value: `"1050.00"`}, {path: path, value: `"1.5e1"`}, {path: path, value: `"\u0031"`}, {path: path, value: `"-0.01"`, rules: below},
-		{path: path, value: `"1234567890123456789"`, rules: "decimal"}, {path: path, value: `"0.0000001"`, rules: "decimal"}, {path: path, value: `"1e400"`, rules: "decimal"},
-		{path: path, value: repeat(100_000, "9"), rules: "decimal"}, {path: path, value: `""`, rules: "type"}, {path: path, value: `" 1"`, rules: "type"}, {path: path, value: `"1 "`, rules: "type"},
-		{path: path, value: `"+1"`, rules: "type"}, {path: path, value: `"1,050.00"`, rules: "type"}, {path: path, value: `"1."`, rules: "type"}, {path: path, value: `".5"`, rules: "type"},
-		{path: path, value: `"01"`, rules: "type"}, {path: path, value: `"0x10"`, rules: "type"}, {path: path, value: `"NaN"`, rules: "type"}, {path: path, value: `"Infinity"`, rules: "type"},
-		{path: path, value: `"null"`, rules: "type"}, {path: path, value: `"1\n"`, rules: "type"}, {path: path, value: `"1\u0000"`, rules: "type"}, {path: path, value: `"١"`, rules: "type"}, {path: path, value: `"\"1\""`, rules: "type"},
+		{path: path, value: `"1"`}, {path: path, value: `"1050.00"`}, {path: path, value: `"1.5e1"`}, {path: path,
+			value: `"\u0031"`}, {path: path, value: `"-0.01"`, rules: below},
+		{path: path, value: `"1234567890123456789"`, rules: "decimal"}, {path: path, value: `"0.0000001"`, rules: "decimal"},
+		{path: path, value: `"1e400"`, rules: "decimal"}, {path: path, value: repeat(100_000, "9"), rules: "decimal"},
+		{path: path, value: `""`, rules: "type"}, {path: path, value: `" 1"`, rules: "type"},
+		{path: path, value: `"1 "`, rules: "type"}, {path: path, value: `"+1"`, rules: "type"},
+		{path: path, value: `"1,050.00"`, rules: "type"}, {path: path, value: `"1."`, rules: "type"},
+		{path: path, value: `".5"`, rules: "type"}, {path: path, value: `"01"`, rules: "type"},
+		{path: path, value: `"0x10"`, rules: "type"}, {path: path, value: `"NaN"`, rules: "type"},
+		{path: path, value: `"Infinity"`, rules: "type"}, {path: path, value: `"null"`, rules: "type"},
+		{path: path, value: `"1\n"`, rules: "type"}, {path: path, value: `"1\u0000"`, rules: "type"},
+		{path: path, value: `"١"`, rules: "type"},
+		{path: path, value: `"\"1\""`, rules: "type"},
 	}
 }
 
 // fieldFaults returns the cases for every rule of every field of an invoice.
 func fieldFaults() []fault {
 	faults := []fault{
-		{path: "buyer_country", value: `"AE"`}, {path: "buyer_country", value: "", rules: ""}, {path: "buyer_country", value: `"ae"`, rules: "pattern"},
-		{path: "buyer_country", value: `"ARE"`, rules: "pattern"}, {path: "buyer_country", value: `"A"`, rules: "pattern"}, {path: "buyer_country", value: `"A\n"`, rules: "control_characters,pattern"},
-		{path: "buyer_country", value: `"ZZ"`}, {path: "buyer_country", value: "784", rules: "type"}, {path: "buyer_country", value: `"ÄÖ"`, rules: "pattern"},
-		{path: "currency", value: "", rules: "required"}, {path: "currency", value: "null", rules: "required"}, {path: "currency", value: `"AE"`, rules: "currency"},
-		{path: "currency", value: `"aed"`, rules: "currency"}, {path: "currency", value: `"ZZZ"`, rules: "currency"}, {path: "currency", value: `" AED"`, rules: "currency"},
+		{path: "buyer_country", value: `"AE"`}, {path: "buyer_country", value: "", rules: ""},
+		{path: "buyer_country", value: `"ae"`, rules: "pattern"}, {path: "buyer_country", value: `"ARE"`, rules: "pattern"},
+		{path: "buyer_country", value: `"A"`, rules: "pattern"}, {path: "buyer_country", value: `"A\n"`,
+			rules: "control_characters,pattern"}, {path: "buyer_country", value: `"ZZ"`},
+		{path: "buyer_country", value: "784", rules: "type"}, {path: "buyer_country", value: `"ÄÖ"`, rules: "pattern"},
+		{path: "currency", value: "", rules: "required"}, {path: "currency", value: "null", rules: "required"},
+		{path: "currency", value: `"AE"`, rules: "currency"},
+		{path: "currency", value: `"aed"`, rules: "currency"},
+		{path: "currency", value: `"ZZZ"`, rules: "currency"},
+		{path: "currency", value: `" AED"`, rules: "currency"},
 		{path: "currency", value: "784", rules: "type"},
-		{path: "issue_time", value: `"00:00"`}, {path: "issue_time", value: `"23:59"`}, {path: "issue_time", value: `"24:00"`, rules: "pattern"}, {path: "issue_time", value: `"9:30"`, rules: "pattern"},
-		{path: "issue_time", value: `"09:60"`, rules: "pattern"}, {path: "issue_time", value: `"09:30:00"`, rules: "pattern"}, {path: "issue_time", value: `"09:30\n"`, rules: "control_characters,pattern"},
+		{path: "issue_time", value: `"00:00"`}, {path: "issue_time", value: `"23:59"`}, {path: "issue_time", value: `"24:00"`,
+			rules: "pattern"}, {path: "issue_time", value: `"9:30"`, rules: "pattern"},
+		{path: "issue_time", value: `"09:60"`, rules: "pattern"}, {path: "issue_time", value: `"09:30:00"`, rules: "pattern"},
+		{path: "issue_time", value: `"09:30\n"`, rules: "control_characters,pattern"},
 		{path: "issue_time", value: "930", rules: "type"}, {path: "issue_time", value: ""},
-		{path: "items", value: "", rules: "required"}, {path: "items", value: "null", rules: "required"}, {path: "items", value: "[]", rules: "min_items"}, {path: "items", value: "{}", rules: "type"},
-		{path: "items", value: `"x"`, rules: "type"}, {path: "items[0]", value: "null", rules: "type"}, {path: "items[0]", value: "[]", rules: "type"},
-		{path: "items", value: "[" + strings.Repeat("1,", 1000) + "1]", rules: "max_items"}, {path: "no_such", value: "1", rules: "unknown_field"}, {path: "no_such", value: "null", rules: "unknown_field"},
-		{path: "items[0].no_such", value: "1", rules: "unknown_field"}, {path: "Currency", value: `"AED"`, rules: "unknown_field"}, {path: "submitted", value: "true", rules: "unknown_field"},
-		{path: "id", value: `"x"`, rules: "unknown_field"}, {path: "submission_state", value: `"accepted"`, rules: "unknown_field"},
-		{path: "items[0].description", value: `"a\tb\r\nc"`}, {path: "items[0].description", value: `"a\u000bb"`, rules: "control_characters"}, {path: "items[0].description", value: repeat(1024, "ß")},
-		{path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"}, {path: "items[0].description", value: "7", rules: "type"}, {path: "items[0].description", value: ""},
-		{path: "note", value: `"a\tb\r\nc"`}, {path: "note", value: `"a\u000bb"`, rules: "control_characters"}, {path: "note", value: repeat(1024, "ß")}, {path: "note", value: repeat(1025, "x"), rules: "max_length"},
+		{path: "items", value: "", rules: "required"}, {path: "items", value: "null", rules: "required"},
+		{path: "items", value: "[]", rules: "min_items"}, {path: "items", value: "{}", rules: "type"},
+		{path: "items", value: `"x"`, rules: "type"}, {path: "items[0]", value: "null", rules: "type"},
+		{path: "items[0]", value: "[]", rules: "type"}, {path: "items", value: "[" + strings.Repeat("1,", 1000) + "1]",
+			rules: "max_items"}, {path: "no_such", value: "1", rules: "unknown_field"},
+		{path: "no_such", value: "null", rules: "unknown_field"},
+		{path: "items[0].no_such", value: "1", rules: "unknown_field"}, {path: "Currency", value: `"AED"`,
+			rules: "unknown_field"}, {path: "submitted", value: "true", rules: "unknown_field"},
+		{path: "id", value: `"x"`, rules: "unknown_field"},
+		{path: "submission_state", value: `"accepted"`, rules: "unknown_field"},
+		{path: "items[0].description", value: `"a\tb\r\nc"`}, {path: "items[0].description", value: `"a\u000bb"`,
+			rules: "control_characters"}, {path: "items[0].description", value: repeat(1024, "ß")},
+		{path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"},
+		{path: "items[0].description", value: "7", rules: "type"}, {path: "items[0].description", value: ""},
+		{path: "note", value: `"a\tb\r\nc"`}, {path: "note", value: `"a\u000bb"`, rules: "control_characters"},
+		{path: "note", value: repeat(1024, "ß")}, {path: "note", value: repeat(1025, "x"), rules: "max_length"},
 		{path: "note", value: "7", rules: "type"}, {path: "note", value: ""},
-		{path: "transaction_flags", value: `"00000000"`}, {path: "transaction_flags", value: `"10000001"`}, {path: "transaction_flags", value: ""}, {path: "transaction_flags", value: `"0000000"`, rules: "pattern"},
-		{path: "transaction_flags", value: `"000000000"`, rules: "pattern"}, {path: "transaction_flags", value: `"0000000X"`, rules: "pattern"}, {path: "transaction_flags", value: `""`, rules: "pattern"},
-		{path: "transaction_flags", value: "1", rules: "type"}, {path: "transaction_flags", value: `["00000000"]`, rules: "type"},
-		{path: "tax_exchange_rate", value: "3.6725"}, {path: "tax_exchange_rate", value: `"3.6725"`}, {path: "tax_exchange_rate", value: "0.000001"}, {path: "tax_exchange_rate", value: ""}, {path: "tax_exchange_rate", value: "0", rules: "exclusive_minimum"},
-		{path: "tax_exchange_rate", value: "0.000000", rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-0", rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-3.6725", rules: "exclusive_minimum"},
-		{path: "tax_exchange_rate", value: "3.67250001", rules: "decimal"}, {path: "tax_exchange_rate", value: `"x"`, rules: "type"},
+		{path: "transaction_flags", value: `"00000000"`}, {path: "transaction_flags", value: `"10000001"`},
+		{path: "transaction_flags", value: ""}, {path: "transaction_flags", value: `"0000000"`, rules: "pattern"},
+		{path: "transaction_flags", value: `"000000000"`, rules: "pattern"}, {path: "transaction_flags", value: `"0000000X"`,
+			rules: "pattern"}, {path: "transaction_flags", value: `""`, rules: "pattern"},
+		{path: "transaction_flags", value: "1", rules: "type"},
+		{path: "transaction_flags", value: `["00000000"]`, rules: "type"},
+		{path: "tax_exchange_rate", value: "3.6725"}, {path: "tax_exchange_rate", value: `"3.6725"`},
+		{path: "tax_exchange_rate", value: "0.000001"}, {path: "tax_exchange_rate", value: ""},
+		{path: "tax_exchange_rate", value: "0", rules: "exclusive_minimum"},
+		{path: "tax_exchange_rate", value: "0.000000", rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-0",
+			rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-3.6725", rules: "exclusive_minimum"},
+		{path: "tax_exchange_rate", value: "3.67250001", rules: "decimal"},
+		{path: "tax_exchange_rate", value: `"x"`, rules: "type"},
 	}
 	for _, path := range []string{"issue_date", "due_date"} {
 		absent := ""
@@ -97,15 +133,18 @@ func fieldFaults() []fault {
 		for _, date := range []string{"0001-01-01", "2024-02-29", "2026-12-31", "9999-12-31"} {
 			faults = append(faults, fault{path: path, value: `"` + date + `"`})
 		}
-		for _, date := range []string{"2026-02-29", "2026-13-01", "2026-00-01", "2026-01-00", "2026-04-31", "0000-01-01", "26-01-01", "2026-1-1", "20260101", "2026-01-01T00:00:00Z", "01/02/2026", "10000-01-01", " 2026-01-01", "tomorrow"} {
+		for _, date := range []string{"2026-02-29", "2026-13-01", "2026-00-01", "2026-01-00", "2026-04-31", "0000-01-01",
+			"26-01-01", "2026-1-1", "20260101", "2026-01-01T00:00:00Z", "01/02/2026", "10000-01-01", " 2026-01-01", "tomorrow"} {
 			faults = append(faults, fault{path: path, value: `"` + date + `"`, rules: "date"})
 		}
 		faults = append(faults, fault{path: path, value: "20260101", rules: "type"})
 	}
-	for path, most := range map[string]int{"recipient_network_id": 64, "buyer_endpoint_scheme": 64, "buyer_street": 256, "buyer_city": 256, "buyer_subdivision": 64,
-		"payment_means_code": 64, "external_id": 64, "buyer_tax_id": 64, "buyer_legal_id": 64, "buyer_legal_id_scheme": 64, "buyer_reference": 64,
-		"order_reference": 64, "contract_reference": 64, "items[0].tax_exemption_code": 64, "items[0].tax_exemption_reason": 1024, "items[0].commodity_code": 64,
-		"items[0].commodity_scheme": 64, "items[0].order_line_reference": 64, "items[0].item_code": 64, "items[0].unit_code": 64, "items[0].vat_category": 64} {
+	for path, most := range map[string]int{"recipient_network_id": 64, "buyer_endpoint_scheme": 64, "buyer_street": 256,
+		"buyer_city": 256, "buyer_subdivision": 64, "payment_means_code": 64, "external_id": 64, "buyer_tax_id": 64,
+		"buyer_legal_id": 64, "buyer_legal_id_scheme": 64, "buyer_reference": 64, "order_reference": 64,
+		"contract_reference": 64, "items[0].tax_exemption_code": 64, "items[0].tax_exemption_reason": 1024,
+		"items[0].commodity_code": 64, "items[0].commodity_scheme": 64, "items[0].order_line_reference": 64,
+		"items[0].item_code": 64, "items[0].unit_code": 64, "items[0].vat_category": 64} {
 		faults = append(faults, textFaults(path, most, false)...)
 	}
 	for path, most := range map[string]int{"invoice_number": 64, "recipient_name": 256, "items[0].name": 256} {
@@ -129,7 +168,8 @@ func TestFieldsAreAccepted(t *testing.T) {
 			if f.rules != "" {
 				continue
 			}
-			if a := s.send(t, request{method: http.MethodPost, path: invoices, body: edit(complete, f.path, f.value), token: token}); a.status != http.StatusCreated {
+			if a := s.send(t, request{method: http.MethodPost, path: invoices, body: edit(complete, f.path, f.value),
+				token: token}); a.status != http.StatusCreated {
 				t.Errorf("%s = %.80s was refused: %s", f.path, f.value, a.text)
 			}
 		}
@@ -151,20 +191,30 @@ func TestFieldRules(t *testing.T) {
 			}
 		}
 		for _, f := range []fault{
-			{path: "url", value: "", rules: "required"}, {path: "url", value: "null", rules: "required"}, {path: "url", value: "7", rules: "type"}, {path: "url", value: `"https://a.example/\u0000"`, rules: "control_characters"},
+			{path: "url", value: "", rules: "required"}, {path: "url", value: "null", rules: "required"},
+			{path: "url", value: "7", rules: "type"}, {path: "url", value: `"https://a.example/\u0000"`,
+				rules: "control_characters"},
 			{path: "events", value: "[]", rules: "min_items"},
-			{path: "events", value: `"einvoice.terminal"`, rules: "type"}, {path: "events", value: `["einvoice.terminal","x"]`, rules: "enum", at: "events[1]"}, {path: "events", value: `[7]`, rules: "type", at: "events[0]"},
-			{path: "events", value: "[" + strings.Repeat(`"einvoice.terminal",`, 16) + `"einvoice.terminal"]`, rules: "max_items"},
-			{path: "description", value: repeat(1025, "x"), rules: "max_length"}, {path: "description", value: `"\u0007"`, rules: "control_characters"}, {path: "secret", value: `"x"`, rules: "unknown_field"},
+			{path: "events", value: `"einvoice.terminal"`, rules: "type"}, {path: "events", value: `["einvoice.terminal","x"]`,
+				rules: "enum", at: "events[1]"}, {path: "events", value: `[7]`, rules: "type", at: "events[0]"},
+			{path: "events", value: "[" + strings.Repeat(`"einvoice.terminal",`, 16) + `"einvoice.terminal"]`,
+				rules: "max_items"},
+			{path: "description", value: repeat(1025, "x"), rules: "max_length"}, {path: "description", value: `"\u0007"`,
+				rules: "control_characters"}, {path: "secret", value: `"x"`, rules: "unknown_field"},
 		} {
 			wantRules(t, send(subscriptions, edit(`{"url":"https://hooks.example.com/"}`, f.path, f.value)), f)
 		}
 		for _, f := range []fault{
-			{path: "email", value: "", rules: "required"}, {path: "email", value: `" "`, rules: "required"}, {path: "email", value: "7", rules: "type"}, {path: "email", value: repeat(257, "x"), rules: "max_length"},
-			{path: "email", value: `"a\u0000@b.c"`, rules: "control_characters"}, {path: "password", value: "null", rules: "required"}, {path: "password", value: "7", rules: "type"},
-			{path: "password", value: repeat(1025, "x"), rules: "max_length"}, {path: "password", value: `"a\u0000"`, rules: "control_characters"}, {path: "otp", value: "1", rules: "type"}, {path: "no_such", value: "1", rules: "unknown_field"},
+			{path: "email", value: "", rules: "required"}, {path: "email", value: `" "`, rules: "required"},
+			{path: "email", value: "7", rules: "type"}, {path: "email", value: repeat(257, "x"), rules: "max_length"},
+			{path: "email", value: `"a\u0000@b.c"`, rules: "control_characters"},
+			{path: "password", value: "null", rules: "required"}, {path: "password", value: "7", rules: "type"},
+			{path: "password", value: repeat(1025, "x"), rules: "max_length"},
+			{path: "password", value: `"a\u0000"`, rules: "control_characters"}, {path: "otp", value: "1", rules: "type"},
+			{path: "no_such", value: "1", rules: "unknown_field"},
 		} {
-			wantRules(t, s.send(t, request{method: http.MethodPost, path: loginPath, body: edit(credentials(c.email, password), f.path, f.value)}), f)
+			wantRules(t, s.send(t, request{method: http.MethodPost, path: loginPath,
+				body: edit(credentials(c.email, password), f.path, f.value)}), f)
 		}
 	})
 }
@@ -185,16 +235,25 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 		c := s.company(t)
 		body, want := complete, map[string][]string{}
 		for _, f := range []fault{
-			{path: "invoice_number", value: "", rules: "required"}, {path: "recipient_name", value: "7", rules: "type"}, {path: "recipient_network_id", value: repeat(65, "x"), rules: "max_length"},
-			{path: "buyer_endpoint_scheme", value: `"\u0001"`, rules: "control_characters"}, {path: "buyer_street", value: "{}", rules: "type"}, {path: "buyer_city", value: "[]", rules: "type"},
-			{path: "buyer_subdivision", value: "true", rules: "type"}, {path: "buyer_country", value: `"uae"`, rules: "pattern"}, {path: "total_amount", value: "1.001", rules: "minor_unit"},
-			{path: "issue_date", value: `"2026-02-30"`, rules: "date"}, {path: "issue_time", value: `"25:00"`, rules: "pattern"}, {path: "due_date", value: `"soon"`, rules: "date"},
-			{path: "payment_means_code", value: "30", rules: "type"}, {path: "no_such", value: "1", rules: "unknown_field"},
-			{path: "items[0].item_code", value: "7", rules: "type"}, {path: "items[0].name", value: `""`, rules: "required"}, {path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"},
-			{path: "items[0].unit_code", value: repeat(65, "x"), rules: "max_length"}, {path: "items[0].quantity", value: `"ten"`, rules: "type"}, {path: "items[0].base_quantity", value: "-1", rules: "minimum"},
-			{path: "items[0].net_unit_price", value: "", rules: "required"}, {path: "items[0].gross_unit_price", value: "1e400", rules: "decimal"}, {path: "items[0].discount_amount", value: "0.0000001", rules: "decimal"},
-			{path: "items[0].vat_category", value: "5", rules: "type"}, {path: "items[0].vat_rate", value: "-5", rules: "minimum"}, {path: "items[0].no_such", value: "[]", rules: "unknown_field"},
-			{path: "items[1]", value: `{"name":"N","quantity":1,"net_unit_price":-1}`, rules: "minimum", at: "items[1].net_unit_price"}, {path: "items[2]", value: "7", rules: "type"},
+			{path: "invoice_number", value: "", rules: "required"}, {path: "recipient_name", value: "7", rules: "type"},
+			{path: "recipient_network_id", value: repeat(65, "x"), rules: "max_length"},
+			{path: "buyer_endpoint_scheme", value: `"\u0001"`, rules: "control_characters"},
+			{path: "buyer_street", value: "{}", rules: "type"}, {path: "buyer_city", value: "[]", rules: "type"},
+			{path: "buyer_subdivision", value: "true", rules: "type"}, {path: "buyer_country", value: `"uae"`, rules: "pattern"},
+			{path: "total_amount", value: "1.001", rules: "minor_unit"}, {path: "issue_date", value: `"2026-02-30"`,
+				rules: "date"}, {path: "issue_time", value: `"25:00"`, rules: "pattern"},
+			{path: "due_date", value: `"soon"`, rules: "date"}, {path: "payment_means_code", value: "30", rules: "type"},
+			{path: "no_such", value: "1", rules: "unknown_field"}, {path: "items[0].item_code", value: "7", rules: "type"},
+			{path: "items[0].name", value: `""`, rules: "required"},
+			{path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"},
+			{path: "items[0].unit_code", value: repeat(65, "x"), rules: "max_length"}, {path: "items[0].quantity",
+				value: `"ten"`, rules: "type"}, {path: "items[0].base_quantity", value: "-1", rules: "minimum"},
+			{path: "items[0].net_unit_price", value: "", rules: "required"}, {path: "items[0].gross_unit_price", value: "1e400",
+				rules: "decimal"}, {path: "items[0].discount_amount", value: "0.0000001", rules: "decimal"},
+			{path: "items[0].vat_category", value: "5", rules: "type"}, {path: "items[0].vat_rate", value: "-5",
+				rules: "minimum"}, {path: "items[0].no_such", value: "[]", rules: "unknown_field"},
+			{path: "items[1]", value: `{"name":"N","quantity":1,"net_unit_price":-1}`, rules: "minimum",
+				at: "items[1].net_unit_price"}, {path: "items[2]", value: "7", rules: "type"},
 		} {
 			body = edit(body, f.path, f.value)
 			at := f.path

@@ -14,7 +14,8 @@ func FuzzBody(f *testing.F) {
 	for _, body := range malformed[:40] {
 		f.Add([]byte(body))
 	}
-	for _, body := range []string{complete, least, `{"url":"https://hooks.example.com/"}`, credentials("a@b.c", "p"), passwords("a", "b"), credit("x"), `{"items":null}`,
+	for _, body := range []string{complete, least, `{"url":"https://hooks.example.com/"}`, credentials("a@b.c", "p"),
+		passwords("a", "b"), credit("x"), `{"items":null}`,
 		`{"invoice_number":"\u202e","recipient_name":"\ud83d\ude00","currency":"JPY","issue_date":"0001-01-01","total_amount":-1e2,"items":[{"name":"\\","quantity":1e-6,"net_unit_price":0}]}`} {
 		f.Add([]byte(body))
 	}
@@ -29,12 +30,14 @@ func FuzzBody(f *testing.F) {
 				t.Fatalf("%s answered %d to %q: %s", path, a.status, body, a.text)
 			}
 			if path == invoices && a.status == http.StatusCreated {
-				if read := s.send(t, request{method: http.MethodGet, path: path + "/" + a.textAt(t, "/data/id"), token: token}); read.text != a.text {
+				if read := s.send(t, request{method: http.MethodGet, path: path + "/" + a.textAt(t, "/data/id"),
+					token: token}); read.text != a.text {
 					t.Errorf("created %s\nread    %s", a.text, read.text)
 				}
 			}
 		}
-		if a := s.send(t, request{method: http.MethodPatch, path: draft, token: token, body: string(body)}); a.status >= http.StatusInternalServerError {
+		if a := s.send(t, request{method: http.MethodPatch, path: draft, token: token,
+			body: string(body)}); a.status >= http.StatusInternalServerError {
 			t.Fatalf("a patch answered %d to %q: %s", a.status, body, a.text)
 		}
 	})
@@ -42,8 +45,10 @@ func FuzzBody(f *testing.F) {
 
 // FuzzQuery checks that the lists respond to any query with 200 or 400.
 func FuzzQuery(f *testing.F) {
-	for _, query := range []string{"", "page=1&per_page=1", "page=0", "page=1&page=2", "per_page=99999999999999999999", "page=%00", "page=%ff", "page=%zz", "a;b", "=", "&", "page=1e1",
-		"invoice_number=%F0%9F%98%80", "submitted=true", "submitted=TRUE", "submission_state=", "receiver_state=accepted", "page=+1", "page=\xff", "after=1&limit=2", "after=-0", "state=failed", "event_id=0"} {
+	for _, query := range []string{"", "page=1&per_page=1", "page=0", "page=1&page=2", "per_page=99999999999999999999",
+		"page=%00", "page=%ff", "page=%zz", "a;b", "=", "&", "page=1e1", "invoice_number=%F0%9F%98%80", "submitted=true",
+		"submitted=TRUE", "submission_state=", "receiver_state=accepted", "page=+1", "page=\xff", "after=1&limit=2",
+		"after=-0", "state=failed", "event_id=0"} {
 		f.Add(query)
 	}
 	s := start(f, "sqlite", nil)
@@ -63,8 +68,10 @@ func FuzzQuery(f *testing.F) {
 
 // FuzzPath checks that no path below the root of the API causes a server error.
 func FuzzPath(f *testing.F) {
-	for _, path := range []string{"", "client/invoices", "client/invoices/", "client//invoices", "client/invoices/x/submit", "client/../webhooks/subscriptions", "%2e%2e/", "client/invoices/%00",
-		"client/invoices/00000000-0000-0000-0000-000000000000", "client/evidence/019f0000-0000-7000-8000-000000000000", "webhooks/deliveries/%ff", "client/invoices/\xc3\xa9", "client/invoices;x"} {
+	for _, path := range []string{"", "client/invoices", "client/invoices/", "client//invoices",
+		"client/invoices/x/submit", "client/../webhooks/subscriptions", "%2e%2e/", "client/invoices/%00",
+		"client/invoices/00000000-0000-0000-0000-000000000000", "client/evidence/019f0000-0000-7000-8000-000000000000",
+		"webhooks/deliveries/%ff", "client/invoices/\xc3\xa9", "client/invoices;x"} {
 		f.Add(path)
 	}
 	s := start(f, "sqlite", nil)

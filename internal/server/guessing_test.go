@@ -15,7 +15,8 @@ import (
 	"quittance/internal/store"
 )
 
-// guessing is a configuration in which a test chooses the sources of its requests, and the limits of logins are far away.
+// guessing is a configuration in which a test chooses the sources of its requests, and the limits of logins are far
+// away.
 func guessing(c *service.Config) {
 	walkConfig(c)
 	c.LoginRate = 1000
@@ -35,10 +36,12 @@ func (c *company) resetFrom(t testing.TB, source, chosen string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.db.SendPasswordReset(t.Context(), c.user, store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil {
+	if err := c.db.SendPasswordReset(t.Context(), c.user,
+		store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.try(t.Context(), request{method: http.MethodPost, path: "/reset/password", body: url.Values{"code": {code.Reveal()}, "password": {chosen}}.Encode(),
+	got, err := c.try(t.Context(), request{method: http.MethodPost, path: "/reset/password",
+		body:   url.Values{"code": {code.Reveal()}, "password": {chosen}}.Encode(),
 		header: http.Header{"X-Forwarded-For": {source}, "Content-Type": {"application/x-www-form-urlencoded"}}})
 	if err != nil || got.status != http.StatusSeeOther {
 		t.Fatalf("reset: %d %.500s, %v", got.status, got.text, err)
@@ -60,8 +63,8 @@ func (c *company) wrongCodes(t testing.TB, most int, given string, source func(n
 	return most
 }
 
-// TestMailboxIsNoSecondFactor: who has the mailbox, which a second factor is for, gets no more attempts to guess the code by setting passwords
-// from many sources, nor by having logged in from them before there was a second factor.
+// TestMailboxIsNoSecondFactor: who has the mailbox, which a second factor is for, gets no more attempts to guess the
+// code by setting passwords from many sources, nor by having logged in from them before there was a second factor.
 func TestMailboxIsNoSecondFactor(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -85,8 +88,9 @@ func TestMailboxIsNoSecondFactor(t *testing.T) {
 	})
 }
 
-// TestCodesADay: strangers with the password get forty wrong codes a day, codes and recovery codes together, and known sources sixty. A stranger
-// locks nobody out who logs in from a known source, and nobody for longer than a day. The audit log and the user learn of it, within bounds.
+// TestCodesADay: strangers with the password get forty wrong codes a day, codes and recovery codes together, and known
+// sources sixty. A stranger locks nobody out who logs in from a known source, and nobody for longer than a day. The
+// audit log and the user learn of it, within bounds.
 func TestCodesADay(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -156,7 +160,8 @@ func (c *company) mailsOf(t testing.TB, kind store.MailKind) (found int) {
 	}
 }
 
-// TestRightCodesInFlight: right codes that are compared at the same time use up nobody's attempts, so that none is refused with 429.
+// TestRightCodesInFlight: right codes that are compared at the same time use up nobody's attempts, so that none is
+// refused with 429.
 func TestRightCodesInFlight(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -182,7 +187,8 @@ func TestRightCodesInFlight(t *testing.T) {
 	})
 }
 
-// TestWrongCodesAtOnce: of many wrong codes at the same time no more are compared than one after the other, whichever of them might be right.
+// TestWrongCodesAtOnce: of many wrong codes at the same time no more are compared than one after the other, whichever
+// of them might be right.
 func TestWrongCodesAtOnce(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)

@@ -100,8 +100,8 @@ func (c *call) errorResponse(err error) (status int, code api.Code, text []byte)
 	return status, apiErr.code, text
 }
 
-// admit returns the ticket of a request. Health checks are exempt from all limits; [Config.Ready] bounds what they cost the
-// database.
+// admit returns the ticket of a request. Health checks are exempt from all limits; [Config.Ready] bounds what they cost
+// the database.
 func (s *Server) admit(r *http.Request) (*ticket, error) {
 	if isProbe(r) {
 		return &ticket{admission: s.admission, exempt: true, charged: true}, nil
@@ -160,9 +160,9 @@ func (c *call) findRoute() (*route, error) {
 	return nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
 }
 
-// overLimit returns the error of a request that was not admitted. The rate of its source is checked first, because that costs
-// nothing. Nevertheless, an unknown route, a method that is not allowed, and a missing token are reported before an exceeded rate:
-// they need no work either.
+// overLimit returns the error of a request that was not admitted. The rate of its source is checked first, because that
+// costs nothing. Nevertheless, an unknown route, a method that is not allowed, and a missing token are reported before
+// an exceeded rate: they need no work either.
 func (c *call) overLimit(err error) error {
 	var limited *account.LimitedError
 	if !errors.As(err, &limited) || !strings.HasPrefix(c.request.URL.Path, "/api/") {
@@ -179,14 +179,15 @@ func (c *call) overLimit(err error) error {
 	return err
 }
 
-// errorBody returns the body of an error. Without a public address of the service, the address of its description is relative.
+// errorBody returns the body of an error. Without a public address of the service, the address of its description is
+// relative.
 func errorBody(apiErr *apiError, public account.PublicURL) api.ErrorBody {
 	details := apiErr.details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message, Details: details,
-		DocURL: string(public) + errorsPath + "#" + string(apiErr.code)}}
+	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message,
+		Details: details, DocURL: string(public) + errorsPath + "#" + string(apiErr.code)}}
 }
 
 // asJSON are the options of all responses: times are written in RFC 3339 with microseconds.
@@ -211,7 +212,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, text 
 }
 
 // logRequest writes the log line of a request.
-func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, code api.Code, written int, duration time.Duration, err error) {
+func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, code api.Code, written int,
+	duration time.Duration, err error) {
 	name := ""
 	if rt != nil {
 		name = rt.path
@@ -223,8 +225,9 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		level = slog.LevelDebug // a flood of anonymous requests, and a probe every few seconds, would fill the log
 	}
 	attributes := []slog.Attr{
-		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method), slog.String("route", name),
-		slog.Int("status", status), slog.Int("bytes", written), slog.Int64("duration_us", duration.Microseconds()),
+		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method),
+		slog.String("route", name), slog.Int("status", status), slog.Int("bytes", written),
+		slog.Int64("duration_us", duration.Microseconds()),
 		slog.String("source", s.source(r)),
 	}
 	switch {
@@ -251,7 +254,8 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 	s.Log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// requestID returns the caller's own id if it is fit for logs, and otherwise a new one. An API key would be logged with it.
+// requestID returns the caller's own id if it is fit for logs, and otherwise a new one. An API key would be logged with
+// it.
 func (s *Server) requestID(r *http.Request) string {
 	if given := r.Header.Get(api.HeaderRequestID); 1 <= len(given) && len(given) <= 128 && strings.Trim(given,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !secret.ContainsAPIKey([]byte(given)) {
@@ -268,6 +272,6 @@ func (s *Server) newRequestID() string {
 	return id.String()
 }
 
-// source returns the address of the client: that of the peer, or the last untrusted one of X-Forwarded-For if the peer is a
-// trusted proxy. Some proxies write ports after the addresses.
+// source returns the address of the client: that of the peer, or the last untrusted one of X-Forwarded-For if the peer
+// is a trusted proxy. Some proxies write ports after the addresses.
 func (s *Server) source(r *http.Request) string { return source.OfRequest(r, s.TrustedProxies) }

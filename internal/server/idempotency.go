@@ -29,11 +29,13 @@ func (c *call) idempotencyKey() (string, error) {
 	}
 	key := values[0]
 	if len(values) > 1 || key == "" || len(key) > maxIdempotencyKey {
-		return "", malformedQuery(headerIdempotencyKey, "idempotency_key", "must be one header field of 1 to 255 visible ASCII characters")
+		return "", malformedQuery(headerIdempotencyKey, "idempotency_key",
+			"must be one header field of 1 to 255 visible ASCII characters")
 	}
 	for _, character := range []byte(key) {
 		if character <= ' ' || character > '~' {
-			return "", malformedQuery(headerIdempotencyKey, "idempotency_key", "must be one header field of 1 to 255 visible ASCII characters")
+			return "", malformedQuery(headerIdempotencyKey, "idempotency_key",
+				"must be one header field of 1 to 255 visible ASCII characters")
 		}
 	}
 	return key, nil
@@ -48,8 +50,8 @@ type idempotency struct {
 }
 
 // serveIdempotent serves an operation under an idempotency key. A stored response is sent again before any other work.
-// Otherwise the operation is prepared outside of any transaction, and its effect and its response are committed together: see
-// [perform].
+// Otherwise the operation is prepared outside of any transaction, and its effect and its response are committed
+// together: see [perform].
 func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (status int, body any, err error) {
 	hash := sha256.New()
 	resource := c.request.URL.Path
@@ -81,13 +83,15 @@ func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (stat
 
 // perform runs the effect of an operation, after the operation has checked and computed as much as possible. With an
 // idempotency key, the effect and the stored response are one transaction: do gets a tenant whose operations join the
-// transaction, and must write only through it. If another call with the same key has finished meanwhile, do is not called, and
-// the stored response replaces the result of perform.
-func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out, err error)) (status int, out Out, err error) {
+// transaction, and must write only through it. If another call with the same key has finished meanwhile, do is not
+// called, and the stored response replaces the result of perform.
+func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out,
+	err error)) (status int, out Out, err error) {
 	if c.idempotency == nil {
 		return do(ctx, c.session.Tenant)
 	}
-	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotency.key, c.idempotency.fingerprint, c.IdempotencyTTL,
+	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotency.key, c.idempotency.fingerprint,
+		c.IdempotencyTTL,
 		func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 			if status, out, err = do(ctx, t); err != nil {
 				return store.IdempotentResponse{}, err
@@ -108,8 +112,8 @@ func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context,
 	return status, out, nil
 }
 
-// storable returns a response without values that are shown only once: signing secrets, API keys and the links of invitations are not
-// stored in clear text, so a repeat has none.
+// storable returns a response without values that are shown only once: signing secrets, API keys and the links of
+// invitations are not stored in clear text, so a repeat has none.
 func storable(body any) any {
 	switch created := body.(type) {
 	case api.Data[api.NewSubscription]:

@@ -20,7 +20,8 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		token := c.token(t)
 		// A call that waits for the writer gets 503 after a while.
 		send := func(path, key, body string) response {
-			a, err := s.try(t.Context(), request{method: http.MethodPost, path: path, body: body, token: token, header: http.Header{"Idempotency-Key": {key}}})
+			a, err := s.try(t.Context(), request{method: http.MethodPost, path: path, body: body, token: token,
+				header: http.Header{"Idempotency-Key": {key}}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -36,18 +37,21 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		release := sync.OnceFunc(func() { close(held) })
 		t.Cleanup(release)
 		go func() {
-			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
-				close(holding)
-				<-held
-				return store.IdempotentResponse{Status: http.StatusOK, Body: []byte("{}")}, nil
-			})
+			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour,
+				func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+					close(holding)
+					<-held
+					return store.IdempotentResponse{Status: http.StatusOK, Body: []byte("{}")}, nil
+				})
 			ended <- err
 		}()
 		<-holding
 		send(invoices, "refused", `{"invoice_number":7}`).want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
-		s.send(t, request{method: http.MethodPost, path: invoices + "/preflight", body: least, token: token}).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodPost, path: invoices + "/preflight", body: least, token: token}).want(t,
+			http.StatusOK, "")
 		send(invoices, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
-		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" || again.text != first.text {
+		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" ||
+			again.text != first.text {
 			t.Errorf("the repetition returned %s, the first call %s", again.text, first.text)
 		}
 		waiting := make(chan response, 1)

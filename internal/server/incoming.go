@@ -104,7 +104,8 @@ func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) 
 		return 0, retainedResponse{}, err
 	}
 	tenant := c.session.Tenant
-	out := retainedResponse{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}, size: size}
+	out := retainedResponse{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]),
+		Withheld: r.Withheld}, size: size}
 	if r.Retained && !r.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
 			return tenant.RevisionChunk(ctx, r.Incoming, r.Revision, offset, size)

@@ -38,8 +38,8 @@ func retained(body string) store.NewIncoming {
 	return store.NewIncoming{MediaType: "application/xml", Body: []byte(body), Retained: true}
 }
 
-// TestParsedDocument checks what is said about the document of the latest revision: its content, why it cannot be read, or
-// nothing if it is not retained or is withheld. Lists do not read documents.
+// TestParsedDocument checks what is said about the document of the latest revision: its content, why it cannot be read,
+// or nothing if it is not retained or is withheld. Lists do not read documents.
 func TestParsedDocument(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		large := sha256.Sum256([]byte("large"))
@@ -51,10 +51,12 @@ func TestParsedDocument(t *testing.T) {
 			"a PDF":           {retained("%PDF-1.7"), "", `"unsupported"`},
 			"an open element": {retained("<Invoice>"), "", `"unsupported"`},
 			"not well-formed": {retained(ublInvoice("<cbc:ID>")), "", `"malformed"`},
-			"an entity":       {retained("<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>" + ublInvoice("&e;")), "", `"unsafe"`},
-			"too deep":        {retained(ublInvoice(strings.Repeat("<x>", 99) + strings.Repeat("</x>", 99))), "", `"limit"`},
-			"withheld":        {store.NewIncoming{Body: []byte(ublInvoice("<cbc:ID>1</cbc:ID>")), Retained: true, Withheld: true}, "", ""},
-			"not retained":    {store.NewIncoming{SHA256: &large, Size: new(int64(20 << 20))}, "", ""},
+			"an entity": {retained("<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>" + ublInvoice("&e;")), "",
+				`"unsafe"`},
+			"too deep": {retained(ublInvoice(strings.Repeat("<x>", 99) + strings.Repeat("</x>", 99))), "", `"limit"`},
+			"withheld": {store.NewIncoming{Body: []byte(ublInvoice("<cbc:ID>1</cbc:ID>")), Retained: true,
+				Withheld: true}, "", ""},
+			"not retained": {store.NewIncoming{SHA256: &large, Size: new(int64(20 << 20))}, "", ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c := s.company(t)
@@ -86,7 +88,8 @@ func TestMetadataDisagree(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		document := retained(incomingDocument)
-		document.InvoiceNumber, document.Currency, document.TotalAmount = new("OTHER-1"), new("USD"), new(api.MustDecimal("10.5"))
+		document.InvoiceNumber, document.Currency, document.TotalAmount = new("OTHER-1"), new("USD"),
+			new(api.MustDecimal("10.5"))
 		a := c.get(t, seedIncoming(t, s, c, document))
 		wantRaw(t, a, "/data/parsed/warnings/number/0/rule", `"metadata"`)
 		wantRaw(t, a, "/data/parsed/warnings/currency/0/rule", `"metadata"`)
@@ -94,12 +97,13 @@ func TestMetadataDisagree(t *testing.T) {
 	})
 }
 
-// TestAttachments checks that attachments are downloaded unchanged from any revision, with a media type and a name that are
-// safe whatever the document says, and that other companies get none.
+// TestAttachments checks that attachments are downloaded unchanged from any revision, with a media type and a name that
+// are safe whatever the document says, and that other companies get none.
 func TestAttachments(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		file := func(name, mediaType, text string) string {
-			return `<cac:AdditionalDocumentReference><cac:Attachment><cbc:EmbeddedDocumentBinaryObject filename="` + name + `" mimeCode="` + mediaType + `">` + text +
+			return `<cac:AdditionalDocumentReference><cac:Attachment><cbc:EmbeddedDocumentBinaryObject filename="` + name +
+				`" mimeCode="` + mediaType + `">` + text +
 				`</cbc:EmbeddedDocumentBinaryObject></cac:Attachment></cac:AdditionalDocumentReference>`
 		}
 		cases := []struct{ name, mediaType, wantName, wantType string }{
@@ -114,8 +118,10 @@ func TestAttachments(t *testing.T) {
 			{"", "application/pdf", `attachment; filename=attachment.pdf`, "application/pdf"},
 			{"...", "application/pdf", `attachment; filename=attachment.pdf`, "application/pdf"},
 			{".pdf", "application/pdf", `attachment; filename=pdf.pdf`, "application/pdf"},
-			{"a&#13;&#10;Set-Cookie: x&quot;;.pdf", "application/pdf", `attachment; filename="a Set-Cookie_ x__.pdf"`, "application/pdf"},
-			{"فاتورة.pdf", "application/pdf", `attachment; filename*=utf-8''%D9%81%D8%A7%D8%AA%D9%88%D8%B1%D8%A9.pdf`, "application/pdf"},
+			{"a&#13;&#10;Set-Cookie: x&quot;;.pdf", "application/pdf", `attachment; filename="a Set-Cookie_ x__.pdf"`,
+				"application/pdf"},
+			{"فاتورة.pdf", "application/pdf", `attachment; filename*=utf-8''%D9%81%D8%A7%D8%AA%D9%88%D8%B1%D8%A9.pdf`,
+				"application/pdf"},
 			{"a\u202efdp.exe", "application/pdf", `attachment; filename=a_fdp.exe.pdf`, "application/pdf"},
 			{strings.Repeat("n", 300), "image/png", `attachment; filename=` + strings.Repeat("n", 100) + `.png`, "image/png"},
 			{"a.pdf", "a/b/c", `attachment; filename=a.pdf.bin`, "application/octet-stream"},
@@ -124,19 +130,24 @@ func TestAttachments(t *testing.T) {
 		for _, test := range cases {
 			content += file(test.name, test.mediaType, "PGI+aGVsbG88L2I+")
 		}
-		content += file("broken.pdf", "application/pdf", "!") + `<cac:AdditionalDocumentReference><cac:Attachment><cac:ExternalReference><cbc:URI>https://example.com/x</cbc:URI></cac:ExternalReference></cac:Attachment></cac:AdditionalDocumentReference>`
+		content += file("broken.pdf", "application/pdf", "!") +
+			`<cac:AdditionalDocumentReference><cac:Attachment><cac:ExternalReference><cbc:URI>https://example.com/x</cbc:URI></cac:ExternalReference></cac:Attachment></cac:AdditionalDocumentReference>`
 		c := s.company(t)
-		path := seedIncoming(t, s, c, retained(ublInvoice(content)), retained(ublInvoice("<cbc:ID>2</cbc:ID>")), retained("not XML"),
-			store.NewIncoming{Body: []byte(ublInvoice(content)), Retained: true, Withheld: true})
+		path := seedIncoming(t, s, c, retained(ublInvoice(content)), retained(ublInvoice("<cbc:ID>2</cbc:ID>")),
+			retained("not XML"), store.NewIncoming{Body: []byte(ublInvoice(content)), Retained: true, Withheld: true})
 		for n, test := range cases {
 			a := c.get(t, fmt.Sprintf("%s/revisions/1/attachments/%d", path, n+1))
-			if a.status != http.StatusOK || a.text != "<b>hello</b>" || a.header.Get("Content-Type") != test.wantType || a.header.Get("Content-Disposition") != test.wantName ||
-				a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" || a.header.Get("Cache-Control") != "no-store" {
+			if a.status != http.StatusOK || a.text != "<b>hello</b>" || a.header.Get("Content-Type") != test.wantType ||
+				a.header.Get("Content-Disposition") != test.wantName ||
+				a.header.Get("X-Content-Type-Options") != "nosniff" ||
+				a.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" ||
+				a.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%q, %q: %d %q with %v", test.name, test.mediaType, a.status, a.text, a.header)
 			}
 		}
-		for _, none := range []string{"1/attachments/17", "1/attachments/18", "1/attachments/19", "1/attachments/01", "1/attachments/0", "1/attachments/x", "2/attachments/1", "3/attachments/1",
-			"4/attachments/1", "5/attachments/1", "01/attachments/1"} {
+		for _, none := range []string{"1/attachments/17", "1/attachments/18", "1/attachments/19", "1/attachments/01",
+			"1/attachments/0", "1/attachments/x", "2/attachments/1", "3/attachments/1", "4/attachments/1", "5/attachments/1",
+			"01/attachments/1"} {
 			c.get(t, path+"/revisions/"+none).want(t, http.StatusNotFound, api.CodeNotFound)
 		}
 		s.company(t).get(t, path+"/revisions/1/attachments/1").want(t, http.StatusNotFound, api.CodeNotFound)
@@ -151,7 +162,8 @@ func TestLargestDocument(t *testing.T) {
 		path := seedIncoming(t, s, c, retained(strings.Replace(incomingDocument, "aG91cnMK", file, 1)))
 		wantRaw(t, c.get(t, path), "/data/parsed/attachments/0/size", fmt.Sprint(len(file)/4*3))
 		a := c.get(t, path+"/revisions/1/attachments/1")
-		if a.status != http.StatusOK || sha256.Sum256([]byte(a.text)) != sha256.Sum256([]byte(strings.Repeat("abc", len(file)/4))) {
+		if a.status != http.StatusOK ||
+			sha256.Sum256([]byte(a.text)) != sha256.Sum256([]byte(strings.Repeat("abc", len(file)/4))) {
 			t.Errorf("%d, %d bytes", a.status, len(a.text))
 		}
 	})

@@ -27,9 +27,11 @@ const (
 // offerPurchase adds a purchase document to the provider's ledger. Every company that connects afterwards gets it.
 func (s *system) offerPurchase(t *testing.T) {
 	t.Helper()
-	if _, err := s.sandbox.Provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: "P-1", DocumentType: "invoice", InvoiceNumber: "SUP-1", SupplierName: "Supplier",
-		SupplierNetworkID: "1", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: new(api.MustDecimal("10.50")),
-		MediaType: "application/xml", ReceivedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, []byte(incomingDocument)); err != nil {
+	if _, err := s.sandbox.Provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: "P-1", DocumentType: "invoice",
+		InvoiceNumber: "SUP-1", SupplierName: "Supplier", SupplierNetworkID: "1", IssueDate: "2026-03-01",
+		DueDate: "2026-03-31", Currency: "AED", TotalAmount: new(api.MustDecimal("10.50")), MediaType: "application/xml",
+		ReceivedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
+		[]byte(incomingDocument)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,7 +63,8 @@ func incomingID(t *testing.T, c *company) map[string]string {
 
 var incomingOperations = []operation{
 	{route: "GET /api/v1/client/incoming-invoices", rows: []row{
-		{name: "the documents of the provider", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
+		{name: "the documents of the provider", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/pagination/total", "1")
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
@@ -76,11 +79,14 @@ var incomingOperations = []operation{
 			},
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
-				for _, query := range []string{"?issue_date_from=2026-03-02", "?issue_date_to=2026-02-28", "?updated_since=2999-01-01T00:00:00Z"} {
-					wantRaw(t, c.get(t, incoming+query), "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+				for _, query := range []string{"?issue_date_from=2026-03-02", "?issue_date_to=2026-02-28",
+					"?updated_since=2999-01-01T00:00:00Z"} {
+					wantRaw(t, c.get(t, incoming+query), "/pagination",
+						`{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
 				}
 			}},
-		badPage("page=0"), badPage("issue_date_from=2026-02-30"), badPage("issue_date_to="), badPage("updated_since=2026-03-01"), badPage("received_from=2026-03-01"),
+		badPage("page=0"), badPage("issue_date_from=2026-02-30"), badPage("issue_date_to="),
+		badPage("updated_since=2026-03-01"), badPage("received_from=2026-03-01"),
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}", ids: incomingID, rows: []row{
 		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
@@ -93,7 +99,8 @@ var incomingOperations = []operation{
 			wantRaw(t, a, "/data/parse_error", "null")
 		}},
 	}},
-	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/document.pdf", ids: incomingID, rows: receivedPDFRows},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/document.pdf", ids: incomingID,
+		rows: receivedPDFRows},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions", ids: incomingID, rows: []row{
 		{name: "the only one", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/pagination/total", "1")
@@ -101,21 +108,26 @@ var incomingOperations = []operation{
 		}},
 		badPage("page=0"),
 	}},
-	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", ids: anIncoming, rows: []row{
-		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
-			wantRaw(t, a, "/data/media_type", `"application/xml"`)
-			wantRetained(t, a)
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", ids: anIncoming,
+		rows: []row{
+			{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
+				wantRaw(t, a, "/data/media_type", `"application/xml"`)
+				wantRetained(t, a)
+			}},
 		}},
-	}},
-	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document.pdf", ids: anIncoming, rows: receivedPDFRows},
-	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/attachments/{attachment}", ids: anAttachment, rows: []row{
-		{name: "the file", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
-			if a.text != "hours\n" || a.header.Get("Content-Type") != "text/csv" || a.header.Get("Content-Disposition") != "attachment; filename=sheet.csv" ||
-				a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
-				t.Errorf("%q with %v", a.text, a.header)
-			}
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document.pdf",
+		ids: anIncoming, rows: receivedPDFRows},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/attachments/{attachment}",
+		ids: anAttachment, rows: []row{
+			{name: "the file", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
+				if a.text != "hours\n" || a.header.Get("Content-Type") != "text/csv" ||
+					a.header.Get("Content-Disposition") != "attachment; filename=sheet.csv" ||
+					a.header.Get("X-Content-Type-Options") != "nosniff" ||
+					a.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+					t.Errorf("%q with %v", a.text, a.header)
+				}
+			}},
 		}},
-	}},
 }
 
 // anAttachment is [anIncoming] with the attachment of its revision.

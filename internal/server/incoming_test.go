@@ -20,9 +20,11 @@ import (
 // controlPurchase adds a purchase document to the provider sandbox over its HTTP API, as a user of the sandbox does.
 func (s *system) controlPurchase(t *testing.T, id, document string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"id":%q,"document_type":"invoice","invoice_number":"SUP-%[1]s","supplier_name":"Söhne & Co","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"document_base64":%q}`,
+	body := fmt.Sprintf(
+		`{"id":%q,"document_type":"invoice","invoice_number":"SUP-%[1]s","supplier_name":"Söhne & Co","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"document_base64":%q}`,
 		id, base64.StdEncoding.EncodeToString([]byte(document)))
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.sandbox.Info.ProviderURL+"/control/purchases", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.sandbox.Info.ProviderURL+"/control/purchases",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +63,14 @@ func TestIncoming(t *testing.T) {
 		s.controlPurchase(t, "P-9", "<Invoice>first</Invoice>")
 		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
 		first := c.get(t, path)
-		for pointer, want := range map[string]string{"/data/provider_document_id": `"P-9"`, "/data/revision": "1", "/data/document_type": `"invoice"`,
-			"/data/invoice_number": `"SUP-P-9"`, "/data/supplier_name": `"Söhne & Co"`, "/data/supplier_network_id": "null", "/data/issue_date": `"2026-03-01"`,
-			"/data/due_date": "null", "/data/currency": `"AED"`, "/data/total_amount": "1050.00", "/data/sha256": digestOf("<Invoice>first</Invoice>"),
-			"/data/evidence/media_type": `"application/xml"`, "/data/evidence/size": "24", "/data/evidence/document_retained": "true",
-			"/data/evidence/withheld": "false", "/data/evidence/claimed_sha256": digestOf("<Invoice>first</Invoice>"), "/data/evidence/previous": `"` + strings.Repeat("0", 64) + `"`} {
+		for pointer, want := range map[string]string{"/data/provider_document_id": `"P-9"`, "/data/revision": "1",
+			"/data/document_type": `"invoice"`, "/data/invoice_number": `"SUP-P-9"`, "/data/supplier_name": `"Söhne & Co"`,
+			"/data/supplier_network_id": "null", "/data/issue_date": `"2026-03-01"`, "/data/due_date": "null",
+			"/data/currency": `"AED"`, "/data/total_amount": "1050.00", "/data/sha256": digestOf("<Invoice>first</Invoice>"),
+			"/data/evidence/media_type": `"application/xml"`, "/data/evidence/size": "24",
+			"/data/evidence/document_retained": "true", "/data/evidence/withheld": "false",
+			"/data/evidence/claimed_sha256": digestOf("<Invoice>first</Invoice>"),
+			"/data/evidence/previous":       `"` + strings.Repeat("0", 64) + `"`} {
 			wantRaw(t, first, pointer, want)
 		}
 		s.controlPurchase(t, "P-9", "<Invoice>second</Invoice>")
@@ -80,7 +85,8 @@ func TestIncoming(t *testing.T) {
 		wantRaw(t, second, "/data/0/evidence/previous", first.raw(t, "/data/evidence/digest"))
 		for n, text := range []string{"<Invoice>first</Invoice>", "<Invoice>second</Invoice>"} {
 			a := c.get(t, fmt.Sprintf("%s/revisions/%d/document", path, n+1))
-			wantRaw(t, a, "/data", fmt.Sprintf(`{"media_type":"application/xml","sha256":%s,"body_base64":%q,"withheld":false}`, digestOf(text), base64.StdEncoding.EncodeToString([]byte(text))))
+			wantRaw(t, a, "/data", fmt.Sprintf(`{"media_type":"application/xml","sha256":%s,"body_base64":%q,"withheld":false}`,
+				digestOf(text), base64.StdEncoding.EncodeToString([]byte(text))))
 		}
 		c.get(t, path+"/revisions/3/document").want(t, http.StatusNotFound, api.CodeNotFound)
 		s.connected(t).get(t, path).want(t, http.StatusNotFound, api.CodeNotFound)
@@ -92,9 +98,12 @@ func TestIncoming(t *testing.T) {
 			if err := json.Unmarshal([]byte(callbacks[0].Body), &body); err != nil {
 				t.Fatal(err)
 			}
-			want := api.IncomingPayload{IncomingInvoiceID: strings.TrimPrefix(path, incoming+"/"), Revision: revision, ProviderDocumentID: "P-9",
-				SHA256: strings.Trim(c.get(t, fmt.Sprintf("%s/revisions/%d/document", path, revision)).raw(t, "/data/sha256"), `"`)}
-			if len(callbacks) != 1 || callbacks[0].Verified == nil || body.Payload != want || body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != want.IncomingInvoiceID || body.ID != callbacks[0].Delivery {
+			want := api.IncomingPayload{IncomingInvoiceID: strings.TrimPrefix(path, incoming+"/"), Revision: revision,
+				ProviderDocumentID: "P-9", SHA256: strings.Trim(c.get(t,
+					fmt.Sprintf("%s/revisions/%d/document", path, revision)).raw(t, "/data/sha256"), `"`)}
+			if len(callbacks) != 1 || callbacks[0].Verified == nil || body.Payload != want ||
+				body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != want.IncomingInvoiceID ||
+				body.ID != callbacks[0].Delivery {
 				t.Errorf("%s has the callbacks %+v", event, callbacks)
 			}
 		}
@@ -114,8 +123,10 @@ func TestIncomingWithoutBody(t *testing.T) {
 		}
 		large := sha256.Sum256([]byte("large"))
 		if err := tenant.SeedIncoming(t.Context(), []store.NewIncoming{
-			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`), Body: []byte("echo"), Retained: true, Withheld: true},
-			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`), SHA256: &large, Size: new(int64(20 << 20))},
+			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`),
+				Body: []byte("echo"), Retained: true, Withheld: true},
+			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`),
+				SHA256: &large, Size: new(int64(20 << 20))},
 			{ProviderDocumentID: "a", DocumentType: new(api.DocumentUnreadable), Metadata: []byte(`{"id":"a","x":1}`)},
 		}); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,8 @@ var invoiceQuery = []string{ //nolint:gochecknoglobals // a constant table
 
 // sorts are the values of the query parameter sort. A hyphen before a value means descending order.
 var sorts = map[string]view.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
-	"created_at": view.OrderCreated, "issue_date": view.OrderIssueDate, "total_amount": view.OrderTotal, "recipient_name": view.OrderRecipient}
+	"created_at": view.OrderCreated, "issue_date": view.OrderIssueDate, "total_amount": view.OrderTotal,
+	"recipient_name": view.OrderRecipient}
 
 // maxRecipientName is the maximum length in characters of a recipient's name, and of the text that is searched in it.
 const maxRecipientName = 256
@@ -51,8 +52,8 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	return http.StatusOK, out, nil
 }
 
-// reserveLargest returns a function that reserves the memory to parse a document of the given size in bytes. Documents are parsed one
-// after the other, so only the largest counts.
+// reserveLargest returns a function that reserves the memory to parse a document of the given size in bytes. Documents
+// are parsed one after the other, so only the largest counts.
 func (c *call) reserveLargest() func(bytes int) error {
 	reserved := 0
 	return func(bytes int) error {
@@ -79,7 +80,8 @@ func (c *call) invoiceFilter() (view.InvoiceFilter, error) {
 			filter.States[dimension] = query.Get(string(dimension))
 		}
 	}
-	if length := utf8.RuneCountInString(filter.Recipient); query.Has("recipient_name") && (length < 1 || length > maxRecipientName) {
+	if length := utf8.RuneCountInString(filter.Recipient); query.Has("recipient_name") &&
+		(length < 1 || length > maxRecipientName) {
 		return filter, malformedQuery("recipient_name", "max_length", "must have 1 to 256 characters")
 	}
 	for name, into := range map[string]**bool{"submitted": &filter.Submitted, "attention": &filter.Attention} {
@@ -149,7 +151,8 @@ func readOrder(query url.Values, filter *view.InvoiceFilter) error {
 	name, descending := strings.CutPrefix(query.Get("sort"), "-")
 	order, known := sorts[name]
 	if !known {
-		return malformedQuery("sort", "enum", "must be created_at, issue_date, total_amount or recipient_name, with - before it for descending")
+		return malformedQuery("sort", "enum",
+			"must be created_at, issue_date, total_amount or recipient_name, with - before it for descending")
 	}
 	filter.Order, filter.Ascending = order, !descending
 	return nil

@@ -17,7 +17,8 @@ import (
 	"quittance/internal/view"
 )
 
-func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Invoice], error) {
+func (c *call) createInvoice(ctx context.Context, draft api.Draft,
+	faults api.Faults) (int, api.Data[api.Invoice], error) {
 	if err := checkDraft(&draft, faults); err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
@@ -30,7 +31,8 @@ func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Fa
 	})
 }
 
-func (c *call) preflight(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Preflight], error) {
+func (c *call) preflight(ctx context.Context, draft api.Draft,
+	faults api.Faults) (int, api.Data[api.Preflight], error) {
 	profile, err := c.profile()
 	if err != nil {
 		return 0, api.Data[api.Preflight]{}, err
@@ -77,7 +79,8 @@ func (c *call) seller() view.Seller {
 	return view.SellerOf(&c.session.Account, submission.Unsupported(&c.session.Account))
 }
 
-// checkDraft returns an error with all faults of a draft: those that decoding found, and those that only the domain knows.
+// checkDraft returns an error with all faults of a draft: those that decoding found, and those that only the domain
+// knows.
 func checkDraft(draft *api.Draft, faults api.Faults) error {
 	return faultsError(api.CodeValidationFailed, faults.With(invoice.Faults(draft)))
 }
@@ -96,7 +99,8 @@ func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], err
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	found, err := c.session.Tenant.InvoiceWithin(ctx, id, func(bytes int) error { return c.reserveResponse(decodedFactor * bytes) })
+	found, err := c.session.Tenant.InvoiceWithin(ctx, id,
+		func(bytes int) error { return c.reserveResponse(decodedFactor * bytes) })
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
@@ -175,7 +179,8 @@ func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], e
 	return http.StatusOK, out, nil
 }
 
-// matches reports whether a version satisfies If-Match (RFC 9110, section 13.1.1); without the header every version does.
+// matches reports whether a version satisfies If-Match (RFC 9110, section 13.1.1); without the header every version
+// does.
 func (c *call) matches(version int64) bool {
 	values := c.request.Header.Values("If-Match")
 	if len(values) == 0 {
@@ -194,7 +199,8 @@ func (c *call) matches(version int64) bool {
 const historyPerPage = maxPerPage
 
 // history returns the history of what the path parameter names, and the page of it that the query names.
-func (c *call) history(parameter string, of func(store.ID) view.History) (history view.History, page, perPage int, err error) {
+func (c *call) history(parameter string,
+	of func(store.ID) view.History) (history view.History, page, perPage int, err error) {
 	if page, perPage, err = c.page(historyPerPage); err != nil {
 		return history, 0, 0, err
 	}
@@ -215,7 +221,8 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 }
 
 // submissionList returns a page of the submissions in a history.
-func (c *call) submissionList(ctx context.Context, of func() (view.History, int, int, error)) (int, api.List[api.SubmissionRecord], error) {
+func (c *call) submissionList(ctx context.Context,
+	of func() (view.History, int, int, error)) (int, api.List[api.SubmissionRecord], error) {
 	var out api.List[api.SubmissionRecord]
 	history, page, perPage, err := of()
 	if err != nil {
@@ -231,7 +238,8 @@ func (c *call) submissionList(ctx context.Context, of func() (view.History, int,
 }
 
 // evidenceList returns a page of the evidence in a history.
-func (c *call) evidenceList(ctx context.Context, of func() (view.History, int, int, error)) (int, api.List[api.Evidence], error) {
+func (c *call) evidenceList(ctx context.Context,
+	of func() (view.History, int, int, error)) (int, api.List[api.Evidence], error) {
 	var out api.List[api.Evidence]
 	history, page, perPage, err := of()
 	if err != nil {
@@ -256,7 +264,8 @@ func (c *call) readEvidence(ctx context.Context) (int, retainedResponse, error) 
 	if err != nil {
 		return 0, retainedResponse{}, err
 	}
-	out := retainedResponse{body: api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}, size: size}
+	out := retainedResponse{body: api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]),
+		Withheld: e.Withheld}, size: size}
 	if !e.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
 			return tenant.EvidenceChunk(ctx, id, offset, size)

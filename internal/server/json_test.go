@@ -122,18 +122,23 @@ func (a response) textAt(t testing.TB, pointer string) string {
 var requestIDs = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,128}\z`)
 
 // canaries are words that appear in the messages of decoders, databases, providers and stacks, and never in a fault.
-var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", "runtime", ".go", "/", `\`, "unmarshal", "unexpected",
-	"invalid character", "offset", "eof", "constraint", "sqlstate", "dial", "tcp", "127.0.0.1", "context", "deadline", "strict", "store:"}
+var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", "runtime", ".go", "/", `\`, "unmarshal",
+	"unexpected", "invalid character", "offset", "eof", "constraint", "sqlstate", "dial", "tcp", "127.0.0.1", "context",
+	"deadline", "strict", "store:"}
 
 // checkResponse checks the rules for all responses, successes and errors.
 func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
-	isDocument := strings.Contains(a.request.path, "/document") && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json")
-	isFile := a.status == http.StatusOK && (strings.Contains(a.request.path, "/attachments/") || strings.Contains(a.request.path, "/export") || isDocument)
-	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+	isDocument := strings.Contains(a.request.path, "/document") && !strings.HasPrefix(a.header.Get("Content-Type"),
+		"application/json")
+	isFile := a.status == http.StatusOK && (strings.Contains(a.request.path, "/attachments/") ||
+		strings.Contains(a.request.path, "/export") || isDocument)
+	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff"}
 	if isFile {
-		headers["Content-Type"], headers["Content-Security-Policy"] = a.header.Get("Content-Type"), "default-src 'none'; sandbox"
+		headers["Content-Type"], headers["Content-Security-Policy"] = a.header.Get("Content-Type"),
+			"default-src 'none'; sandbox"
 	}
 	for header, want := range headers {
 		if got := a.header.Values(header); len(got) != 1 || got[0] != want {
@@ -166,7 +171,8 @@ func checkResponse(t testing.TB, a response) {
 	}
 }
 
-// checkRefusal checks the envelope of an error, which has the status and the message of the catalogue and no other member.
+// checkRefusal checks the envelope of an error, which has the status and the message of the catalogue and no other
+// member.
 func checkRefusal(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
@@ -192,7 +198,8 @@ func checkRefusal(t testing.TB, a response) {
 	}
 	for path, detail := range body.Error.Details {
 		switch {
-		case path == "invoice_id", path == "credit_note_id", *body.Error.Code == api.CodeLimitReached && (path == "quota" || path == "limit"):
+		case path == "invoice_id", path == "credit_note_id", *body.Error.Code == api.CodeLimitReached &&
+			(path == "quota" || path == "limit"):
 		case *body.Error.Code == api.CodeMalformedRequest && (path == "line" || path == "column"):
 			if !wholeSeconds.Match(detail) {
 				t.Errorf("%.200s: the %s of a malformed body is %s", name, path, detail)
@@ -201,7 +208,8 @@ func checkRefusal(t testing.TB, a response) {
 			checkFaults(t, name, path, detail)
 		}
 	}
-	if after := a.header.Get("Retry-After"); (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable) && !wholeSeconds.MatchString(after) {
+	if after := a.header.Get("Retry-After"); (a.status == http.StatusTooManyRequests ||
+		a.status == http.StatusServiceUnavailable) && !wholeSeconds.MatchString(after) {
 		t.Errorf("%.200s: Retry-After is %q", name, after)
 	}
 	if (a.status == http.StatusMethodNotAllowed) != (a.header.Get("Allow") != "") {

@@ -52,7 +52,8 @@ func keyRows(route server.Route) []row {
 		{name: "key of another company", status: route.Status, prepare: func(t *testing.T, c *company, r *request) {
 			other := c.connected(t)
 			r.header.Set("Idempotency-Key", "k-"+c.source())
-			other.send(t, request{method: http.MethodPost, path: invoices, body: least, token: other.token(t), header: http.Header{"Idempotency-Key": r.header["Idempotency-Key"]}}).
+			other.send(t, request{method: http.MethodPost, path: invoices, body: least, token: other.token(t),
+				header: http.Header{"Idempotency-Key": r.header["Idempotency-Key"]}}).
 				want(t, http.StatusCreated, "")
 		}, check: func(t *testing.T, _ *company, a response) {
 			if a.header.Get("Idempotency-Replayed") != "" {
@@ -64,7 +65,8 @@ func keyRows(route server.Route) []row {
 		}},
 	}
 	for _, bad := range [][]string{{""}, {" "}, {"a b"}, {"é"}, {strings.Repeat("k", 256)}, {"one", "two"}} {
-		rows = append(rows, row{name: "key " + strings.Join(bad, "|")[:min(3, len(strings.Join(bad, "|")))], status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+		rows = append(rows, row{name: "key " + strings.Join(bad, "|")[:min(3, len(strings.Join(bad, "|")))],
+			status: http.StatusBadRequest, code: api.CodeMalformedRequest,
 			prepare: func(_ *testing.T, _ *company, r *request) { r.header["Idempotency-Key"] = bad }})
 	}
 	return rows
@@ -73,8 +75,8 @@ func keyRows(route server.Route) []row {
 // firstResponse is a header in which the test keeps the first response. The service ignores it.
 const firstResponse = "X-Test-First-Response"
 
-// first adds a key to a request and sends it for the first time. It stores the response, without a secret that is shown only
-// once, in the header firstResponse.
+// first adds a key to a request and sends it for the first time. It stores the response, without a secret that is shown
+// only once, in the header firstResponse.
 func first(t *testing.T, c *company, r *request, route server.Route) {
 	t.Helper()
 	r.header.Set("Idempotency-Key", "k-"+c.source())

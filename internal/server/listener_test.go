@@ -47,21 +47,27 @@ var hostileHeads = []struct {
 	{"a header without a colon", "GET /healthz HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400},
 	{"a header without a name", "GET /healthz HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n", 400},
 	{"a space in a name", "GET /healthz HTTP/1.1\r\nHost: a\r\nX y: z\r\n\r\n", 400},
-	{"a space before the colon", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length : 2\r\n\r\n{}", 400},
+	{"a space before the colon", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length : 2\r\n\r\n{}",
+		400},
 	{"a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n", 400},
 	{"a folded first header", "GET /healthz HTTP/1.1\r\n Host: a\r\n\r\n", 400},
 	{"an invalid length", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: two\r\n\r\n{}", 400},
 	{"a negative length", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: -2\r\n\r\n{}", 400},
-	{"two lengths", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
-	{"two transfer codings", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501},
-	{"an unknown transfer coding", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}", 501},
-	{"an unknown expectation", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", 417},
+	{"two lengths",
+		"POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
+	{"two transfer codings",
+		"POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501},
+	{"an unknown transfer coding",
+		"POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}", 501},
+	{"an unknown expectation",
+		"POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", 417},
 	{"an unknown expectation in HTTP/1.0", "GET /healthz HTTP/1.0\r\nHost: a\r\nExpect: miracles\r\n\r\n", 417},
 	{"a long header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431},
 	{"many headers", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
 	{"a long path", "GET /" + strings.Repeat("x", 80<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431},
 	{"bytes that are not HTTP", "\x00\x01\x02\x03\x04\r\n\r\n", 400},
-	{"a bad request after a good one", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"a bad request after a good one", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /%zz HTTP/1.1\r\nHost: a\r\n\r\n",
+		400},
 }
 
 // TestUnreadableRequests checks that net/http itself rejects requests that are not valid HTTP, with and without TLS,
@@ -107,7 +113,8 @@ func TestPlainHTTPToATLSPort(t *testing.T) {
 		if _, err := io.WriteString(conn, method+" /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(text), "HTTP/1.0 400 ") || !strings.Contains(string(text), "HTTPS") {
+		if text, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(text), "HTTP/1.0 400 ") ||
+			!strings.Contains(string(text), "HTTPS") {
 			t.Errorf("%s: answered %q %v", method, text, err)
 		}
 		if err := conn.Close(); err != nil {
@@ -139,7 +146,8 @@ func TestHTTP2(t *testing.T) {
 	for _, want := range []struct {
 		path, header string
 		status       int
-	}{{"/healthz", "", 200}, {"/nowhere", "", 404}, {"/healthz", strings.Repeat("x", 80<<10), 431}, {"/healthz", strings.Repeat("x", 32<<10), 200}} {
+	}{{"/healthz", "", 200}, {"/nowhere", "", 404}, {"/healthz", strings.Repeat("x", 80<<10), 431},
+		{"/healthz", strings.Repeat("x", 32<<10), 200}} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+want.path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +164,8 @@ func TestHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		if response.ProtoMajor != 2 || response.StatusCode != want.status {
-			t.Errorf("%s with a header of %d bytes: %s %d, want HTTP/2 %d", want.path, len(want.header), response.Proto, response.StatusCode, want.status)
+			t.Errorf("%s with a header of %d bytes: %s %d, want HTTP/2 %d", want.path, len(want.header), response.Proto,
+				response.StatusCode, want.status)
 		}
 		if want.status != 431 && response.Header.Get(api.HeaderRequestID) == "" {
 			t.Errorf("%s: no request id", want.path)
@@ -254,10 +263,12 @@ func serveService(t *testing.T, log io.Writer, change func(*service.Config)) *se
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := service.Config{Environment: service.Local, Database: "sqlite:" + filepath.Join(t.TempDir(), "quittance.db"), Keys: keys, API: true,
-		Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: time.Second, PollMax: time.Minute,
-		ProviderTimeout: time.Second, PurchaseInterval: time.Hour, RetryFirst: time.Second, RetryAttempts: 1, AttemptTimeout: time.Second, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute,
-		Grace: 10 * time.Second, Version: "test", Log: slog.New(slog.NewJSONHandler(log, nil))}
+	config := service.Config{Environment: service.Local, Database: "sqlite:" + filepath.Join(t.TempDir(), "quittance.db"),
+		Keys: keys, API: true, Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour,
+		PollFirst: time.Second, PollMax: time.Minute, ProviderTimeout: time.Second, PurchaseInterval: time.Hour,
+		RetryFirst: time.Second, RetryAttempts: 1, AttemptTimeout: time.Second, PrintTimeout: 10 * time.Minute,
+		ImportTimeout: 10 * time.Minute, Grace: 10 * time.Second, Version: "test",
+		Log: slog.New(slog.NewJSONHandler(log, nil))}
 	change(&config)
 	running, err := service.Open(t.Context(), config)
 	if err != nil {
@@ -285,7 +296,8 @@ func keyPair(t *testing.T) (certificate, key string, authority *x509.CertPool) {
 	}
 	dir := t.TempDir()
 	certificate, key = filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
-	if err := errors.Join(os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600),
+	if err := errors.Join(os.WriteFile(certificate,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600),
 		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)); err != nil {
 		t.Fatal(err)
 	}

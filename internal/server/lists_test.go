@@ -52,12 +52,17 @@ func TestListEntriesMatchInvoices(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		var ids []string
-		for _, body := range []string{least, complete, edit(edit(complete, "due_date", `"2020-01-01"`), "items[0].unit_code", `"no such unit"`),
-			edit(least, "items", `[`+strings.Repeat(`{"name":"x","quantity":1,"net_unit_price":1},`, 40)+`{"name":"x","quantity":1,"net_unit_price":1}]`)} {
+		for _, body := range []string{least, complete, edit(edit(complete, "due_date", `"2020-01-01"`), "items[0].unit_code",
+			`"no such unit"`),
+			edit(least, "items", `[`+strings.Repeat(`{"name":"x","quantity":1,"net_unit_price":1},`, 40)+
+				`{"name":"x","quantity":1,"net_unit_price":1}]`)} {
 			ids = append(ids, c.draft(t, body))
 		}
 		c.post(t, invoices+"/"+ids[1]+"/submit", "").want(t, http.StatusOK, "")
-		kit.Until(t, "the four states", func() bool { return c.get(t, invoices+"/"+ids[1]).raw(t, "/data/submission/next_check_at") == "null" })
+		kit.Until(t, "the four states", func() bool {
+			return c.get(t, invoices+"/"+ids[1]).raw(t,
+				"/data/submission/next_check_at") == "null"
+		})
 		slices.Reverse(ids) // newest first
 		list := c.get(t, invoices)
 		for n, id := range ids {
@@ -73,7 +78,8 @@ func TestSummariesHaveEveryField(t *testing.T) {
 		whole, row reflect.Type
 		more       []string
 	}{
-		{reflect.TypeFor[api.Invoice](), reflect.TypeFor[api.InvoiceSummary](), []string{"item_count", "missing_count", "warning_count"}},
+		{reflect.TypeFor[api.Invoice](), reflect.TypeFor[api.InvoiceSummary](),
+			[]string{"item_count", "missing_count", "warning_count"}},
 		{reflect.TypeFor[api.CreditNote](), reflect.TypeFor[api.CreditNoteSummary](), []string{"item_count"}},
 	} {
 		want, got := fieldNames(pair.whole), fieldNames(pair.row)
@@ -98,15 +104,20 @@ func fieldNames(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// lengths are the greatest lengths, in characters, of fields whose tags have no bound, because their source bounds them.
+// lengths are the greatest lengths, in characters, of fields whose tags have no bound, because their source bounds
+// them.
 var lengths = map[string]int{
-	"submission_state": 256, "provider_invoice_state": 256, "tax_authority_state": 256, "receiver_state": 256, "value": 256, "words": 256, "provider_reference": 256,
-	"provider_document_id": 256, "document_type": 64, "supplier_name": 256, "supplier_network_id": 64, "media_type": 255, "call": 6, "url": 2048, "description": 1024,
-	"deactivation_reason": 64, "event": 64, "state": 64, "reason": 1024, "outcome": 64, "by": 256, "decision": 64, "kind": 7, "credit_note_number": 64,
-	"environment": 64, "currency": 3, "buyer_country": 2, "transaction_flags": 8, "issue_time": 5, "events": 64, "meaning": 8,
+	"submission_state": 256, "provider_invoice_state": 256, "tax_authority_state": 256, "receiver_state": 256,
+	"value": 256, "words": 256, "provider_reference": 256, "provider_document_id": 256, "document_type": 64,
+	"supplier_name": 256, "supplier_network_id": 64, "media_type": 255, "call": 6, "url": 2048, "description": 1024,
+	"deactivation_reason": 64, "event": 64, "state": 64, "reason": 1024, "outcome": 64, "by": 256, "decision": 64,
+	"kind": 7, "credit_note_number": 64, "environment": 64, "currency": 3, "buyer_country": 2, "transaction_flags": 8,
+	"issue_time": 5, "events": 64,
+	"meaning": 8,
 }
 
-// longest returns the length of the longest JSON text of a type, in bytes. It fails the test if a part has no known bound.
+// longest returns the length of the longest JSON text of a type, in bytes. It fails the test if a part has no known
+// bound.
 func longest(t *testing.T, name string, field reflect.StructField, of reflect.Type) int {
 	t.Helper()
 	const escaped = 6 // \u001f: no character takes more
@@ -117,8 +128,8 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 	case of == reflect.TypeFor[api.Decimal](), of == reflect.TypeFor[api.Amount]():
 		return 64
 	case of == reflect.TypeFor[api.Faults]():
-		// The first paths of the draft and every field of the profile, each with at most two faults. A fault, with its rule and
-		// its message, takes less than 256 bytes.
+		// The first paths of the draft and every field of the profile, each with at most two faults. A fault, with its rule
+		// and its message, takes less than 256 bytes.
 		return (api.MaxSummaryPaths + reflect.TypeFor[api.Profile]().NumField()) * (64 + 2*256)
 	case name == "missing":
 		return api.MaxSummaryPaths * 64
@@ -161,8 +172,9 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 // so that a page never has to end early.
 func TestPagesAreBounded(t *testing.T) {
 	const pageBytes, perPage = 8 << 20, 100
-	for _, row := range []reflect.Type{reflect.TypeFor[api.InvoiceSummary](), reflect.TypeFor[api.CreditNoteSummary](), reflect.TypeFor[api.IncomingInvoice](),
-		reflect.TypeFor[api.IncomingRevision](), reflect.TypeFor[api.SubmissionRecord](), reflect.TypeFor[api.Evidence](), reflect.TypeFor[api.Subscription](),
+	for _, row := range []reflect.Type{reflect.TypeFor[api.InvoiceSummary](), reflect.TypeFor[api.CreditNoteSummary](),
+		reflect.TypeFor[api.IncomingInvoice](), reflect.TypeFor[api.IncomingRevision](),
+		reflect.TypeFor[api.SubmissionRecord](), reflect.TypeFor[api.Evidence](), reflect.TypeFor[api.Subscription](),
 		reflect.TypeFor[api.Delivery]()} {
 		bytes := longest(t, row.Name(), reflect.StructField{}, row)
 		t.Logf("%s: at most %d bytes", row, bytes)

@@ -19,7 +19,8 @@ import (
 // login tries to log in through proxies.
 func (s *system) login(t *testing.T, email, password string, forwarded ...string) response {
 	t.Helper()
-	return s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(email, password), header: http.Header{"X-Forwarded-For": forwarded}})
+	return s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(email, password),
+		header: http.Header{"X-Forwarded-For": forwarded}})
 }
 
 // TestFailedLoginsAreIndistinguishable checks that the responses to an unknown e-mail address, to a wrong password and
@@ -29,7 +30,8 @@ func TestFailedLoginsAreIndistinguishable(t *testing.T) {
 		c, suspended := s.company(t), s.company(t)
 		suspended.suspend(t)
 		var responses []response
-		for _, email := range []string{c.email, "nobody@example.com", suspended.email, "no address at all", `"quoted"@example.com`} {
+		for _, email := range []string{c.email, "nobody@example.com", suspended.email, "no address at all",
+			`"quoted"@example.com`} {
 			a := s.login(t, email, "wrong password", s.source())
 			a.want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 			for _, own := range []string{api.HeaderRequestID, "Date"} {
@@ -74,16 +76,18 @@ func (l *sharedLog) line(text string) string {
 // TestLoginIsLoggedWithItsUser checks that the line of a login names the account and the user.
 func TestLoginIsLoggedWithItsUser(t *testing.T) {
 	var log sharedLog
-	onFirst(t, func(c *service.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, func(t *testing.T, s *system) {
-		c := s.company(t)
-		answer := s.login(t, c.email, password)
-		answer.want(t, http.StatusOK, "")
-		id := answer.header.Get(api.HeaderRequestID)
-		kit.Until(t, "the line of the login", func() bool { return log.line(id) != "" }) // it is written after the response
-		if line := log.line(id); !strings.Contains(line, "account="+c.id.String()) || !strings.Contains(line, "user="+c.user.ID.String()) {
-			t.Errorf("the line is %q", line)
-		}
-	})
+	onFirst(t, func(c *service.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
+		func(t *testing.T, s *system) {
+			c := s.company(t)
+			answer := s.login(t, c.email, password)
+			answer.want(t, http.StatusOK, "")
+			id := answer.header.Get(api.HeaderRequestID)
+			kit.Until(t, "the line of the login", func() bool { return log.line(id) != "" }) // it is written after the response
+			if line := log.line(id); !strings.Contains(line, "account="+c.id.String()) ||
+				!strings.Contains(line, "user="+c.user.ID.String()) {
+				t.Errorf("the line is %q", line)
+			}
+		})
 }
 
 // TestLoginLimit checks that one source may try ten logins a minute for one e-mail address, with right and wrong
@@ -101,16 +105,20 @@ func TestLoginLimit(t *testing.T) {
 		refused := s.login(t, c.email, password, from)
 		refused.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 		wantLimit(t, refused, 0)
-		s.login(t, " "+c.email+" ", password, from).want(t, http.StatusTooManyRequests, api.CodeRateLimited) // the same address in another spelling
-		s.login(t, c.email, password, s.source()).want(t, http.StatusOK, "")                                 // the owner can still log in from elsewhere
+		// the same address in another spelling
+		s.login(t, " "+c.email+" ", password, from).want(t, http.StatusTooManyRequests, api.CodeRateLimited)
+		// the owner can still log in from elsewhere
+		s.login(t, c.email, password, s.source()).want(t, http.StatusOK, "")
 		s.login(t, s.company(t).email, password, from).want(t, http.StatusOK, "")
 	})
 }
 
 func wantLimit(t *testing.T, a response, remaining int) {
 	t.Helper()
-	if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(loginsAMinute) || got.Get("RateLimit-Remaining") != fmt.Sprint(remaining) || !wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
-		t.Errorf("limit %q, remaining %q, reset %q, want %d of %d", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"), remaining, loginsAMinute)
+	if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(loginsAMinute) ||
+		got.Get("RateLimit-Remaining") != fmt.Sprint(remaining) || !wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
+		t.Errorf("limit %q, remaining %q, reset %q, want %d of %d", got.Get("RateLimit-Limit"),
+			got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"), remaining, loginsAMinute)
 	}
 }
 

@@ -10,14 +10,15 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule, and what
-// the rule requires.
+// malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule,
+// and what the rule requires.
 func malformedQuery(name, rule, message string) *apiError {
-	return &apiError{code: api.CodeMalformedRequest, details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
+	return &apiError{code: api.CodeMalformedRequest,
+		details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
 }
 
-// shortName returns the caller's name of a parameter as valid UTF-8, cut to the length of the longest possible name of a
-// parameter.
+// shortName returns the caller's name of a parameter as valid UTF-8, cut to the length of the longest possible name of
+// a parameter.
 func shortName(name string) string {
 	const longest = 64
 	name = strings.ToValidUTF8(name, "\uFFFD")
@@ -34,8 +35,8 @@ func shortName(name string) string {
 	return name[:end] + "…"
 }
 
-// malformedBody returns the error for a body that is not one JSON text. Its details have the line and the column, both from 1,
-// where the body ceases to be JSON.
+// malformedBody returns the error for a body that is not one JSON text. Its details have the line and the column, both
+// from 1, where the body ceases to be JSON.
 func malformedBody(err error) *apiError {
 	r := &apiError{code: api.CodeMalformedRequest, cause: err}
 	if at, ok := errors.AsType[*strictjson.MalformedError](err); ok {
@@ -44,8 +45,8 @@ func malformedBody(err error) *apiError {
 	return r
 }
 
-// parseQuery parses a query string. Unlike [url.ParseQuery] it rejects names and values that are not UTF-8 text without NUL, and
-// its error names the first invalid pair.
+// parseQuery parses a query string. Unlike [url.ParseQuery] it rejects names and values that are not UTF-8 text without
+// NUL, and its error names the first invalid pair.
 func parseQuery(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {

@@ -23,7 +23,8 @@ import (
 	"quittance/sdk/samples"
 )
 
-// OpenAPI returns the API document of a version of the service without starting one, for programs that generate code from it.
+// OpenAPI returns the API document of a version of the service without starting one, for programs that generate code
+// from it.
 func OpenAPI(version string) ([]byte, error) { return openAPIDocument(routes(), version) }
 
 // openAPIDocument generates the OpenAPI 3.1 document from the route table and the types of package api.
@@ -33,29 +34,36 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	texts, err := operationTexts()
+	if err != nil {
+		return nil, err
+	}
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "Quittance", Version: version,
 			Description: "E-invoicing client API: drafts, one regulated submission an invoice, four independent states, signed webhooks. Beta; sandbox data is synthetic.",
 			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}},
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
-		Components: &huma.Components{Schemas: components.all(), Headers: responseHeaders(), Examples: errorExamples(), SecuritySchemes: map[string]*huma.SecurityScheme{
-			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login, or an API key."}}},
+		Components: &huma.Components{Schemas: components.all(), Headers: responseHeaders(), Examples: errorExamples(),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login, or an API key."}}},
 		Tags: []*huma.Tag{
 			{Name: "Authentication", Description: "Logging in and out, passwords, and the account."},
 			{Name: "API keys", Description: "The credentials of machines."},
 			{Name: "Users", Description: "The people of the company, their roles, and invitations."},
-			{Name: "Invoices", Description: "Drafts, their one submission, its four states, and the evidence of what the provider said."},
+			{Name: "Invoices",
+				Description: "Drafts, their one submission, its four states, and the evidence of what the provider said."},
 			{Name: "Credit notes", Description: "Internal drafts that credit an invoice."},
 			{Name: "Incoming e-invoices", Description: "Purchase documents retained from the provider, with their revisions."},
-			{Name: "Customers and items", Description: "The customer book and the item catalogue, from which drafts are filled."},
+			{Name: "Customers and items",
+				Description: "The customer book and the item catalogue, from which drafts are filled."},
 			{Name: "Webhooks", Description: "Signed callbacks: subscriptions, events, deliveries and their attempts."},
 			{Name: "Audit log", Description: "Who changed what, and when."},
 		},
 	}
 	for n := range routes {
 		if !routes[n].hidden {
-			operation := routes[n].document(components)
+			operation := routes[n].document(components, texts[routes[n].name])
 			operation.Extensions["x-order"] = n + 1 // the document itself has its operations in the order of their paths
 			if sample, ok := all[routes[n].name]; ok {
 				routes[n].addSample(operation, sample)
@@ -83,20 +91,24 @@ func (c *call) serveOpenAPI(context.Context) (int, jsontext.Value, error) {
 var parameterName = regexp.MustCompile(`\{(\w+)\}`)
 
 // document describes one route.
-func (rt *route) document(components schemas) *huma.Operation {
-	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
-		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}, Extensions: rt.callers()}
+func (rt *route) document(components schemas, text string) *huma.Operation {
+	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag},
+		Summary: rt.summary, Description: text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{},
+		Extensions: rt.callers()}
 	operation.Security = []map[string][]string{} // explicit: no authentication is required
 	if rt.needs != access.Public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
 	}
 	for _, found := range parameterName.FindAllStringSubmatch(rt.path, -1) {
-		parameter := &huma.Param{Name: found[1], In: "path", Required: true, Description: "Identifier.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
+		parameter := &huma.Param{Name: found[1], In: "path", Required: true, Description: "Identifier.",
+			Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
 		switch found[1] {
 		case "revision":
-			parameter.Description, parameter.Schema = "Number of the revision, from 1.", &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}
+			parameter.Description, parameter.Schema = "Number of the revision, from 1.",
+				&huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}
 		case "attachment":
-			parameter.Description, parameter.Schema = "Identifier of the attachment, from `parsed.attachments`.", &huma.Schema{Type: huma.TypeString}
+			parameter.Description, parameter.Schema = "Identifier of the attachment, from `parsed.attachments`.",
+				&huma.Schema{Type: huma.TypeString}
 		}
 		operation.Parameters = append(operation.Parameters, parameter)
 	}
@@ -107,8 +119,10 @@ func (rt *route) document(components schemas) *huma.Operation {
 		operation.RequestBody = &huma.RequestBody{Required: true, Content: rt.requestContent(components)}
 	}
 	if rt.idempotent {
-		operation.Parameters = append(operation.Parameters, &huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
-			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey), Pattern: "^[!-~]+$"}})
+		operation.Parameters = append(operation.Parameters,
+			&huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
+				Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey),
+					Pattern: "^[!-~]+$"}})
 	}
 	if rt.conditional {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
@@ -116,14 +130,16 @@ func (rt *route) document(components schemas) *huma.Operation {
 	}
 	operation.Parameters = append(operation.Parameters, &huma.Param{Name: api.HeaderRequestID, In: "header",
 		Description: "Your own identifier of the request, which the response then has: 1 to 128 letters, digits, dots, hyphens and underscores. Any other value is replaced.",
-		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(128), Pattern: "^[A-Za-z0-9._-]+$"}})
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(128),
+			Pattern: "^[A-Za-z0-9._-]+$"}})
 	rt.documentResponses(operation, components)
 	return operation
 }
 
 // addSample adds the programs of a sample to an operation, and its body as the example of the request.
 func (rt *route) addSample(operation *huma.Operation, sample samples.Sample) {
-	call := samples.Call{Method: rt.method, Path: rt.path, Public: rt.needs == access.Public, Login: len(operation.Extensions["x-scopes"].([]access.Scope)) == 0}
+	call := samples.Call{Method: rt.method, Path: rt.path, Public: rt.needs == access.Public,
+		Login: len(operation.Extensions["x-scopes"].([]access.Scope)) == 0}
 	if rt.sendsFile() {
 		mediaType, _, _ := strings.Cut(rt.fileMediaType(), ",")
 		call.Output = map[string]string{xmlType: "document.xml", pdfType: "document.pdf", "text/csv": "export.csv"}[mediaType]
@@ -138,7 +154,8 @@ func (rt *route) addSample(operation *huma.Operation, sample samples.Sample) {
 	}
 }
 
-// callers returns who may call the operation, as extensions of the API document: the roles of users and the scopes of API keys.
+// callers returns who may call the operation, as extensions of the API document: the roles of users and the scopes of
+// API keys.
 func (rt *route) callers() map[string]any {
 	if rt.needs == access.Public {
 		return map[string]any{"x-scopes": []access.Scope{}}
@@ -175,7 +192,8 @@ func queryParameter(name string) *huma.Param {
 		return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	number := func(description string, absent int) *huma.Param {
-		return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Default: absent}}
+		return &huma.Param{Name: name, In: "query", Description: description,
+			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Default: absent}}
 	}
 	oneOf := func(description string, values ...any) *huma.Param {
 		param := text(description)
@@ -194,23 +212,27 @@ func queryParameter(name string) *huma.Param {
 	case "submitted":
 		return oneOf("Only submitted invoices, or only drafts.", "true", "false")
 	case "attention":
-		return oneOf("Only invoices that need a person, or only the others: the outcome has been unknown for over ten minutes, the submission was rejected and is not "+
-			"corrected yet, or the provider publishes that one of its words is negative.", "true", "false")
+		return oneOf(
+			"Only invoices that need a person, or only the others: the outcome has been unknown for over ten minutes, the submission was rejected and is not "+
+				"corrected yet, or the provider publishes that one of its words is negative.", "true", "false")
 	case "recipient_name":
 		param := text("Only invoices whose recipient's name holds this text, whatever the case of its letters.")
 		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxRecipientName)
 		return param
 	case "name":
-		param := text("Only entries that have this text, whatever the case of its letters, in the name, in recipient_name or recipient_network_id of a customer, or in item_code of an item.")
+		param := text(
+			"Only entries that have this text, whatever the case of its letters, in the name, in recipient_name or recipient_network_id of a customer, or in item_code of an item.")
 		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxBookName)
 		return param
 	case "issue_date_from", "issue_date_to":
-		param := text("Only documents issued on this date or " + map[string]string{"issue_date_from": "later.", "issue_date_to": "earlier."}[name])
+		param := text("Only documents issued on this date or " + map[string]string{"issue_date_from": "later.",
+			"issue_date_to": "earlier."}[name])
 		param.Schema.Format = "date"
 		return param
 	case "updated_since", "from", "to":
-		param := text(map[string]string{"updated_since": "Only entries that changed at this time or later; an incoming e-invoice changes with each new revision", "from": "Only acts at this time or later",
-			"to": "Only acts before this time"}[name] + " (RFC 3339; encode a plus sign as %2B).")
+		param := text(
+			map[string]string{"updated_since": "Only entries that changed at this time or later; an incoming e-invoice changes with each new revision", "from": "Only acts at this time or later",
+				"to": "Only acts before this time"}[name] + " (RFC 3339; encode a plus sign as %2B).")
 		param.Schema.Format = "date-time"
 		return param
 	case "sort":
@@ -218,23 +240,29 @@ func queryParameter(name string) *huma.Param {
 		for _, by := range slices.Sorted(maps.Keys(sorts)) {
 			values = append(values, by, "-"+by)
 		}
-		param := oneOf("The order of the list; a hyphen means descending. Entries that are equal in it are in the order of their creation, then of their identifiers.", values...)
+		param := oneOf(
+			"The order of the list; a hyphen means descending. Entries that are equal in it are in the order of their creation, then of their identifiers.", values...)
 		param.Schema.Default = "-created_at"
 		return param
 	case "profile":
-		return oneOf("Document format: `pint-ae` is Peppol PINT for the United Arab Emirates, `bis3` is Peppol BIS Billing 3.0. The default is that of the company's connection, if it has one.",
+		return oneOf(
+			"Document format: `pint-ae` is Peppol PINT for the United Arab Emirates, `bis3` is Peppol BIS Billing 3.0. The default is that of the company's connection, if it has one.",
 			words(document.Profiles[:])...)
 	case "format":
-		return oneOf("File format: CSV (RFC 4180, UTF-8 with a byte order mark), which is the default, or XLSX.", string(tabular.CSV), string(tabular.XLSX))
+		return oneOf("File format: CSV (RFC 4180, UTF-8 with a byte order mark), which is the default, or XLSX.",
+			string(tabular.CSV), string(tabular.XLSX))
 	case "rows":
-		return oneOf("What a row is: an invoice, which is the default, or one of its items with the fields of the invoice repeated, in the columns of an import.", rowsOfInvoices, rowsOfItems)
+		return oneOf(
+			"What a row is: an invoice, which is the default, or one of its items with the fields of the invoice repeated, in the columns of an import.", rowsOfInvoices, rowsOfItems)
 	case "event":
 		return oneOf("Only deliveries of this event kind.", words(api.EventKinds[:])...)
 	case "state":
-		return oneOf("Only deliveries in this state.", string(api.DeliveryPending), string(api.DeliveryDelivered), string(api.DeliveryFailed), string(api.DeliveryBlocked))
+		return oneOf("Only deliveries in this state.", string(api.DeliveryPending), string(api.DeliveryDelivered),
+			string(api.DeliveryFailed), string(api.DeliveryBlocked))
 	default:
 		return text(cmp.Or(map[string]string{
-			"after":      "The `next_cursor` of the previous call; absent for the beginning; `" + api.CursorLatest + "` for the end.",
+			"after": "The `next_cursor` of the previous call; absent for the beginning; `" + api.CursorLatest +
+				"` for the end.",
 			"sheet":      "Name of the worksheet of an XLSX file; the first one if absent.",
 			"actor":      "Only acts of this user (e-mail address) or API key (identifier), or of `administrator` or `system`.",
 			"act":        "Only this act, such as `draft.create`, or this family of acts, such as `draft`.",
@@ -248,7 +276,8 @@ func (rt *route) requestContent(components schemas) map[string]*huma.MediaType {
 	if rt.takesFile() {
 		content := map[string]*huma.MediaType{}
 		for _, mediaType := range rt.mediaTypes {
-			content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}
+			content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
+				Description: "The bytes of the file."}}
 		}
 		return content
 	}
@@ -269,7 +298,8 @@ func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
 // documentResponses describes the successes and errors of the route by status.
 func (rt *route) documentResponses(operation *huma.Operation, components schemas) {
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: rt.responseContent(components)}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status),
+			Content: rt.responseContent(components)}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -289,7 +319,8 @@ func (rt *route) documentResponses(operation *huma.Operation, components schemas
 			response = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status), Content: content}
 			operation.Responses[strconv.Itoa(entry.status)] = response
 		}
-		response.Content["application/json"].Examples[string(code)] = &huma.Example{Ref: "#/components/examples/" + string(code)}
+		response.Content["application/json"].Examples[string(code)] = &huma.Example{Ref: "#/components/examples/" +
+			string(code)}
 	}
 }
 
@@ -300,7 +331,8 @@ func (rt *route) responseContent(components schemas) map[string]*huma.MediaType 
 	}
 	content := map[string]*huma.MediaType{}
 	for mediaType := range strings.SplitSeq(rt.fileMediaType(), ", ") {
-		content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}
+		content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
+			Description: "The bytes of the file."}}
 	}
 	return content
 }

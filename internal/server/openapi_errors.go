@@ -16,7 +16,8 @@ var exampleDetails = map[api.Code]map[string]any{ //nolint:gochecknoglobals // a
 	api.CodeDuplicateCreditNoteNumber: {"credit_note_id": "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"},
 	api.CodeLimitReached:              {"quota": "drafts", "limit": 200000},
 	api.CodeValidationFailed: {
-		"currency":                []api.Fault{{Rule: "currency", Message: "must be a currency code of ISO 4217, in capital letters"}},
+		"currency": []api.Fault{{Rule: "currency",
+			Message: "must be a currency code of ISO 4217, in capital letters"}},
 		"items[0].net_unit_price": []api.Fault{{Rule: "type", Message: "must be a number"}}},
 	api.CodeInvoiceIncomplete:  {"due_date": []api.Fault{{Rule: "required", Message: "is required for submission"}}},
 	api.CodeDocumentUnreadable: {"document": []api.Fault{{Rule: "not_retained", Message: "the bytes were not retained"}}},
@@ -28,7 +29,8 @@ var exampleDetails = map[api.Code]map[string]any{ //nolint:gochecknoglobals // a
 func errorExamples() map[string]*huma.Example {
 	examples := map[string]*huma.Example{}
 	for code, entry := range errorCatalogue {
-		examples[string(code)] = &huma.Example{Summary: entry.message, Value: errorBody(&apiError{code: code, details: exampleDetails[code]}, "")}
+		examples[string(code)] = &huma.Example{Summary: entry.message,
+			Value: errorBody(&apiError{code: code, details: exampleDetails[code]}, "")}
 	}
 	return examples
 }

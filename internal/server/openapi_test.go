@@ -34,7 +34,8 @@ func (s *system) readDocument(t *testing.T) *document {
 func TestAPIDocument(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
-		if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info["title"] == nil || d.Info["version"] == nil || len(d.Servers) == 0 || d.Components.Security["bearer"] == nil {
+		if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info["title"] == nil || d.Info["version"] == nil ||
+			len(d.Servers) == 0 || d.Components.Security["bearer"] == nil {
 			t.Errorf("openapi %q, info %v, servers %v", d.OpenAPI, d.Info, d.Servers)
 		}
 		for _, tag := range d.Tags {
@@ -72,19 +73,22 @@ func TestAPIDocument(t *testing.T) {
 
 func (d *document) checkOperation(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
-	if o.ID != route.Name || o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || !slices.ContainsFunc(d.Tags, func(tag map[string]string) bool { return tag["name"] == o.Tags[0] }) {
+	if o.ID != route.Name || o.Summary == "" || o.Description == "" || len(o.Tags) != 1 ||
+		!slices.ContainsFunc(d.Tags, func(tag map[string]string) bool { return tag["name"] == o.Tags[0] }) {
 		t.Errorf("%s: incomplete documentation: %q %q %v", route.Name, o.ID, o.Summary, o.Tags)
 	}
 	if o.Security == nil || (len(o.Security) == 0) != route.Public {
 		t.Errorf("%s: public %v with security %v", route.Name, route.Public, o.Security)
 	}
 	for _, role := range access.Roles {
-		if allowed := !route.Public && role.Permissions().Has(route.Needs); allowed != slices.Contains(o.Roles, string(role)) {
+		if allowed := !route.Public && role.Permissions().Has(route.Needs); allowed != slices.Contains(o.Roles,
+			string(role)) {
 			t.Errorf("%s: the role %s is allowed %v, documented %v", route.Name, role, allowed, o.Roles)
 		}
 	}
 	for _, scope := range access.Scopes {
-		if allowed := !route.Public && scope.Permissions().Has(route.Needs); allowed != slices.Contains(o.Scopes, string(scope)) {
+		if allowed := !route.Public && scope.Permissions().Has(route.Needs); allowed != slices.Contains(o.Scopes,
+			string(scope)) {
 			t.Errorf("%s: the scope %s is allowed %v, documented %v", route.Name, scope, allowed, o.Scopes)
 		}
 	}
@@ -112,7 +116,8 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o documented
 		}
 	}
 	wantEqual(t, "parameters of "+route.Name, got, want)
-	if (o.Body != nil) != route.HasBody || o.Body != nil && (!o.Body.Required || o.Body.Content[route.BodyTypes[len(route.BodyTypes)-1]].Schema == nil) {
+	if (o.Body != nil) != route.HasBody || o.Body != nil &&
+		(!o.Body.Required || o.Body.Content[route.BodyTypes[len(route.BodyTypes)-1]].Schema == nil) {
 		t.Errorf("%s: body %+v", route.Name, o.Body)
 	}
 	d.checkResponses(t, route, o)
@@ -144,7 +149,8 @@ func TestDocumentedWebhooks(t *testing.T) {
 		}
 		for _, kind := range api.EventKinds {
 			o := d.Webhooks[string(kind)]["post"]
-			if o.ID == "" || o.Description == "" || o.Security == nil || len(o.Security) > 0 || o.Body == nil || !o.Body.Required || o.Responses["2XX"].Description == "" {
+			if o.ID == "" || o.Description == "" || o.Security == nil || len(o.Security) > 0 || o.Body == nil ||
+				!o.Body.Required || o.Responses["2XX"].Description == "" {
 				t.Errorf("%s is not described completely: %+v", kind, o)
 				continue
 			}
@@ -167,7 +173,8 @@ func TestDocumentedWebhooks(t *testing.T) {
 		seen := 0
 		for ; events.raw(t, fmt.Sprintf("/data/%d", seen)) != ""; seen++ {
 			event := events.raw(t, fmt.Sprintf("/data/%d", seen))
-			schema := d.Webhooks[events.textAt(t, fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
+			schema := d.Webhooks[events.textAt(t,
+				fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
 			if faults := d.faults("event", schema, jsontext.Value(event), true); len(faults) > 0 {
 				t.Errorf("an event does not conform to its schema: %v\n%s", faults, event)
 			}
@@ -178,7 +185,8 @@ func TestDocumentedWebhooks(t *testing.T) {
 	})
 }
 
-// checkResponses checks that the documented statuses are those of the route, and that the description of each names its codes.
+// checkResponses checks that the documented statuses are those of the route, and that the description of each names its
+// codes.
 func (d *document) checkResponses(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
 	want := map[string]bool{}
@@ -233,7 +241,8 @@ func TestSchemas(t *testing.T) {
 		d := s.readDocument(t)
 		examples := 0
 		for name, component := range d.Components.Schemas {
-			if closed := component.Additional.Kind() == 'f'; closed != strings.HasSuffix(name, "Request") || len(component.Properties) == 0 {
+			if closed := component.Additional.Kind() == 'f'; closed != strings.HasSuffix(name, "Request") ||
+				len(component.Properties) == 0 {
 				t.Errorf("%s: additionalProperties is %s", name, component.Additional)
 			}
 			for _, required := range component.Required {
@@ -246,7 +255,8 @@ func TestSchemas(t *testing.T) {
 				if property.Type == nil && property.Ref == "" && property.AnyOf == nil {
 					t.Errorf("%s has no type", at)
 				}
-				if property.Description == "" && property.Ref == "" && !slices.Contains([]string{"data", "pagination", "error", "payload"}, field) {
+				if property.Description == "" && property.Ref == "" &&
+					!slices.Contains([]string{"data", "pagination", "error", "payload"}, field) {
 					t.Errorf("%s has no description", at)
 				}
 				for _, example := range property.Examples {
@@ -263,7 +273,8 @@ func TestSchemas(t *testing.T) {
 		for code, entry := range server.ErrorCatalogue() {
 			example := d.Components.Examples[string(code)]
 			faults := d.faults(string(code), d.Components.Schemas["ErrorBody"], example.Value, true)
-			if len(faults) > 0 || example.Summary != entry.Message || !strings.Contains(string(example.Value), `"doc_url":"/docs/reference/errors#`+string(code)+`"`) {
+			if len(faults) > 0 || example.Summary != entry.Message ||
+				!strings.Contains(string(example.Value), `"doc_url":"/docs/reference/errors#`+string(code)+`"`) {
 				t.Errorf("the example of %s: %v\n%s", code, faults, example.Value)
 			}
 			if text := d.Components.Schemas["Error"].Properties["code"].Description; !strings.Contains(text, string(code)) {
@@ -281,15 +292,17 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// wantDraft checks the schema of a draft: its required fields, and that it accepts and rejects the same payloads as the server,
-// as far as a schema can express the rules.
+// wantDraft checks the schema of a draft: its required fields, and that it accepts and rejects the same payloads as the
+// server, as far as a schema can express the rules.
 func wantDraft(t *testing.T, d *document) {
 	t.Helper()
 	draft := d.Components.Schemas["DraftRequest"]
-	if want := []string{"currency", "invoice_number", "issue_date", "items", "recipient_name", "total_amount"}; !slices.Equal(draft.Required, want) {
+	if want := []string{"currency", "invoice_number", "issue_date", "items", "recipient_name",
+		"total_amount"}; !slices.Equal(draft.Required, want) {
 		t.Errorf("a draft requires %v, want %v", draft.Required, want)
 	}
-	if want := []string{"name", "net_unit_price", "quantity"}; !slices.Equal(d.Components.Schemas["ItemRequest"].Required, want) {
+	if want := []string{"name", "net_unit_price", "quantity"}; !slices.Equal(d.Components.Schemas["ItemRequest"].Required,
+		want) {
 		t.Errorf("an item requires %v, want %v", d.Components.Schemas["ItemRequest"].Required, want)
 	}
 	for _, body := range []string{complete, least, edit(complete, "due_date", "null")} {
@@ -299,7 +312,8 @@ func wantDraft(t *testing.T, d *document) {
 	}
 	for _, f := range fieldFaults() {
 		switch f.rules { // the descriptions have the rules that a schema cannot express
-		case "", "control_characters", "currency", "decimal", "minor_unit", "max_length,control_characters", "control_characters,pattern":
+		case "", "control_characters", "currency", "decimal", "minor_unit", "max_length,control_characters",
+			"control_characters,pattern":
 			continue
 		}
 		if strings.HasPrefix(f.value, `" `) && f.rules == "required" || f.value == `"0000-01-01"` {
@@ -328,8 +342,10 @@ func (d *document) check(t *testing.T, route server.Route, a response) {
 		return
 	}
 	for name := range a.header {
-		inherent := slices.Contains([]string{"Content-Type", "Content-Length", "Date", "Connection", "Transfer-Encoding"}, name)
-		documented := slices.ContainsFunc(slices.Collect(maps.Keys(schema.Headers)), func(known string) bool { return http.CanonicalHeaderKey(known) == name })
+		inherent := slices.Contains([]string{"Content-Type", "Content-Length", "Date", "Connection", "Transfer-Encoding"},
+			name)
+		documented := slices.ContainsFunc(slices.Collect(maps.Keys(schema.Headers)),
+			func(known string) bool { return http.CanonicalHeaderKey(known) == name })
 		if !inherent && !documented {
 			t.Errorf("%s answered %d with %s, which is not documented", route.Name, a.status, name)
 		}
@@ -337,17 +353,21 @@ func (d *document) check(t *testing.T, route server.Route, a response) {
 	// The Unix time is that of 2026-11-22, the date of the release that announced the deprecation.
 	if alias := strings.HasSuffix(route.Path, "/submit-provider"); alias && a.header.Get("Deprecation") != "@1795305600" {
 		t.Errorf("%s: answered with Deprecation %q", route.Name, a.header.Get("Deprecation"))
-	} else if alias != o.Deprecated || alias != (a.header.Get("Deprecation") != "") || alias != (a.header.Get("Link") != "") {
-		t.Errorf("%s: documented as deprecated %v, answered with Deprecation %q and Link %q", route.Name, o.Deprecated, a.header.Get("Deprecation"), a.header.Get("Link"))
+	} else if alias != o.Deprecated || alias != (a.header.Get("Deprecation") != "") ||
+		alias != (a.header.Get("Link") != "") {
+		t.Errorf("%s: documented as deprecated %v, answered with Deprecation %q and Link %q", route.Name, o.Deprecated,
+			a.header.Get("Deprecation"), a.header.Get("Link"))
 	}
 	if route.File && a.status == http.StatusOK {
 		return
 	}
-	if faults := d.faults(strconv.Itoa(a.status), schema.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
+	if faults := d.faults(strconv.Itoa(a.status), schema.Content["application/json"].Schema,
+		jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
 		t.Errorf("%s: the response does not conform to its schema: %v\n%s", route.Name, faults, a.text)
 	}
 	if a.status < 300 && o.Body != nil && !route.FileBody {
-		if faults := d.faults("body", o.Body.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.request.body)), true); len(faults) > 0 {
+		if faults := d.faults("body", o.Body.Content["application/json"].Schema,
+			jsontext.Value(strings.TrimSpace(a.request.body)), true); len(faults) > 0 {
 			t.Errorf("%s accepted a body that does not conform to its schema: %v", route.Name, faults)
 		}
 	}

@@ -20,7 +20,8 @@ var eventTexts = map[api.EventKind]string{ //nolint:gochecknoglobals // a consta
 	api.EventIncomingRevised:   "The provider supplied a changed revision of a retained purchase document.",
 }
 
-// documentWebhooks describes the callbacks that customers receive, one for each event kind, with examples of some events.
+// documentWebhooks describes the callbacks that customers receive, one for each event kind, with examples of some
+// events.
 func documentWebhooks(components schemas, events map[api.EventKind]json.RawMessage) map[string]*huma.PathItem {
 	items := make(map[string]*huma.PathItem, len(api.EventKinds))
 	for _, kind := range api.EventKinds {
@@ -91,14 +92,19 @@ func deliveryHeaders(kind api.EventKind) []*huma.Param {
 		name, description string
 		schema            *huma.Schema
 	}{
-		{api.HeaderEvent, "Name of the event; equals `event` in the body.", &huma.Schema{Type: huma.TypeString, Enum: []any{string(kind)}}},
-		{api.HeaderDelivery, "Stable UUID of the event, the same in every attempt; equals `id` in the body.", &huma.Schema{Type: huma.TypeString, Format: "uuid"}},
-		{api.HeaderTimestamp, "Time of the event (UTC), the same in every attempt; equals `occurred_at` in the body.", &huma.Schema{Type: huma.TypeString, Format: "date-time"}},
-		{api.HeaderSignature, "`v1=` and the lowercase hex HMAC SHA-256 of the timestamp, a dot and the raw body, idempotent with all bytes of the signing secret.",
+		{api.HeaderEvent, "Name of the event; equals `event` in the body.",
+			&huma.Schema{Type: huma.TypeString, Enum: []any{string(kind)}}},
+		{api.HeaderDelivery, "Stable UUID of the event, the same in every attempt; equals `id` in the body.",
+			&huma.Schema{Type: huma.TypeString, Format: "uuid"}},
+		{api.HeaderTimestamp, "Time of the event (UTC), the same in every attempt; equals `occurred_at` in the body.",
+			&huma.Schema{Type: huma.TypeString, Format: "date-time"}},
+		{api.HeaderSignature,
+			"`v1=` and the lowercase hex HMAC SHA-256 of the timestamp, a dot and the raw body, idempotent with all bytes of the signing secret.",
 			&huma.Schema{Type: huma.TypeString, Pattern: "^v1=[0-9a-f]{64}$"}},
 		{"User-Agent", "Names this service.", text},
 	} {
-		params = append(params, &huma.Param{Name: header.name, In: "header", Required: header.name != "User-Agent", Description: header.description, Schema: header.schema})
+		params = append(params, &huma.Param{Name: header.name, In: "header", Required: header.name != "User-Agent",
+			Description: header.description, Schema: header.schema})
 	}
 	return params
 }

@@ -15,8 +15,8 @@ import (
 	"quittance/internal/store"
 )
 
-// operation is what [TestEveryOperation] needs to know about an operation in addition to its route: how to make it succeed,
-// and the cases that are specific to it. world.common has the cases of all operations of its kind.
+// operation is what [TestEveryOperation] needs to know about an operation in addition to its route: how to make it
+// succeed, and the cases that are specific to it. world.common has the cases of all operations of its kind.
 type operation struct {
 	// route is the method and the path, as the route table has them.
 	route string
@@ -24,7 +24,8 @@ type operation struct {
 	ids func(t *testing.T, c *company) map[string]string
 	// body returns a valid body. It is nil if the operation has none.
 	body func(t *testing.T, c *company) string
-	// begun is called with the request once it has its token, for what only the session of the token can prepare; it may be nil.
+	// begun is called with the request once it has its token, for what only the session of the token can prepare; it may
+	// be nil.
 	begun func(t *testing.T, c *company, r *request)
 	// alone reports that each row needs its own company, because a success affects the other rows.
 	alone bool
@@ -56,9 +57,11 @@ const (
 	loginsAMinute = 10
 )
 
-// operations has every operation of the service. [TestEveryOperation] requires every route, and every status and code that
-// the API document promises.
-var operations = slices.Concat(coreOperations, accountOperations, sessionOperations, secondFactorOperations, apiKeyOperations, userOperations, invoiceOperations, importOperations, recipientOperations, creditNoteOperations, incomingOperations, bookOperations, webhookOperations, auditOperations, exportOperations)
+// operations has every operation of the service. [TestEveryOperation] requires every route, and every status and code
+// that the API document promises.
+var operations = slices.Concat(coreOperations, accountOperations, sessionOperations, secondFactorOperations,
+	apiKeyOperations, userOperations, invoiceOperations, importOperations, recipientOperations, creditNoteOperations,
+	incomingOperations, bookOperations, webhookOperations, auditOperations, exportOperations)
 
 // coreOperations are the operations that every integration needs, and those for operators.
 var coreOperations = []operation{
@@ -66,7 +69,8 @@ var coreOperations = []operation{
 		body: func(_ *testing.T, c *company) string {
 			return fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, password)
 		}},
-	{route: "POST /api/v1/client/invoices", rows: createRows, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
+	{route: "POST /api/v1/client/invoices", rows: createRows,
+		body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "GET /api/v1/client/invoices", rows: listRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: []row{
 		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
@@ -119,55 +123,67 @@ var loginRows = []row{
 		token := a.textAt(t, "/data/token")
 		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
 	}},
-	{name: "an e-mail address in another spelling", status: http.StatusOK, prepare: func(_ *testing.T, c *company, r *request) {
-		r.body = credentials(" OWNER"+c.email[len("owner"):]+" ", password)
-	}},
-	{name: "a wrong password", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(_ *testing.T, c *company, r *request) {
-		r.body = credentials(c.email, password+"!")
-	}},
-	{name: "an unknown e-mail address", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(_ *testing.T, _ *company, r *request) {
-		r.body = credentials("nobody@example.com", password)
-	}},
-	{name: "the right password without the second factor", status: http.StatusUnauthorized, code: api.CodeOTPRequired, prepare: func(t *testing.T, c *company, r *request) {
-		other := c.system.company(t)
-		other.enrolled(t)
-		r.body = fmt.Sprintf(`{"email":%q,"password":%q}`, other.email, password)
-	}},
-	{name: "the right password of a suspended account", status: http.StatusForbidden, code: api.CodeAccountSuspended, prepare: func(t *testing.T, c *company, _ *request) {
-		c.suspend(t)
-	}},
-	{name: "a wrong password of a suspended account", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
-		c.suspend(t)
-		r.body = credentials(c.email, "wrong")
-	}},
-	{name: "the right password where single sign-on is required", status: http.StatusForbidden, code: api.CodeSingleSignOnRequired, prepare: func(t *testing.T, c *company, _ *request) {
-		c.requireSignOn(t)
-	}},
-	{name: "the right password without a required second factor", status: http.StatusForbidden, code: api.CodeSecondFactorRequired, prepare: func(t *testing.T, c *company, _ *request) {
-		c.requireFactor(t)
-	}},
-	{name: "both factors where a second one is required", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
-		other := c.system.company(t)
-		app := other.enrolled(t)
-		other.requireFactor(t)
-		r.body = fmt.Sprintf(`{"email":%q,"password":%q,"otp":%q}`, other.email, password, app.code(t, 1))
-	}},
-	{name: "a wrong password where a second factor is required", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
-		c.requireFactor(t)
-		r.body = credentials(c.email, "wrong")
-	}},
-	{name: "a wrong password where single sign-on is required", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
-		c.requireSignOn(t)
-		r.body = credentials(c.email, "wrong")
-	}},
-	{name: "one login too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
-		c.clock.stop(t)
-		for range loginsAMinute {
-			wrong := *r
-			wrong.body = credentials(c.email, "wrong")
-			c.send(t, wrong).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
-		}
-	}},
+	{name: "an e-mail address in another spelling", status: http.StatusOK,
+		prepare: func(_ *testing.T, c *company, r *request) {
+			r.body = credentials(" OWNER"+c.email[len("owner"):]+" ", password)
+		}},
+	{name: "a wrong password", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials,
+		prepare: func(_ *testing.T, c *company, r *request) {
+			r.body = credentials(c.email, password+"!")
+		}},
+	{name: "an unknown e-mail address", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials,
+		prepare: func(_ *testing.T, _ *company, r *request) {
+			r.body = credentials("nobody@example.com", password)
+		}},
+	{name: "the right password without the second factor", status: http.StatusUnauthorized, code: api.CodeOTPRequired,
+		prepare: func(t *testing.T, c *company, r *request) {
+			other := c.system.company(t)
+			other.enrolled(t)
+			r.body = fmt.Sprintf(`{"email":%q,"password":%q}`, other.email, password)
+		}},
+	{name: "the right password of a suspended account", status: http.StatusForbidden, code: api.CodeAccountSuspended,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.suspend(t)
+		}},
+	{name: "a wrong password of a suspended account", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.suspend(t)
+			r.body = credentials(c.email, "wrong")
+		}},
+	{name: "the right password where single sign-on is required", status: http.StatusForbidden,
+		code: api.CodeSingleSignOnRequired, prepare: func(t *testing.T, c *company, _ *request) {
+			c.requireSignOn(t)
+		}},
+	{name: "the right password without a required second factor", status: http.StatusForbidden,
+		code: api.CodeSecondFactorRequired, prepare: func(t *testing.T, c *company, _ *request) {
+			c.requireFactor(t)
+		}},
+	{name: "both factors where a second one is required", status: http.StatusOK,
+		prepare: func(t *testing.T, c *company, r *request) {
+			other := c.system.company(t)
+			app := other.enrolled(t)
+			other.requireFactor(t)
+			r.body = fmt.Sprintf(`{"email":%q,"password":%q,"otp":%q}`, other.email, password, app.code(t, 1))
+		}},
+	{name: "a wrong password where a second factor is required", status: http.StatusUnauthorized,
+		code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
+			c.requireFactor(t)
+			r.body = credentials(c.email, "wrong")
+		}},
+	{name: "a wrong password where single sign-on is required", status: http.StatusUnauthorized,
+		code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
+			c.requireSignOn(t)
+			r.body = credentials(c.email, "wrong")
+		}},
+	{name: "one login too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.clock.stop(t)
+			for range loginsAMinute {
+				wrong := *r
+				wrong.body = credentials(c.email, "wrong")
+				c.send(t, wrong).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+			}
+		}},
 }
 
 func (c *company) requireSignOn(t *testing.T) {
@@ -204,11 +220,13 @@ var createRows = []row{
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = least },
 		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/complete", "false")
-			wantRaw(t, a, "/data/missing", `["recipient_network_id","buyer_endpoint_scheme","buyer_street","buyer_city","buyer_country","due_date",`+
-				`"payment_means_code","items[0].unit_code","items[0].vat_category","items[0].vat_rate"]`)
+			wantRaw(t, a, "/data/missing",
+				`["recipient_network_id","buyer_endpoint_scheme","buyer_street","buyer_city","buyer_country","due_date",`+
+					`"payment_means_code","items[0].unit_code","items[0].vat_category","items[0].vat_rate"]`)
 			wantRaw(t, a, "/data/buyer_city", "null")
 		}},
-	{name: "a number that is used already", status: http.StatusCreated, prepare: func(t *testing.T, c *company, r *request) { c.draft(t, r.body) }},
+	{name: "a number that is used already", status: http.StatusCreated,
+		prepare: func(t *testing.T, c *company, r *request) { c.draft(t, r.body) }},
 	{name: "a field at fault", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "currency", `"aed"`) }},
 }
@@ -240,7 +258,8 @@ var listRows = []row{
 	{name: "a page past the end", status: http.StatusOK,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=99999999999999999999" },
 		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
-	badPage("page=0"), badPage("page=-1"), badPage("page="), badPage("page=1.0"), badPage("page=%2B1"), badPage("page=0x1"),
+	badPage("page=0"), badPage("page=-1"), badPage("page="), badPage("page=1.0"), badPage("page=%2B1"),
+	badPage("page=0x1"),
 	{name: "filtered and sorted", status: http.StatusOK,
 		prepare: func(t *testing.T, c *company, r *request) {
 			for n, total := range []string{"9.00", "100.00", "20.00"} {
@@ -255,13 +274,17 @@ var listRows = []row{
 			wantRaw(t, a, "/data/2/external_id", `"erp-0"`)
 			wantRaw(t, c.get(t, invoices+"?external_id=erp-2"), "/data/0/issue_date", `"2026-03-03"`)
 			wantRaw(t, c.get(t, invoices+"?sort=issue_date"), "/data/0/external_id", `"erp-0"`)
-			for _, query := range []string{"?attention=true", "?recipient_name=%25", "?external_id=erp", "?updated_since=2999-01-01T00:00:00Z", "?issue_date_to=2026-02-28"} {
-				wantRaw(t, c.get(t, invoices+query), "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+			for _, query := range []string{"?attention=true", "?recipient_name=%25", "?external_id=erp",
+				"?updated_since=2999-01-01T00:00:00Z", "?issue_date_to=2026-02-28"} {
+				wantRaw(t, c.get(t, invoices+query), "/pagination",
+					`{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
 			}
 		}},
-	badPage("attention=yes"), badPage("recipient_name="), badPage("recipient_name=" + strings.Repeat("x", 257)), badPage("issue_date_from=2026-02-30"),
-	badPage("issue_date_to=01.02.2026"), badPage("updated_since=2026-01-01"), badPage("sort="), badPage("sort=number"), badPage("sort=--issue_date"),
-	badPage("page=%EF%BC%91"), badPage("per_page=0"), badPage("per_page=all"), badPage("per_page=%20"),
+	badPage("attention=yes"), badPage("recipient_name="), badPage("recipient_name=" + strings.Repeat("x", 257)),
+	badPage("issue_date_from=2026-02-30"), badPage("issue_date_to=01.02.2026"), badPage("updated_since=2026-01-01"),
+	badPage("sort="), badPage("sort=number"), badPage("sort=--issue_date"), badPage("page=%EF%BC%91"),
+	badPage("per_page=0"), badPage("per_page=all"),
+	badPage("per_page=%20"),
 }
 
 func badPage(query string) row {
@@ -282,7 +305,8 @@ func wantFault(t *testing.T, a response, name string) {
 		} `json:"error"`
 	}
 	a.decode(t, &out)
-	if faults := out.Error.Details[name]; len(out.Error.Details) != 1 || len(faults) != 1 || faults[0].Rule == "" || faults[0].Message == "" {
+	if faults := out.Error.Details[name]; len(out.Error.Details) != 1 || len(faults) != 1 || faults[0].Rule == "" ||
+		faults[0].Message == "" {
 		t.Errorf("no fault at %q: %s", name, a.text)
 	}
 }
@@ -297,28 +321,32 @@ var submitRows = []row{
 			t.Error("a repetition made another submission")
 		}
 	}},
-	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a response) {
-		wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
-		c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
-	}},
-	{name: "an unreadable response", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a response) {
-		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
-		for _, state := range dimensions {
-			wantRaw(t, a, "/data/"+state, "null")
-		}
-	}},
+	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"),
+		check: func(t *testing.T, c *company, a response) {
+			wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
+			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
+		}},
+	{name: "an unreadable response", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"),
+		check: func(t *testing.T, _ *company, a response) {
+			wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
+			for _, state := range dimensions {
+				wantRaw(t, a, "/data/"+state, "null")
+			}
+		}},
 	{name: "an incomplete draft", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete,
 		prepare: func(t *testing.T, c *company, r *request) { submitDraft(t, c, r, edit(complete, "due_date", "")) },
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeInvoiceIncomplete, map[string][]string{"due_date": {"required"}})
 		}},
-	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-	}},
-	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-		c.connect(t, "https://provider.example.com", service.Production)
-	}},
+	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+		}},
+	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+			c.connect(t, "https://provider.example.com", service.Production)
+		}},
 	{name: "a number that was submitted before", status: http.StatusConflict, code: api.CodeDuplicateInvoiceNumber,
 		prepare: func(t *testing.T, c *company, r *request) {
 			c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
@@ -332,11 +360,13 @@ var submitRows = []row{
 				t.Errorf("invoice_id is %s, want %s", got, second)
 			}
 		}},
-	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: submitTo("sandbox-429-once"),
+	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError,
+		prepare: submitTo("sandbox-429-once"),
 		check: func(t *testing.T, c *company, a response) {
 			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 		}},
-	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress, prepare: submitInProgress},
+	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress,
+		prepare: submitInProgress},
 }
 
 // submitTo returns a prepare function that makes a row submit a draft for a recipient.
@@ -410,19 +440,23 @@ var subscribeRows = []row{
 		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/events", `["einvoice.submission.updated","einvoice.terminal"]`)
 		}},
-	{name: "the twenty-first", status: http.StatusConflict, code: api.CodeLimitReached, prepare: func(t *testing.T, c *company, r *request) {
-		for range 20 {
-			c.post(t, subscriptions, r.body).want(t, http.StatusCreated, "")
-		}
-	}},
-	unsafeURL("http://hooks.example.com/", "scheme"), unsafeURL("https://user@hooks.example.com/", "user_info"), unsafeURL("https://hooks.example.com/?q", "query"),
-	unsafeURL("https://hooks.example.com/#f", "fragment"), unsafeURL("https://hooks.example.com:0/", "port"), unsafeURL("http://u@hooks.example.com/?q", "scheme", "user_info", "query"),
+	{name: "the twenty-first", status: http.StatusConflict, code: api.CodeLimitReached,
+		prepare: func(t *testing.T, c *company, r *request) {
+			for range 20 {
+				c.post(t, subscriptions, r.body).want(t, http.StatusCreated, "")
+			}
+		}},
+	unsafeURL("http://hooks.example.com/", "scheme"), unsafeURL("https://user@hooks.example.com/", "user_info"),
+	unsafeURL("https://hooks.example.com/?q", "query"),
+	unsafeURL("https://hooks.example.com/#f", "fragment"), unsafeURL("https://hooks.example.com:0/", "port"),
+	unsafeURL("http://u@hooks.example.com/?q", "scheme", "user_info", "query"),
 	unsafeURL("https://localhost/"), unsafeURL("https://127.0.0.1/"), unsafeURL("https://[::1]/"),
-	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"), unsafeURL("ftp://a.b", "scheme"), unsafeURL("hooks", "scheme"),
+	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"),
+	unsafeURL("ftp://a.b", "scheme"), unsafeURL("hooks", "scheme"),
 }
 
-// unsafeURL returns the row of a refused destination. The response names the format rules that it breaks, and has no details
-// if it is refused because of its address.
+// unsafeURL returns the row of a refused destination. The response names the format rules that it breaks, and has no
+// details if it is refused because of its address.
 func unsafeURL(url string, rules ...string) row {
 	return row{name: url, status: http.StatusUnprocessableEntity, code: api.CodeUnsafeDestination,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "url", fmt.Sprintf("%q", url)) },

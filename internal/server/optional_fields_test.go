@@ -15,9 +15,11 @@ import (
 func TestOptionalFields(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
-		given := map[string]string{"external_id": `"ERP-0815"`, "note": `"two\nlines"`, "buyer_tax_id": `"100200300400003"`, "buyer_legal_id": `"CN-77"`, "buyer_legal_id_scheme": `"TL"`,
-			"buyer_reference": `"COST-7"`, "order_reference": `"PO-4711"`, "contract_reference": `"FRAME-1"`, "tax_exchange_rate": `"3.67250"`, "transaction_flags": `"00000001"`,
-			"items[0].tax_exemption_code": `"DL8.46.1"`, "items[0].tax_exemption_reason": `"Certain services"`, "items[0].commodity_code": `"84713000"`,
+		given := map[string]string{"external_id": `"ERP-0815"`, "note": `"two\nlines"`, "buyer_tax_id": `"100200300400003"`,
+			"buyer_legal_id": `"CN-77"`, "buyer_legal_id_scheme": `"TL"`, "buyer_reference": `"COST-7"`,
+			"order_reference": `"PO-4711"`, "contract_reference": `"FRAME-1"`, "tax_exchange_rate": `"3.67250"`,
+			"transaction_flags": `"00000001"`, "items[0].tax_exemption_code": `"DL8.46.1"`,
+			"items[0].tax_exemption_reason": `"Certain services"`, "items[0].commodity_code": `"84713000"`,
 			"items[0].commodity_scheme": `"HS"`, "items[0].order_line_reference": `"10"`}
 		body := c.numbered("")
 		for path, value := range given {
@@ -33,7 +35,8 @@ func TestOptionalFields(t *testing.T) {
 		created := c.post(t, invoices, body)
 		created.want(t, http.StatusCreated, "")
 		id := created.textAt(t, "/data/id")
-		patched := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + id, body: `{"buyer_city":"Ajman"}`, token: c.token(t)})
+		patched := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + id, body: `{"buyer_city":"Ajman"}`,
+			token: c.token(t)})
 		for path, value := range given {
 			for _, a := range []response{created, patched, c.get(t, invoices+"/"+id)} {
 				wantRaw(t, a, "/data"+pointer(path), want(value))
@@ -60,7 +63,8 @@ func TestOptionalFields(t *testing.T) {
 		}
 
 		other := c.draft(t, edit(body, "invoice_number", `"OTHER-1"`))
-		removed := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + other, body: `{"external_id":null,"tax_exchange_rate":null}`, token: c.token(t)})
+		removed := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + other,
+			body: `{"external_id":null,"tax_exchange_rate":null}`, token: c.token(t)})
 		wantRaw(t, removed, "/data/external_id", "null")
 		wantRaw(t, removed, "/data/tax_exchange_rate", "null")
 		wantRaw(t, removed, "/data/order_reference", `"PO-4711"`)

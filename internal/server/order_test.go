@@ -47,7 +47,8 @@ func TestOrderOfErrors(t *testing.T) {
 				return request{method: http.MethodPost, path: invoices, token: token, body: least}
 			}},
 			{"role before media type", 403, api.CodeForbidden, func(t *testing.T, c *company) request {
-				return request{method: http.MethodPost, path: invoices, token: c.colleague(t, access.Viewer).token(t), body: tooLarge, header: text}
+				return request{method: http.MethodPost, path: invoices, token: c.colleague(t, access.Viewer).token(t),
+					body: tooLarge, header: text}
 			}},
 			{"role before identifier", 403, api.CodeForbidden, func(t *testing.T, c *company) request {
 				return request{method: http.MethodPost, path: invoices + unknown, token: c.colleague(t, access.Viewer).token(t)}
@@ -55,9 +56,11 @@ func TestOrderOfErrors(t *testing.T) {
 			{"media type before size", 415, api.CodeUnsupportedMediaType, func(t *testing.T, c *company) request {
 				return request{method: http.MethodPost, path: invoices, token: c.token(t), body: tooLarge, header: text}
 			}},
-			{"media type before size, of unknown length", 415, api.CodeUnsupportedMediaType, func(t *testing.T, c *company) request {
-				return request{method: http.MethodPost, path: invoices, token: c.token(t), body: tooLarge, header: text, chunked: true}
-			}},
+			{"media type before size, of unknown length", 415, api.CodeUnsupportedMediaType,
+				func(t *testing.T, c *company) request {
+					return request{method: http.MethodPost, path: invoices, token: c.token(t), body: tooLarge, header: text,
+						chunked: true}
+				}},
 			{"size before form", 413, api.CodePayloadTooLarge, func(t *testing.T, c *company) request {
 				return request{method: http.MethodPost, path: invoices, token: c.token(t), body: tooLarge}
 			}},
@@ -84,7 +87,8 @@ func TestOrderOfErrors(t *testing.T) {
 				for range 20 {
 					c.post(t, subscriptions, `{"url":"https://hooks.example.com/"}`).want(t, http.StatusCreated, "")
 				}
-				return request{method: http.MethodPost, path: subscriptions, token: c.token(t), body: `{"url":"https://localhost/"}`}
+				return request{method: http.MethodPost, path: subscriptions, token: c.token(t),
+					body: `{"url":"https://localhost/"}`}
 			}},
 			{"connection before number", 409, api.CodeProviderConnectionRequired, func(t *testing.T, c *company) request {
 				c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
@@ -92,7 +96,8 @@ func TestOrderOfErrors(t *testing.T) {
 				return request{method: http.MethodPost, path: invoices + "/" + c.draft(t, complete) + "/submit", token: c.token(t)}
 			}},
 			{"recorded outcome before connection", 200, "", func(t *testing.T, c *company) request {
-				submit := request{method: http.MethodPost, path: invoices + "/" + c.draft(t, complete) + "/submit", token: c.token(t)}
+				submit := request{method: http.MethodPost, path: invoices + "/" + c.draft(t, complete) + "/submit",
+					token: c.token(t)}
 				c.send(t, submit).want(t, http.StatusOK, "")
 				c.disconnect(t)
 				return submit

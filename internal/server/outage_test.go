@@ -18,7 +18,8 @@ import (
 	"quittance/test/kit"
 )
 
-// hangingProvider is a provider that accepts every document and reports it as processing without end. It can be made to hang.
+// hangingProvider is a provider that accepts every document and reports it as processing without end. It can be made to
+// hang.
 type hangingProvider struct {
 	url string
 
@@ -70,7 +71,8 @@ func (m *hangingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.mu.Unlock()
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"reference":%q,"provider_reference":"P","status":"processing","sequence":1,"reported_at":"2026-03-01T09:00:00Z","states":{}}`, reference)
+	fmt.Fprintf(w,
+		`{"reference":%q,"provider_reference":"P","status":"processing","sequence":1,"reported_at":"2026-03-01T09:00:00Z","states":{}}`, reference)
 }
 
 func (m *hangingProvider) enter() chan struct{} {
@@ -216,7 +218,11 @@ func TestOutageOfOneProvider(t *testing.T) {
 			t.Error("the connection recovered before its provider did")
 		}
 		provider.recover()
-		kit.Until(t, "a poll of every submission", func() bool { references, _ := provider.rounds(); return references >= open })
+		kit.Until(t, "a poll of every submission", func() bool {
+			references,
+				_ := provider.rounds()
+			return references >= open
+		})
 		if _, most := provider.rounds(); most > 2 {
 			t.Errorf("one submission was polled %d times before every one was polled", most)
 		}
@@ -249,15 +255,18 @@ func (c *company) checkBurst(t *testing.T, responses map[int][]response) {
 	}
 }
 
-// submitAndAwaitDeliveries submits invoices one after the other, and waits for the delivery of the terminal event of each.
+// submitAndAwaitDeliveries submits invoices one after the other, and waits for the delivery of the terminal event of
+// each.
 func (c *company) submitAndAwaitDeliveries(t *testing.T, count int) {
 	t.Helper()
-	c.post(t, subscriptions, fmt.Sprintf(`{"url": %q, "events": ["einvoice.terminal"]}`, c.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
+	c.post(t, subscriptions, fmt.Sprintf(`{"url": %q, "events": ["einvoice.terminal"]}`,
+		c.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 	for range count {
 		id := c.draft(t, c.numbered(""))
 		c.post(t, invoices+"/"+id+"/submit", "").want(t, http.StatusOK, "")
 	}
 	kit.Until(t, "the delivery of every terminal event", func() bool {
-		return strings.Count(c.get(t, "/api/v1/webhooks/deliveries?state=delivered&per_page=100").text, `"event":"einvoice.terminal"`) == count
+		return strings.Count(c.get(t, "/api/v1/webhooks/deliveries?state=delivered&per_page=100").text,
+			`"event":"einvoice.terminal"`) == count
 	})
 }

@@ -23,9 +23,10 @@ func (p pace) deadline(began time.Time, bytes int64) time.Time {
 	return began.Add(p.grace + time.Duration(bytes)*time.Second/time.Duration(p.rate))
 }
 
-// The limits for a body that no handler has read. If the server closes a connection while the client still sends, the client may
-// lose the response, so the server reads and discards some of the body: for at most lingerTime, and at most lingerBytes. The
-// connection stays open after a body of at most smallBody bytes, such as that of a call whose token has expired.
+// The limits for a body that no handler has read. If the server closes a connection while the client still sends, the
+// client may lose the response, so the server reads and discards some of the body: for at most lingerTime, and at most
+// lingerBytes. The connection stays open after a body of at most smallBody bytes, such as that of a call whose token
+// has expired.
 const (
 	lingerTime  = time.Second
 	lingerBytes = 8 << 20
@@ -53,7 +54,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	}
 	until := b.pace.deadline(b.began, b.read)
 	// The time for the response begins after the body.
-	err := errors.Join(setDeadline(b.controller.SetReadDeadline, until), setDeadline(b.controller.SetWriteDeadline, until.Add(responseTimeout)))
+	err := errors.Join(setDeadline(b.controller.SetReadDeadline, until),
+		setDeadline(b.controller.SetWriteDeadline, until.Add(responseTimeout)))
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +96,8 @@ type responseWriter struct {
 
 // newResponseWriter returns the writer of the response to a request, and limits the pace of the request body.
 func newResponseWriter(w http.ResponseWriter, r *http.Request, p pace) *responseWriter {
-	written := &responseWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: p, onStart: func() {}}
+	written := &responseWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: p,
+		onStart: func() {}}
 	if r.Body != nil && r.ContentLength != 0 {
 		written.body = &pacedBody{ReadCloser: r.Body, controller: written.controller, pace: p}
 		r.Body = written.body
@@ -115,13 +118,14 @@ func (a *responseWriter) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// limitUnreadBody limits how much net/http reads of a body that no handler has read, which it does to keep the connection. If
-// the body is long or partly read, the connection ends instead.
+// limitUnreadBody limits how much net/http reads of a body that no handler has read, which it does to keep the
+// connection. If the body is long or partly read, the connection ends instead.
 func (a *responseWriter) limitUnreadBody() error {
 	if a.body == nil || a.body.ended || a.request.ProtoMajor != 1 { // an HTTP/2 stream is reset
 		return nil
 	}
-	if isSafeMethod(a.request.Method) || a.request.Method == http.MethodDelete || a.body.read > 0 || a.request.ContentLength < 0 || a.request.ContentLength > smallBody {
+	if isSafeMethod(a.request.Method) || a.request.Method == http.MethodDelete || a.body.read > 0 ||
+		a.request.ContentLength < 0 || a.request.ContentLength > smallBody {
 		a.Header().Set("Connection", "close")
 		a.lingers = true
 	}
@@ -130,7 +134,8 @@ func (a *responseWriter) limitUnreadBody() error {
 
 // linger lets a client that is still sending receive its response before the connection ends.
 func (a *responseWriter) linger() {
-	if !a.lingers || a.controller.Flush() != nil || setDeadline(a.controller.SetReadDeadline, systemTime().Add(lingerTime)) != nil {
+	if !a.lingers || a.controller.Flush() != nil || setDeadline(a.controller.SetReadDeadline,
+		systemTime().Add(lingerTime)) != nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, a.body.ReadCloser, lingerBytes) // the connection ends in any case

@@ -16,8 +16,8 @@ import (
 	"quittance/internal/access"
 )
 
-// pacedServer is a server with a minimum rate, in a bubble of synctest: its connections are pipes without buffers, and time passes
-// only while everybody waits.
+// pacedServer is a server with a minimum rate, in a bubble of synctest: its connections are pipes without buffers, and
+// time passes only while everybody waits.
 type pacedServer struct {
 	handler *Server
 	// accepted are the connections for the server, and closed is closed when it takes no more.
@@ -38,7 +38,8 @@ func paced(t *testing.T, least pace, test func(t *testing.T, s *pacedServer), mo
 	}
 	synctest.Test(t, func(t *testing.T) {
 		quick := *handler
-		s := &pacedServer{handler: &quick, accepted: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan int, 10)}
+		s := &pacedServer{handler: &quick, accepted: make(chan net.Conn), closed: make(chan struct{}),
+			ended: make(chan int, 10)}
 		quick.pace = least
 		quick.Observe = func(_, _ string, status int, _ time.Duration) { s.ended <- status }
 		server := &http.Server{Handler: &quick, ReadHeaderTimeout: time.Minute}
@@ -139,7 +140,10 @@ func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
 func TestHandlersHaveNoMinimumRate(t *testing.T) {
 	const grace = 10 * time.Second
 	paced(t, pace{grace: grace, rate: 1 << 20}, func(t *testing.T, s *pacedServer) {
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.dial(t), nil }}
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return s.dial(t),
+				nil
+		}}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}
 		for range 2 { // the second on the same connection
@@ -185,15 +189,20 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 // if a client sends one, and closes the connection.
 func TestUnexpectedBodiesAreNotRead(t *testing.T) {
 	paced(t, defaultPace, testUnexpectedBodies, route{method: http.MethodDelete, path: "/thing", needs: access.Public,
-		operation: withoutBody(func(*call, context.Context) (int, any, error) { return http.StatusOK, map[string]any{}, nil })})
+		operation: withoutBody(func(*call, context.Context) (int, any, error) {
+			return http.StatusOK, map[string]any{},
+				nil
+		})})
 }
 
 func testUnexpectedBodies(t *testing.T, s *pacedServer) {
 	t.Helper()
-	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing", "GET /api/v1/client/account", "DELETE /api/v1/client/account"} {
+	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing",
+		"GET /api/v1/client/account", "DELETE /api/v1/client/account"} {
 		for _, length := range []string{"Content-Length: 100000000000", "Transfer-Encoding: chunked", "Content-Length: 5"} {
 			conn := s.dial(t)
-			if _, err := io.WriteString(conn, request+" HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"+length+"\r\n\r\n"); err != nil {
+			if _, err := io.WriteString(conn, request+
+				" HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"+length+"\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
 			method, _, _ := strings.Cut(request, " ")

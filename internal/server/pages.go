@@ -12,12 +12,14 @@ import (
 
 // isDocsPath reports whether a path belongs to the documentation.
 func (s *Server) isDocsPath(path string) bool {
-	return s.Docs != nil && (path == "/docs" || strings.HasPrefix(path, "/docs/") && path != "/docs/" || path == "/changelog")
+	return s.Docs != nil && (path == "/docs" || strings.HasPrefix(path, "/docs/") && path != "/docs/" ||
+		path == "/changelog")
 }
 
 // isAPIPath reports whether a path belongs to the API. The console never gets requests for such paths.
 func isAPIPath(path string) bool {
-	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/collection.json" || path == "/healthz" || path == "/readyz"
+	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/collection.json" ||
+		path == "/healthz" || path == "/readyz"
 }
 
 // Console serves the pages for people.
@@ -28,8 +30,8 @@ type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Served
 }
 
-// PageAdmission bounds what one request to the console uses. Its errors are [fairlimit.ErrFull], after which the caller should
-// retry, and [*account.LimitedError].
+// PageAdmission bounds what one request to the console uses. Its errors are [fairlimit.ErrFull], after which the caller
+// should retry, and [*account.LimitedError].
 type PageAdmission struct{ c *call }
 
 // Authenticate returns the session of a digest and takes a slot for its company; [store.ErrNotFound] if there is none.
@@ -40,7 +42,8 @@ func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store
 // Acquire takes a slot for the request, unless it holds one.
 func (p PageAdmission) Acquire(ctx context.Context) error { return p.c.ticket.acquire(ctx) }
 
-// ReadBody reads the body and holds no slot meanwhile. The error is a [*http.MaxBytesError] if it has more than limit bytes.
+// ReadBody reads the body and holds no slot meanwhile. The error is a [*http.MaxBytesError] if it has more than limit
+// bytes.
 func (p PageAdmission) ReadBody(ctx context.Context, limit int64) ([]byte, error) {
 	return p.c.ticket.readForm(ctx, p.c.request, limit)
 }
@@ -69,8 +72,8 @@ func (s *Server) credentialOf(r *http.Request) (presented credential, console bo
 	return presented, true
 }
 
-// serveConsole passes the request to the console; responded is false if the console has no such page. The request releases its
-// slot with the first byte of the response.
+// serveConsole passes the request to the console; responded is false if the console has no such page. The request
+// releases its slot with the first byte of the response.
 func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (responded bool) {
 	w.onStart = c.ticket.release
 	served := s.Console.Serve(w, c.request, s.source(c.request), PageAdmission{c})
@@ -93,7 +96,8 @@ func (s *Server) writeErrorPage(w http.ResponseWriter, apiErr *apiError) (status
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	status = errorCatalogue[apiErr.code].status
 	w.WriteHeader(status)
-	written, err := io.WriteString(w, "<!doctype html><title>"+http.StatusText(status)+"</title><p>"+errorCatalogue[apiErr.code].message+"</p>\n")
+	written, err := io.WriteString(w, "<!doctype html><title>"+http.StatusText(status)+"</title><p>"+
+		errorCatalogue[apiErr.code].message+"</p>\n")
 	if err != nil {
 		s.Log.Debug("the client did not read the response", "error", err)
 	}
@@ -123,8 +127,8 @@ func (s *Server) servePage(w *responseWriter, c *call, started time.Time) (respo
 	return false
 }
 
-// serveDocs serves a page of the documentation. All pages are one route in the log and the metrics, because their paths are
-// text of the caller.
+// serveDocs serves a page of the documentation. All pages are one route in the log and the metrics, because their paths
+// are text of the caller.
 func (s *Server) serveDocs(w *responseWriter, c *call, started time.Time) {
 	s.Docs.ServeHTTP(w, c.request)
 	s.logRequest(c.request, &route{path: "/docs"}, c, w.status, "", w.written, s.Now().Sub(started), nil)

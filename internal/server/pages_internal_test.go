@@ -67,29 +67,33 @@ func TestDocumentationIsServed(t *testing.T) {
 		if response.StatusCode != test.status || response.Header.Get(api.HeaderRequestID) != "mine" {
 			t.Errorf("%s: %d %v", name, response.StatusCode, response.Header)
 		}
-		if page := string(text) == test.path; page != test.page || page == strings.Contains(string(text), `{"error":{"code":`) {
+		if page := string(text) == test.path; page != test.page ||
+			page == strings.Contains(string(text), `{"error":{"code":`) {
 			t.Errorf("%s: %s", name, text)
 		}
 		if allow := response.Header.Get("Allow"); (allow == "GET, HEAD") != (test.status == 405) {
 			t.Errorf("%s: Allow: %q", name, allow)
 		}
 		wanted := fmt.Sprintf(`"status":%d,`, test.status)
-		if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, wanted) || test.page != strings.Contains(line, `"route":"/docs","`+wanted[1:]) ||
-			test.page && !strings.Contains(line, fmt.Sprintf(`"bytes":%d,`, len(text))) || !strings.Contains(line, `"request_id":"mine"`) {
+		if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, wanted) ||
+			test.page != strings.Contains(line, `"route":"/docs","`+wanted[1:]) ||
+			test.page && !strings.Contains(line, fmt.Sprintf(`"bytes":%d,`, len(text))) ||
+			!strings.Contains(line, `"request_id":"mine"`) {
 			t.Errorf("%s: logged %s", name, line)
 		}
 	}
 }
 
-// TestGuideListsTheErrorCatalogue checks that the page about errors lists exactly the codes of the error catalogue, with their
-// statuses.
+// TestGuideListsTheErrorCatalogue checks that the page about errors lists exactly the codes of the error catalogue,
+// with their statuses.
 func TestGuideListsTheErrorCatalogue(t *testing.T) {
 	text, err := fs.ReadFile(quittance.Documents(), "docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	listed := map[api.Code]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text),
+		-1) {
 		code := api.Code(row[2])
 		entry, known := errorCatalogue[code]
 		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
@@ -114,7 +118,8 @@ func TestRootLeadsToTheDocumentation(t *testing.T) {
 		request.Header.Set(api.HeaderRequestID, "root-1")
 		recorder := httptest.NewRecorder()
 		s.ServeHTTP(recorder, request)
-		if recorder.Code != http.StatusSeeOther || recorder.Header().Get("Location") != "/docs" || recorder.Header().Get(api.HeaderRequestID) != "root-1" {
+		if recorder.Code != http.StatusSeeOther || recorder.Header().Get("Location") != "/docs" ||
+			recorder.Header().Get(api.HeaderRequestID) != "root-1" {
 			t.Errorf("%s: %d to %q", path, recorder.Code, recorder.Header().Get("Location"))
 		}
 	}

@@ -19,11 +19,15 @@ import (
 	"quittance/test/kit"
 )
 
-// pdfRows are the cases of the PDF of an invoice and of a credit note; the company's profile is empty in the table of operations.
+// pdfRows are the cases of the PDF of an invoice and of a credit note; the company's profile is empty in the table of
+// operations.
 var pdfRows = []row{
-	{name: "without a format", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantPDF(t, a, "", "AED 1,050.00") }},
-	{name: "of an unknown format", status: http.StatusBadRequest, code: api.CodeMalformedRequest, prepare: withProfile("PINT-AE")},
-	{name: "in a format that it is not complete for", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete, prepare: withProfile("pint-ae"),
+	{name: "without a format", status: http.StatusOK,
+		check: func(t *testing.T, _ *company, a response) { wantPDF(t, a, "", "AED 1,050.00") }},
+	{name: "of an unknown format", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+		prepare: withProfile("PINT-AE")},
+	{name: "in a format that it is not complete for", status: http.StatusUnprocessableEntity,
+		code: api.CodeInvoiceIncomplete, prepare: withProfile("pint-ae"),
 		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/error/details/seller.legal_name/0/rule", `"incomplete_profile"`)
 		}},
@@ -38,11 +42,14 @@ var pdfRows = []row{
 
 // receivedPDFRows are the cases of the PDF of a received document.
 var receivedPDFRows = []row{
-	{name: "the document", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantPDF(t, a, "SUP-1.xml", "SUP-1", "AED 10.40") }},
-	{name: "a document that cannot be read", status: http.StatusUnprocessableEntity, code: api.CodeDocumentUnreadable, prepare: unreadable},
+	{name: "the document", status: http.StatusOK,
+		check: func(t *testing.T, _ *company, a response) { wantPDF(t, a, "SUP-1.xml", "SUP-1", "AED 10.40") }},
+	{name: "a document that cannot be read", status: http.StatusUnprocessableEntity, code: api.CodeDocumentUnreadable,
+		prepare: unreadable},
 }
 
-// unreadable changes a request so that it is about a document that is no invoice, of a company that has it from its first fetch.
+// unreadable changes a request so that it is about a document that is no invoice, of a company that has it from its
+// first fetch.
 func unreadable(t *testing.T, c *company, r *request) {
 	t.Helper()
 	c.controlPurchase(t, "P-9", "<Invoice>"+r.path+"</Invoice>")
@@ -60,10 +67,12 @@ func unreadable(t *testing.T, c *company, r *request) {
 	})
 }
 
-// wantPDF checks that a response is a PDF file with texts on its pages, and with an attached file whose name has a suffix, "" for none.
+// wantPDF checks that a response is a PDF file with texts on its pages, and with an attached file whose name has a
+// suffix, "" for none.
 func wantPDF(t *testing.T, a response, attached string, texts ...string) {
 	t.Helper()
-	if !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment; filename=") || a.header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(a.text, "%PDF-1.7") {
+	if !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment; filename=") ||
+		a.header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(a.text, "%PDF-1.7") {
 		t.Fatalf("%.200q with %v", a.text, a.header)
 	}
 	file := filepath.Join(t.TempDir(), "document.pdf")
@@ -77,7 +86,8 @@ func wantPDF(t *testing.T, a response, attached string, texts ...string) {
 		}
 		return string(out)
 	}
-	shown := strings.Join(strings.FieldsFunc(run("pdftotext", "-layout", file, "-"), func(r rune) bool { return r == '\n' }), "\n")
+	shown := strings.Join(strings.FieldsFunc(run("pdftotext", "-layout", file, "-"),
+		func(r rune) bool { return r == '\n' }), "\n")
 	for strings.Contains(shown, "   ") {
 		shown = strings.ReplaceAll(shown, "   ", "  ")
 	}
@@ -92,8 +102,8 @@ func wantPDF(t *testing.T, a response, attached string, texts ...string) {
 	}
 }
 
-// TestPDFOfSubmittedInvoice checks that the pages of a submitted invoice show what was submitted, with the document that was sent
-// attached, and that they are the same bytes afterwards.
+// TestPDFOfSubmittedInvoice checks that the pages of a submitted invoice show what was submitted, with the document
+// that was sent attached, and that they are the same bytes afterwards.
 func TestPDFOfSubmittedInvoice(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -122,8 +132,9 @@ func TestPDFOfSubmittedInvoice(t *testing.T) {
 // connectWith activates a connection with a document format.
 func (c *company) connectWith(t *testing.T, format string) {
 	t.Helper()
-	made, err := c.db.AddConnection(t.Context(), c.id, store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
-		Format: format, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+	made, err := c.db.AddConnection(t.Context(), c.id,
+		store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
+			Format: format, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +143,8 @@ func (c *company) connectWith(t *testing.T, format string) {
 	}
 }
 
-// TestPDFOfUnreadableDocument checks that a received document that cannot be read has an error that says why, for each revision.
+// TestPDFOfUnreadableDocument checks that a received document that cannot be read has an error that says why, for each
+// revision.
 func TestPDFOfUnreadableDocument(t *testing.T) {
 	change := func(c *service.Config) { c.PurchaseInterval = 20 * time.Millisecond }
 	onFirst(t, change, func(t *testing.T, s *system) {
@@ -150,7 +162,8 @@ func TestPDFOfUnreadableDocument(t *testing.T) {
 	})
 }
 
-// TestLongDocuments checks that the memory that a document and its pages reserve is there for the longest invoice that the API takes.
+// TestLongDocuments checks that the memory that a document and its pages reserve is there for the longest invoice that
+// the API takes.
 func TestLongDocuments(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -169,7 +182,8 @@ func TestLongDocuments(t *testing.T) {
 		}
 		path := invoices + "/" + c.draft(t, string(body))
 		c.setProfile(t, emiratiProfile())
-		for at, want := range map[string]string{"/document?profile=pint-ae": "<?xml", "/document.pdf?profile=pint-ae": "%PDF", "/document.pdf": "%PDF"} {
+		for at, want := range map[string]string{"/document?profile=pint-ae": "<?xml", "/document.pdf?profile=pint-ae": "%PDF",
+			"/document.pdf": "%PDF"} {
 			if a := c.get(t, path+at); a.status != http.StatusOK || !strings.HasPrefix(a.text, want) {
 				t.Errorf("%s: %d %.300s", at, a.status, a.text)
 			}
@@ -177,14 +191,15 @@ func TestLongDocuments(t *testing.T) {
 	})
 }
 
-// TestLargeReceivedDocument reads and prints a received document of the largest size that is retained. The memory that this takes must be
-// within the share of a company.
+// TestLargeReceivedDocument reads and prints a received document of the largest size that is retained. The memory that
+// this takes must be within the share of a company.
 func TestLargeReceivedDocument(t *testing.T) {
 	const most = 10 << 20
 	change := func(c *service.Config) { c.PurchaseInterval = 20 * time.Millisecond }
 	onFirst(t, change, func(t *testing.T, s *system) {
 		c := s.connected(t)
-		line := `<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cbc:Description>` + strings.Repeat("word ", 20) + `</cbc:Description><cbc:Name>Hours</cbc:Name></cac:Item></cac:InvoiceLine>`
+		line := `<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cbc:Description>` + strings.Repeat("word ", 20) +
+			`</cbc:Description><cbc:Name>Hours</cbc:Name></cac:Item></cac:InvoiceLine>`
 		head := `<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2"
 			xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2"><cbc:ID>SUP-9</cbc:ID>`
 		document := head + strings.Repeat(line, most/len(line)-1) + "</Invoice>"

@@ -58,7 +58,8 @@ func TestQuotas(t *testing.T) {
 		}
 		refused(send(invoices, least), store.QuotaDrafts, 2)
 		used := read(token)
-		if used.Drafts.Used != 2 || *used.Drafts.Limit != 2 || used.Tokens.Used != 3 || used.Subscriptions.Used != 1 || *used.Subscriptions.Limit != store.MaxSubscriptions ||
+		if used.Drafts.Used != 2 || *used.Drafts.Limit != 2 || used.Tokens.Used != 3 || used.Subscriptions.Used != 1 ||
+			*used.Subscriptions.Limit != store.MaxSubscriptions ||
 			used.SubscriptionsCreated.Used != 1 || used.StoredBytes.Used < 100 || *used.StoredBytes.Limit != quotas.StoredBytes {
 			t.Errorf("the quotas are %+v", used)
 		}

@@ -8,7 +8,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-func (c *call) lookUpRecipient(ctx context.Context, query api.RecipientQuery, faults api.Faults) (int, api.Data[api.RecipientLookup], error) {
+func (c *call) lookUpRecipient(ctx context.Context, query api.RecipientQuery,
+	faults api.Faults) (int, api.Data[api.RecipientLookup], error) {
 	var out api.Data[api.RecipientLookup]
 	if len(faults) == 0 {
 		faults = invoice.RecipientFaults(&query)

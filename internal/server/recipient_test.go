@@ -18,7 +18,8 @@ import (
 const recipients = "/api/v1/client/recipients/lookup"
 
 var recipientOperations = []operation{
-	{route: "POST " + recipients, rows: recipientRows, body: func(*testing.T, *company) string { return `{"scheme":"0235","id":"1234567890"}` }},
+	{route: "POST " + recipients, rows: recipientRows,
+		body: func(*testing.T, *company) string { return `{"scheme":"0235","id":"1234567890"}` }},
 }
 
 var recipientRows = []row{
@@ -30,17 +31,24 @@ var recipientRows = []row{
 		}
 	}},
 	recipientFound("nobody", `{"scheme":"0088","id":"sandbox-receiver-not-found"}`, "false"),
-	recipientFound("one that the provider cannot find in time", `{"scheme":"0235","id":"sandbox-discovery-timed-out"}`, "null"),
+	recipientFound("one that the provider cannot find in time", `{"scheme":"0235","id":"sandbox-discovery-timed-out"}`,
+		"null"),
 	recipientFaults("nothing", `{}`, map[string][]string{"scheme": {"required"}, "id": {"required"}}),
-	recipientFaults("texts without form", `{"scheme":"235","id":`+repeat(65, "x")+`}`, map[string][]string{"scheme": {"pattern"}, "id": {"max_length"}}),
-	recipientFaults("a scheme that is not on the list", `{"scheme":"9999","id":"1"}`, map[string][]string{"scheme": {"endpoint_scheme_unknown"}}),
-	recipientFaults("control characters", `{"scheme":"0235","id":"a\u0007"}`, map[string][]string{"id": {"control_characters"}}),
-	recipientFaults("another field", `{"scheme":"0235","id":"1","country":"AE"}`, map[string][]string{"country": {"unknown_field"}}),
-	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired, prepare: func(t *testing.T, c *company, _ *request) { c.disconnect(t) }},
-	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved, prepare: func(t *testing.T, c *company, _ *request) {
-		c.disconnect(t)
-		c.connect(t, "https://provider.example.com", service.Production)
-	}},
+	recipientFaults("texts without form", `{"scheme":"235","id":`+repeat(65, "x")+`}`,
+		map[string][]string{"scheme": {"pattern"}, "id": {"max_length"}}),
+	recipientFaults("a scheme that is not on the list",
+		`{"scheme":"9999","id":"1"}`, map[string][]string{"scheme": {"endpoint_scheme_unknown"}}),
+	recipientFaults("control characters", `{"scheme":"0235","id":"a\u0007"}`,
+		map[string][]string{"id": {"control_characters"}}),
+	recipientFaults("another field", `{"scheme":"0235","id":"1","country":"AE"}`,
+		map[string][]string{"country": {"unknown_field"}}),
+	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired,
+		prepare: func(t *testing.T, c *company, _ *request) { c.disconnect(t) }},
+	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved,
+		prepare: func(t *testing.T, c *company, _ *request) {
+			c.disconnect(t)
+			c.connect(t, "https://provider.example.com", service.Production)
+		}},
 }
 
 func recipientFound(name, body, found string) row {
@@ -52,12 +60,13 @@ func recipientFound(name, body, found string) row {
 }
 
 func recipientFaults(name, body string, faults map[string][]string) row {
-	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
-		check: func(t *testing.T, _ *company, a response) { a.wantFaults(t, api.CodeValidationFailed, faults) }}
+	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
+		check:   func(t *testing.T, _ *company, a response) { a.wantFaults(t, api.CodeValidationFailed, faults) }}
 }
 
-// TestLookUpOfATroubledProvider makes every misbehaviour happen to a look-up: the answer is that the provider cannot say, and nothing of
-// its text appears.
+// TestLookUpOfATroubledProvider makes every misbehaviour happen to a look-up: the answer is that the provider cannot
+// say, and nothing of its text appears.
 func TestLookUpOfATroubledProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -67,10 +76,12 @@ func TestLookUpOfATroubledProvider(t *testing.T) {
 
 func lookUpInTrouble(t *testing.T, s *system) {
 	c := s.connected(t)
-	for _, wrong := range []fakeprovider.Misbehaviour{fakeprovider.TooMany, fakeprovider.UnavailableBefore, fakeprovider.DropBefore, fakeprovider.DropAfter,
-		fakeprovider.Redirect, fakeprovider.RedirectToService, fakeprovider.Silence, fakeprovider.Drip, fakeprovider.HeaderBomb, fakeprovider.Huge,
-		fakeprovider.Garbage, fakeprovider.Truncated} {
-		if err := s.sandbox.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: wrong, Times: 1}); err != nil {
+	for _, wrong := range []fakeprovider.Misbehaviour{fakeprovider.TooMany, fakeprovider.UnavailableBefore,
+		fakeprovider.DropBefore, fakeprovider.DropAfter, fakeprovider.Redirect, fakeprovider.RedirectToService,
+		fakeprovider.Silence, fakeprovider.Drip, fakeprovider.HeaderBomb, fakeprovider.Huge, fakeprovider.Garbage,
+		fakeprovider.Truncated} {
+		if err := s.sandbox.Provider.AddRule(fakeprovider.Rule{PathPrefix: "/v1/recipients", Misbehaviour: wrong,
+			Times: 1}); err != nil {
 			t.Fatal(err)
 		}
 		a := c.post(t, recipients, `{"scheme":"0235","id":"1234567890"}`)
@@ -123,8 +134,8 @@ func lookUpAtStrangers(t *testing.T, s *system) {
 	}
 }
 
-// TestManyLookUps looks more recipients up at a provider that hangs than one company may: the rest is asked to come again, and nobody else
-// waits.
+// TestManyLookUps looks more recipients up at a provider that hangs than one company may: the rest is asked to come
+// again, and nobody else waits.
 func TestManyLookUps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -154,7 +165,8 @@ func manyLookUps(t *testing.T, s *system) {
 	var group sync.WaitGroup
 	for range 300 {
 		group.Go(func() {
-			a, err := troubled.try(t.Context(), request{method: http.MethodPost, path: recipients, body: `{"scheme":"0235","id":"1"}`, token: token})
+			a, err := troubled.try(t.Context(), request{method: http.MethodPost, path: recipients,
+				body: `{"scheme":"0235","id":"1"}`, token: token})
 			switch {
 			case err != nil:
 				t.Error(err)
@@ -167,7 +179,8 @@ func manyLookUps(t *testing.T, s *system) {
 			}
 		})
 	}
-	kit.Until(t, "more calls than the company may have", func() bool { return arrived.Load() >= enough && refused.Load() > 0 })
+	kit.Until(t, "more calls than the company may have",
+		func() bool { return arrived.Load() >= enough && refused.Load() > 0 })
 	wantRaw(t, other.post(t, recipients, `{"scheme":"0235","id":"1"}`), "/data/found", "true") // the others still hang
 	end()
 	group.Wait()

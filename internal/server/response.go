@@ -17,8 +17,8 @@ import (
 	"quittance/internal/view"
 )
 
-// The limit of a list page in bytes. Pages by number have rows of bounded length, and a hundred of them stay below the limit, so
-// that no row is ever omitted. A page of the events feed, which continues from a cursor, ends early instead.
+// The limit of a list page in bytes. Pages by number have rows of bounded length, and a hundred of them stay below the
+// limit, so that no row is ever omitted. A page of the events feed, which continues from a cursor, ends early instead.
 const (
 	maxPageBytes = 8 << 20
 	// envelopeBytes is an upper bound of the size of a response without its rows.
@@ -28,16 +28,16 @@ const (
 const (
 	// freeResponse is the largest response for which no bytes are reserved.
 	freeResponse = 16 << 10
-	// decodedFactor is how many bytes of memory a response with an invoice needs for each byte of its document: the text, and at
-	// least as much for its decoded form.
+	// decodedFactor is how many bytes of memory a response with an invoice needs for each byte of its document: the text,
+	// and at least as much for its decoded form.
 	decodedFactor = 2
 	// chunkBytes is how much of a retained body is in memory at a time. It is a multiple of three, for base64.
 	chunkBytes = 3 * 128 << 10
 )
 
-// reserveResponse reserves n bytes for the response until the request ends, so that concurrent responses of a company have the
-// same limit as its requests. Short responses need no reservation, nor do those of a call that has changed something: it is too
-// late for that call to fail.
+// reserveResponse reserves n bytes for the response until the request ends, so that concurrent responses of a company
+// have the same limit as its requests. Short responses need no reservation, nor do those of a call that has changed
+// something: it is too late for that call to fail.
 func (c *call) reserveResponse(n int) error {
 	if n <= freeResponse || c.ticket.exempt || c.ticket.anonymous() || !isSafeMethod(c.request.Method) {
 		return nil
@@ -49,8 +49,8 @@ func (c *call) reserveResponse(n int) error {
 type streamedResponse interface {
 	// bytes returns how much memory writing it takes, in addition to what is already reserved.
 	bytes() int
-	// write sends the response and returns the number of bytes that were written. After an error the connection ends, so that the client
-	// notices that the response is not complete.
+	// write sends the response and returns the number of bytes that were written. After an error the connection ends, so
+	// that the client notices that the response is not complete.
 	write(ctx context.Context, w http.ResponseWriter, status int) (int, error)
 }
 
@@ -167,7 +167,9 @@ func (s *Server) encode(ctx context.Context, status int, body any) (int, []byte)
 	text, err := json.Marshal(body, asJSON)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "a response cannot be encoded as JSON", "error", err)
-		return http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"An internal error occurred. Include the request id when you contact support.","details":{},"doc_url":"` + errorsPath + `#internal"}}`)
+		return http.StatusInternalServerError,
+			[]byte(
+				`{"error":{"code":"internal","message":"An internal error occurred. Include the request id when you contact support.","details":{},"doc_url":"` + errorsPath + `#internal"}}`)
 	}
 	return status, text
 }

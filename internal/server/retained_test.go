@@ -27,8 +27,8 @@ func TestRetainedBodiesAreComplete(t *testing.T) {
 		for _, size := range []int{0, 1, 2, 3, piece - 1, piece, piece + 1, 2*piece + 2, 3 << 20} {
 			id := fmt.Sprintf("of-%d", size)
 			documents[id] = bytes.Repeat([]byte(`"body_base64":null`+"\x00\xff"), size/20+1)[:size]
-			retained = append(retained, store.NewIncoming{ProviderDocumentID: id, MediaType: `text/plain; x="body_base64":null`, Metadata: []byte(`{}`), Body: documents[id],
-				Retained: true, ReceivedAt: new(time.Now())})
+			retained = append(retained, store.NewIncoming{ProviderDocumentID: id, MediaType: `text/plain; x="body_base64":null`,
+				Metadata: []byte(`{}`), Body: documents[id], Retained: true, ReceivedAt: new(time.Now())})
 		}
 		if err := tenant.SeedIncoming(t.Context(), retained); err != nil {
 			t.Fatal(err)

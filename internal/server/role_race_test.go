@@ -16,8 +16,8 @@ import (
 	"quittance/internal/store"
 )
 
-// held sends a request whose body comes only when between has returned, which runs once the server has checked the caller: it asks for the
-// body then.
+// held sends a request whose body comes only when between has returned, which runs once the server has checked the
+// caller: it asks for the body then.
 func (s *system) held(t *testing.T, r request, between func()) response {
 	t.Helper()
 	asked := make(chan struct{})
@@ -34,7 +34,8 @@ func (s *system) held(t *testing.T, r request, between func()) response {
 		t.Fatal(err)
 	}
 	out.ContentLength = int64(len(r.body))
-	out.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + r.token}, "Expect": {"100-continue"}}
+	out.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + r.token},
+		"Expect": {"100-continue"}}
 	maps.Copy(out.Header, r.header)
 	transport := &http.Transport{ExpectContinueTimeout: time.Hour, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
@@ -50,8 +51,8 @@ func (s *system) held(t *testing.T, r request, between func()) response {
 	return response{request: r, status: got.StatusCode, header: got.Header, text: string(text)}
 }
 
-// TestRoleEndsInFlight checks that no write is committed for a user whose role was taken away, or who was disabled, after the server had
-// checked it: nothing that the role allowed follows the demotion in the audit log.
+// TestRoleEndsInFlight checks that no write is committed for a user whose role was taken away, or who was disabled,
+// after the server had checked it: nothing that the role allowed follows the demotion in the audit log.
 func TestRoleEndsInFlight(t *testing.T) {
 	ends := map[string]func(ctx context.Context, c, user *company) error{
 		"demoted": func(ctx context.Context, c, user *company) error {
@@ -77,7 +78,8 @@ func TestRoleEndsInFlight(t *testing.T) {
 				for _, key := range []string{"", "one"} {
 					c := s.company(t)
 					user := c.colleague(t, write.role)
-					r := request{method: http.MethodPost, path: write.path, body: write.body, token: user.token(t), header: http.Header{}}
+					r := request{method: http.MethodPost, path: write.path, body: write.body, token: user.token(t),
+						header: http.Header{}}
 					if key != "" {
 						r.header.Set("Idempotency-Key", key)
 					}
@@ -102,7 +104,8 @@ func TestRoleEndsInFlight(t *testing.T) {
 	})
 }
 
-// TestDemotionRacesKeys lets eight creations of keys race the demotion of their maker. Every key is older than the demotion.
+// TestDemotionRacesKeys lets eight creations of keys race the demotion of their maker. Every key is older than the
+// demotion.
 func TestDemotionRacesKeys(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		for range 4 {
@@ -112,7 +115,8 @@ func TestDemotionRacesKeys(t *testing.T) {
 			const keys = 8
 			for range keys {
 				go func() {
-					_, err := s.try(t.Context(), request{method: http.MethodPost, path: apiKeys, body: keyRequest("", access.ScopeRead), token: token})
+					_, err := s.try(t.Context(), request{method: http.MethodPost, path: apiKeys,
+						body: keyRequest("", access.ScopeRead), token: token})
 					done <- err
 				}()
 			}
@@ -162,17 +166,20 @@ func TestKeyWithinRole(t *testing.T) {
 				got.wantFaults(t, api.CodeValidationFailed, map[string][]string{"scopes[0]": {"role"}})
 			}
 		}
-		developer.post(t, apiKeys, keyRequest("", access.Scopes...)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"scopes[1]": {"role"}})
+		developer.post(t, apiKeys, keyRequest("", access.Scopes...)).wantFaults(t, api.CodeValidationFailed,
+			map[string][]string{"scopes[1]": {"role"}})
 		if made := developer.get(t, apiKeys); strings.Count(made.text, fmt.Sprintf("%q", developer.email)) != 2 {
 			t.Errorf("keys %s", made.text)
 		}
 	})
 }
 
-// TestRevokeKeysOfPerson checks that who disables or demotes somebody can revoke the keys of this person with the same call, and no others.
+// TestRevokeKeysOfPerson checks that who disables or demotes somebody can revoke the keys of this person with the same
+// call, and no others.
 func TestRevokeKeysOfPerson(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
-		for _, change := range []string{`{"active":false,"revoke_api_keys":true}`, `{"role":"viewer","revoke_api_keys":true}`} {
+		for _, change := range []string{`{"active":false,"revoke_api_keys":true}`,
+			`{"role":"viewer","revoke_api_keys":true}`} {
 			c := s.company(t)
 			developer := c.colleague(t, access.Developer)
 			theirs, _ := developer.key(t, "", access.ScopeRead)
@@ -181,7 +188,8 @@ func TestRevokeKeysOfPerson(t *testing.T) {
 				return s.send(t, request{method: http.MethodGet, path: invoices, token: key}).status
 			}
 			patch := func(body string) {
-				c.send(t, request{method: http.MethodPatch, path: users + "/" + developer.user.ID.String(), token: c.token(t), body: body}).want(t, http.StatusOK, "")
+				c.send(t, request{method: http.MethodPatch, path: users + "/" + developer.user.ID.String(), token: c.token(t),
+					body: body}).want(t, http.StatusOK, "")
 			}
 			patch(`{"role":"accountant"}`)
 			if got := use(theirs); got != http.StatusOK {

@@ -95,8 +95,8 @@ type schema struct {
 	AnyOf       []*schema          `json:"anyOf"`
 }
 
-// faults returns the rules of a schema that a value breaks. With closed, a member that the schema does not name is a fault
-// too: later versions may add fields to responses, but a schema must have all fields of its own version.
+// faults returns the rules of a schema that a value breaks. With closed, a member that the schema does not name is a
+// fault too: later versions may add fields to responses, but a schema must have all fields of its own version.
 func (d *document) faults(at string, s *schema, value jsontext.Value, closed bool) []string {
 	if s.Ref != "" {
 		target := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -172,7 +172,8 @@ func (s *schema) shallow(at string, value jsontext.Value) []string {
 		}
 	}
 	breaks(s.Type != nil && !s.hasType(value), "type "+string(s.Type))
-	breaks(s.Enum != nil && !slices.ContainsFunc(s.Enum, func(v jsontext.Value) bool { return string(v) == string(value) }), "enum")
+	breaks(s.Enum != nil && !slices.ContainsFunc(s.Enum,
+		func(v jsontext.Value) bool { return string(v) == string(value) }), "enum")
 	switch value.Kind() {
 	case '0':
 		n, _ := new(big.Rat).SetString(string(value))

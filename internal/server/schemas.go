@@ -13,9 +13,9 @@ import (
 	"quittance/client/api"
 )
 
-// schemas are the component schemas of the API document. Requests and responses have separate schemas, although they share
-// types: a request lists its required fields and takes no unknown ones; a response has every field, with null for unknown
-// values, and may get more fields in later versions.
+// schemas are the component schemas of the API document. Requests and responses have separate schemas, although they
+// share types: a request lists its required fields and takes no unknown ones; a response has every field, with null for
+// unknown values, and may get more fields in later versions.
 type schemas struct{ requests, responses huma.Registry }
 
 const schemaPrefix = "#/components/schemas/"
@@ -106,7 +106,8 @@ func (s schemas) shape(schema *huma.Schema, t reflect.Type, request bool) {
 	}
 }
 
-// resourceTypes returns the resource type of the events that have one kind of payload, so that generated code can distinguish them by it.
+// resourceTypes returns the resource type of the events that have one kind of payload, so that generated code can
+// distinguish them by it.
 func resourceTypes() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[api.Event[api.SubmissionPayload]](): api.ResourceSubmission,
@@ -114,10 +115,11 @@ func resourceTypes() map[reflect.Type]string {
 	}
 }
 
-// decimalInput returns the schema of a decimal in a request: the number, or a string with its text. The bounds of the number also
-// hold for the string, which no keyword can express.
+// decimalInput returns the schema of a decimal in a request: the number, or a string with its text. The bounds of the
+// number also hold for the string, which no keyword can express.
 func decimalInput(number *huma.Schema) *huma.Schema {
-	out := &huma.Schema{Description: number.Description + " A number, or a string that holds one.", Examples: number.Examples}
+	out := &huma.Schema{Description: number.Description + " A number, or a string that holds one.",
+		Examples: number.Examples}
 	number.Description, number.Examples = "", nil
 	text := &huma.Schema{Type: huma.TypeString, Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`}
 	out.AnyOf = []*huma.Schema{number, text}
@@ -144,7 +146,8 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 		for n, kind := range api.EventKinds {
 			kinds[n] = string(kind)
 		}
-		p.Description += " Known values: " + strings.Join(kinds, ", ") + ". More may come: accept and ignore what you do not know."
+		p.Description += " Known values: " + strings.Join(kinds, ", ") +
+			". More may come: accept and ignore what you do not know."
 	case reflect.TypeFor[jsontext.Value]():
 		return &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{
 			s.response(reflect.TypeFor[api.SubmissionPayload]()), s.response(reflect.TypeFor[api.IncomingPayload]())}}

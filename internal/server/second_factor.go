@@ -22,7 +22,8 @@ func (c *call) beginTOTP(ctx context.Context) (int, api.Data[api.TOTPEnrollment]
 	if err != nil {
 		return 0, api.Data[api.TOTPEnrollment]{}, err
 	}
-	return http.StatusOK, api.Data[api.TOTPEnrollment]{Data: api.TOTPEnrollment{Secret: begun.Secret.Reveal(), OTPAuthURL: begun.Address.Reveal()}}, nil
+	return http.StatusOK, api.Data[api.TOTPEnrollment]{Data: api.TOTPEnrollment{Secret: begun.Secret.Reveal(),
+		OTPAuthURL: begun.Address.Reveal()}}, nil
 }
 
 func (c *call) confirmTOTP(ctx context.Context, body api.TOTPConfirmation) (int, api.Data[api.RecoveryCodes], error) {
@@ -38,13 +39,17 @@ func (c *call) confirmTOTP(ctx context.Context, body api.TOTPConfirmation) (int,
 }
 
 func (c *call) disableTOTP(ctx context.Context, body api.BothFactors) (int, api.Data[api.SecondFactorDisabled], error) {
-	limit, err := c.Accounts.DisableSecondFactor(ctx, c.session, c.source(c.request), *body.CurrentPassword, account.Factor{Code: *body.OTP})
+	limit, err := c.Accounts.DisableSecondFactor(ctx, c.session, c.source(c.request), *body.CurrentPassword,
+		account.Factor{Code: *body.OTP})
 	c.setLimitHeaders(limit)
-	return http.StatusOK, api.Data[api.SecondFactorDisabled]{Data: api.SecondFactorDisabled{Disabled: err == nil}}, secondFactorError(err)
+	return http.StatusOK, api.Data[api.SecondFactorDisabled]{Data: api.SecondFactorDisabled{Disabled: err == nil}},
+		secondFactorError(err)
 }
 
-func (c *call) replaceRecoveryCodes(ctx context.Context, body api.BothFactors) (int, api.Data[api.RecoveryCodes], error) {
-	codes, limit, err := c.Accounts.ReplaceRecoveryCodes(ctx, c.session, c.source(c.request), *body.CurrentPassword, account.Factor{Code: *body.OTP})
+func (c *call) replaceRecoveryCodes(ctx context.Context,
+	body api.BothFactors) (int, api.Data[api.RecoveryCodes], error) {
+	codes, limit, err := c.Accounts.ReplaceRecoveryCodes(ctx, c.session, c.source(c.request), *body.CurrentPassword,
+		account.Factor{Code: *body.OTP})
 	c.setLimitHeaders(limit)
 	return recoveryCodes(codes, err)
 }
@@ -60,13 +65,14 @@ func recoveryCodes(codes []secret.Text, err error) (int, api.Data[api.RecoveryCo
 	return http.StatusOK, out, nil
 }
 
-// secondFactorError converts the errors about codes and passwords into faults of their fields. The caller is logged in, so that a wrong code
-// is no 401.
+// secondFactorError converts the errors about codes and passwords into faults of their fields. The caller is logged in,
+// so that a wrong code is no 401.
 func secondFactorError(err error) error {
 	faults := api.Faults{}
 	switch {
 	case errors.Is(err, account.ErrWrongCode):
-		faults.Add("code", "wrong", "is not the present code of the new authenticator app, or none was begun within the last hour")
+		faults.Add("code", "wrong",
+			"is not the present code of the new authenticator app, or none was begun within the last hour")
 	case errors.Is(err, account.ErrOTPRequired):
 		faults.Add("otp", "wrong", "is not an unused code of the second factor")
 	case errors.Is(err, account.ErrPasswordRequired):

@@ -27,8 +27,8 @@ type authenticator struct {
 	recovery []string
 }
 
-// code returns the code of the step that is n steps after the one at which the secret was made. The codes of that step and of the next one
-// are accepted for at least a step, so that tests neither wait nor depend on when a step ends.
+// code returns the code of the step that is n steps after the one at which the secret was made. The codes of that step
+// and of the next one are accepted for at least a step, so that tests neither wait nor depend on when a step ends.
 func (a *authenticator) code(t testing.TB, n int64) string {
 	t.Helper()
 	code, err := hotp.GenerateCode(a.secret, uint64(a.step+n))
@@ -62,7 +62,8 @@ func (c *company) enrolled(t testing.TB) *authenticator {
 	t.Helper()
 	token := c.token(t)
 	app := c.begun(t, token)
-	a := c.send(t, request{method: http.MethodPost, path: totpPath + "/confirm", token: token, body: confirmed(app.code(t, 0))})
+	a := c.send(t, request{method: http.MethodPost, path: totpPath + "/confirm", token: token,
+		body: confirmed(app.code(t, 0))})
 	a.want(t, http.StatusOK, "")
 	var body api.Data[api.RecoveryCodes]
 	a.decode(t, &body)
@@ -92,20 +93,23 @@ func withFactor(t *testing.T, c *company) string {
 // wrongFactors are the rows of an operation that needs both factors.
 func wrongFactors(rows ...row) []row {
 	return append(rows,
-		row{name: "wrong password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(bothFactors("wrong", "123456")),
+		row{name: "wrong password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+			prepare: sends(bothFactors("wrong", "123456")),
 			check: func(t *testing.T, _ *company, a response) {
 				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
 			}},
-		row{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(bothFactors(password, "abcd-abcd-abcd-abcd")),
+		row{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+			prepare: sends(bothFactors(password, "abcd-abcd-abcd-abcd")),
 			check: func(t *testing.T, _ *company, a response) {
 				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"wrong"}})
 			}},
-		row{name: "no second factor", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-			other := c.system.company(t)
-			r.token, r.body = other.token(t), bothFactors(password, "123456")
-		}, check: func(t *testing.T, _ *company, a response) {
-			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"not_enrolled"}})
-		}})
+		row{name: "no second factor", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+			prepare: func(t *testing.T, c *company, r *request) {
+				other := c.system.company(t)
+				r.token, r.body = other.token(t), bothFactors(password, "123456")
+			}, check: func(t *testing.T, _ *company, a response) {
+				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"not_enrolled"}})
+			}})
 }
 
 var secondFactorOperations = []operation{
@@ -120,13 +124,15 @@ var secondFactorOperations = []operation{
 	}},
 	{route: "POST /api/v1/client/auth/totp", rows: []row{
 		{name: "replaces nothing", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
-			if shared := a.textAt(t, "/data/secret"); len(shared) != 32 || !strings.Contains(a.textAt(t, "/data/otpauth_url"), "secret="+shared) {
+			if shared := a.textAt(t, "/data/secret"); len(shared) != 32 ||
+				!strings.Contains(a.textAt(t, "/data/otpauth_url"), "secret="+shared) {
 				t.Errorf("answered %s", a.text)
 			}
 			c.logIn(t, password, "").want(t, http.StatusOK, "")
 		}},
 	}},
-	{route: "POST /api/v1/client/auth/totp/confirm", alone: true, body: func(*testing.T, *company) string { return confirmed("123456") },
+	{route: "POST /api/v1/client/auth/totp/confirm", alone: true,
+		body:  func(*testing.T, *company) string { return confirmed("123456") },
 		begun: func(t *testing.T, c *company, r *request) { r.body = confirmed(c.begun(t, r.token).code(t, 0)) }, rows: []row{
 			{name: "ten codes", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 				if n := strings.Count(a.text, "-"); n < 3*10 {
@@ -135,50 +141,61 @@ var secondFactorOperations = []operation{
 				c.logIn(t, password, "").want(t, http.StatusUnauthorized, api.CodeOTPRequired)
 				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
 			}},
-			{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"code":"12345x"}`),
-				check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
-			{name: "the first one without the password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-				r.token = c.logIn(t, password, "").textAt(t, "/data/token")
-				r.body = fmt.Sprintf(`{"code":%q}`, c.begun(t, r.token).code(t, 0))
-			}, check: func(t *testing.T, c *company, a response) {
-				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"required"}})
-				c.logIn(t, password, "").want(t, http.StatusOK, "")
-			}},
-			{name: "the first one with a wrong password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-				r.token = c.logIn(t, password, "").textAt(t, "/data/token")
-				r.body = strings.Replace(confirmed(c.begun(t, r.token).code(t, 0)), password, "a password that is wrong", 1)
-			}, check: func(t *testing.T, c *company, a response) {
-				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
-				c.logIn(t, password, "").want(t, http.StatusOK, "")
-			}},
-			{name: "the app of another session", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-				r.body = confirmed(c.begun(t, c.token(t)).code(t, 0))
-			}, check: func(t *testing.T, _ *company, a response) {
-				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"code": {"wrong"}})
-			}},
-			{name: "replaces only with the present factor", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
-				c.enrolled(t)
-				r.body = confirmed(c.begun(t, r.token).code(t, 0))
-			}, check: func(t *testing.T, _ *company, a response) {
-				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"wrong"}})
-			}},
-			{name: "replaces, and the other sessions end", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
-				present := c.enrolled(t)
-				r.header.Set("X-Test-Other-Token", c.token2(t, present.recovery[1]))
-				r.body = fmt.Sprintf(`{"code":%q,"otp":%q}`, c.begun(t, r.token).code(t, 0), present.recovery[0])
-			}, check: func(t *testing.T, c *company, a response) {
-				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
-				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
-			}},
+			{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+				prepare: sends(`{"code":"12345x"}`), check: func(t *testing.T, c *company,
+					_ response) {
+					c.logIn(t, password, "").want(t, http.StatusOK, "")
+				}},
+			{name: "the first one without the password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+				prepare: func(t *testing.T, c *company, r *request) {
+					r.token = c.logIn(t, password, "").textAt(t, "/data/token")
+					r.body = fmt.Sprintf(`{"code":%q}`, c.begun(t, r.token).code(t, 0))
+				}, check: func(t *testing.T, c *company, a response) {
+					a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"required"}})
+					c.logIn(t, password, "").want(t, http.StatusOK, "")
+				}},
+			{name: "the first one with a wrong password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+				prepare: func(t *testing.T, c *company, r *request) {
+					r.token = c.logIn(t, password, "").textAt(t, "/data/token")
+					r.body = strings.Replace(confirmed(c.begun(t, r.token).code(t, 0)), password, "a password that is wrong", 1)
+				}, check: func(t *testing.T, c *company, a response) {
+					a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
+					c.logIn(t, password, "").want(t, http.StatusOK, "")
+				}},
+			{name: "the app of another session", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+				prepare: func(t *testing.T, c *company, r *request) {
+					r.body = confirmed(c.begun(t, c.token(t)).code(t, 0))
+				}, check: func(t *testing.T, _ *company, a response) {
+					a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"code": {"wrong"}})
+				}},
+			{name: "replaces only with the present factor", status: http.StatusUnprocessableEntity,
+				code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+					c.enrolled(t)
+					r.body = confirmed(c.begun(t, r.token).code(t, 0))
+				}, check: func(t *testing.T, _ *company, a response) {
+					a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"otp": {"wrong"}})
+				}},
+			{name: "replaces, and the other sessions end", status: http.StatusOK,
+				prepare: func(t *testing.T, c *company, r *request) {
+					present := c.enrolled(t)
+					r.header.Set("X-Test-Other-Token", c.token2(t, present.recovery[1]))
+					r.body = fmt.Sprintf(`{"code":%q,"otp":%q}`, c.begun(t, r.token).code(t, 0), present.recovery[0])
+				}, check: func(t *testing.T, c *company, a response) {
+					c.send(t, request{method: http.MethodGet, path: invoices,
+						token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+					c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+				}},
 		}},
 	{route: "POST /api/v1/client/auth/totp/disable", alone: true, body: withFactor, rows: wrongFactors(
-		row{name: "the password is enough again", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
-		row{name: "the company requires one", status: http.StatusForbidden, code: api.CodeSecondFactorRequired, prepare: func(t *testing.T, c *company, r *request) {
-			other := c.system.company(t)
-			app := other.enrolled(t)
-			other.requireFactor(t)
-			r.token, r.body = other.token2(t, app.recovery[0]), bothFactors(password, app.recovery[1])
-		}})},
+		row{name: "the password is enough again", status: http.StatusOK,
+			check: func(t *testing.T, c *company, _ response) { c.logIn(t, password, "").want(t, http.StatusOK, "") }},
+		row{name: "the company requires one", status: http.StatusForbidden, code: api.CodeSecondFactorRequired,
+			prepare: func(t *testing.T, c *company, r *request) {
+				other := c.system.company(t)
+				app := other.enrolled(t)
+				other.requireFactor(t)
+				r.token, r.body = other.token2(t, app.recovery[0]), bothFactors(password, app.recovery[1])
+			}})},
 	{route: "POST /api/v1/client/auth/totp/recovery-codes", alone: true, body: withFactor, rows: wrongFactors(
 		row{name: "new codes", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			var body api.Data[api.RecoveryCodes]
@@ -188,9 +205,10 @@ var secondFactorOperations = []operation{
 		}})},
 	{route: "POST /api/v1/client/users/{user_id}/second-factor/reset", ids: aUserWithFactor, rows: []row{
 		{name: "the factor and the sessions end", status: http.StatusOK},
-		{name: "the own one", status: http.StatusForbidden, code: api.CodeForbidden, prepare: func(_ *testing.T, c *company, r *request) {
-			r.path = users + "/" + c.user.ID.String() + "/second-factor/reset"
-		}},
+		{name: "the own one", status: http.StatusForbidden, code: api.CodeForbidden,
+			prepare: func(_ *testing.T, c *company, r *request) {
+				r.path = users + "/" + c.user.ID.String() + "/second-factor/reset"
+			}},
 	}},
 }
 
@@ -210,8 +228,8 @@ func aUserWithFactor(t *testing.T, c *company) map[string]string {
 	return map[string]string{"user_id": colleague.user.ID.String()}
 }
 
-// TestLoginWithSecondFactor: a wrong password gets the same response with and without a second factor; each code works once; an owner's reset
-// ends all sessions; and no secret, code or recovery code is in the audit log.
+// TestLoginWithSecondFactor: a wrong password gets the same response with and without a second factor; each code works
+// once; an owner's reset ends all sessions; and no secret, code or recovery code is in the audit log.
 func TestLoginWithSecondFactor(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -225,7 +243,8 @@ func TestLoginWithSecondFactor(t *testing.T) {
 			}
 		}
 		plain.logIn(t, password, "what is this").want(t, http.StatusOK, "")
-		for _, otp := range []string{"", "000000", app.code(t, 0), "' or 1=1 --", strings.Repeat("9", 64), "ab2d-ef3h-ij4l-mn5p"} {
+		for _, otp := range []string{"", "000000", app.code(t, 0), "' or 1=1 --", strings.Repeat("9", 64),
+			"ab2d-ef3h-ij4l-mn5p"} {
 			c.logIn(t, password, otp).want(t, http.StatusUnauthorized, api.CodeOTPRequired)
 		}
 		code := app.unused(t)
@@ -253,7 +272,8 @@ func TestLoginWithSecondFactor(t *testing.T) {
 		token := c.token2(t, app.recovery[2])
 		owner := c.colleague(t, access.Owner)
 		owner.post(t, users+"/"+c.user.ID.String()+"/second-factor/reset", "").want(t, http.StatusOK, "")
-		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusUnauthorized,
+			api.CodeUnauthenticated)
 		c.logIn(t, password, "").want(t, http.StatusOK, "")
 		log := c.get(t, "/api/v1/client/audit?per_page=100")
 		for _, secret := range append(app.recovery, app.secret, code) {
@@ -264,8 +284,8 @@ func TestLoginWithSecondFactor(t *testing.T) {
 	})
 }
 
-// TestCodesAreLimited: somebody with the password gets ten wrong codes an hour, all replicas together, and does not lock the user out who
-// has logged in from another place.
+// TestCodesAreLimited: somebody with the password gets ten wrong codes an hour, all replicas together, and does not
+// lock the user out who has logged in from another place.
 func TestCodesAreLimited(t *testing.T) {
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.LoginRate = 1000 }, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -287,7 +307,8 @@ func TestCodesAreLimited(t *testing.T) {
 	})
 }
 
-// TestHeldSessionHasNoAPI: a session without a required second factor is good for nothing, with whatever secret it began.
+// TestHeldSessionHasNoAPI: a session without a required second factor is good for nothing, with whatever secret it
+// began.
 func TestHeldSessionHasNoAPI(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -296,14 +317,17 @@ func TestHeldSessionHasNoAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.db.CreateToken(t.Context(), c.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(time.Hour), Client: store.ClientConsole,
-			Means: store.LoginByPassword}); err != nil {
+		if _, err := c.db.CreateToken(t.Context(), c.user,
+			store.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(time.Hour), Client: store.ClientConsole,
+				Means: store.LoginByPassword}); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{invoices, "/api/v1/client/account", "/api/v1/client/auth/second-factor"} {
-			c.send(t, request{method: http.MethodGet, path: path, token: token.Reveal()}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+			c.send(t, request{method: http.MethodGet, path: path, token: token.Reveal()}).want(t, http.StatusUnauthorized,
+				api.CodeUnauthenticated)
 		}
-		c.send(t, request{method: http.MethodPost, path: totpPath, token: token.Reveal()}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+		c.send(t, request{method: http.MethodPost, path: totpPath, token: token.Reveal()}).want(t, http.StatusUnauthorized,
+			api.CodeUnauthenticated)
 		if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginAny); err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,9 @@
 // Package server is the JSON API: one literal route table, generic endpoints, and one error catalogue.
 //
-// Its invariants: every response has the envelope and a request id, also after any error; the errors of a request are checked
-// in the order that Server.run gives, and all faults of a payload are reported at once; no text of the provider, the
-// database or the decoder reaches a caller; and the package never imports the provider, so that creating a draft cannot use
-// the network.
+// Its invariants: every response has the envelope and a request id, also after any error; the errors of a request are
+// checked in the order that Server.run gives, and all faults of a payload are reported at once; no text of the
+// provider, the database or the decoder reaches a caller; and the package never imports the provider, so that creating
+// a draft cannot use the network.
 //
 // Start reading at routes in routes.go, then run in endpoint.go, then toAPIError in errors.go.
 package server
@@ -42,17 +42,18 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// MaxRequests is how many API calls are processed at the same time; 0 means 2048. A quarter as many console requests, and a quarter
-	// as many requests without an accepted credential, have limits of their own. The limit of open connections is eight times
-	// MaxRequests, or lower if the process may not open that many files.
+	// MaxRequests is how many API calls are processed at the same time; 0 means 2048. A quarter as many console requests,
+	// and a quarter as many requests without an accepted credential, have limits of their own. The limit of open
+	// connections is eight times MaxRequests, or lower if the process may not open that many files.
 	MaxRequests int
-	// ConnectionsPerSource is how many connections may be open from one source, an IPv4 address or the /64 of an IPv6 address,
-	// and four times as many from a /48; 0 for a sixteenth of all, at least 64. It does not apply to trusted proxies.
+	// ConnectionsPerSource is how many connections may be open from one source, an IPv4 address or the /64 of an IPv6
+	// address, and four times as many from a /48; 0 for a sixteenth of all, at least 64. It does not apply to trusted
+	// proxies.
 	ConnectionsPerSource int
 	// ConnectionClosed is called for each connection that a limit closes, for metrics; it may be nil.
 	ConnectionClosed func(connlimit.Reason)
-	// AnonymousRate is how many requests a minute one source may make without an accepted token or session, four times as many
-	// from a /48; 0 for no limit.
+	// AnonymousRate is how many requests a minute one source may make without an accepted token or session, four times as
+	// many from a /48; 0 for no limit.
 	AnonymousRate int64
 	// Trial means that the server is a sandbox on a developer's machine, which is not tuned for many connections.
 	Trial bool
@@ -124,7 +125,8 @@ func New(config Config) *Server {
 		config.MaxRequests = defaultMaxRequests
 	}
 	table := routes()
-	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: defaultPace}
+	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now),
+		pace: defaultPace}
 	s.connections = connectionLimits(&s.Config)
 	s.admission = newAdmission(&s.Config, s.connections)
 	s.openapi = sync.OnceValues(func() ([]byte, error) { return openAPIDocument(table, config.Version) })

@@ -15,8 +15,8 @@ import (
 	"quittance/test/kit"
 )
 
-// partialProvider implements the provider protocol. For the recipient subset-N it reports only the dimensions whose bits are
-// set in N, each time with a new sequence number.
+// partialProvider implements the provider protocol. For the recipient subset-N it reports only the dimensions whose
+// bits are set in N, each time with a new sequence number.
 type partialProvider struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -72,7 +72,8 @@ func (p *partialProvider) report(w io.Writer, reference string) {
 			states = append(states, fmt.Sprintf(`%q:{"value":"word_%d","terminal":true%s}`, dimension, n, meaningOf[n]))
 		}
 	}
-	fmt.Fprintf(w, `{"reference":%q,"provider_reference":"X","status":"accepted","sequence":%d,"reported_at":"2026-03-01T09:00:00Z","states":{%s},"messages":[]}`,
+	fmt.Fprintf(w,
+		`{"reference":%q,"provider_reference":"X","status":"accepted","sequence":%d,"reported_at":"2026-03-01T09:00:00Z","states":{%s},"messages":[]}`,
 		reference, p.asked[reference], strings.Join(states, ","))
 }
 

@@ -54,7 +54,8 @@ type system struct {
 	sandbox *sandbox.Sandbox
 	db      *store.DB
 	http    *http.Client
-	// clock is that of the service if the test's configuration has one; otherwise the service uses its own, and clock is nil.
+	// clock is that of the service if the test's configuration has one; otherwise the service uses its own, and clock is
+	// nil.
 	clock *clock
 	// hash is the hash of the password that every user of these tests has.
 	hash    string
@@ -109,9 +110,10 @@ const password = "correct horse battery staple"
 func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
-		PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute, ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
+	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour,
+		PollFirst: 20 * time.Millisecond, PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour,
+		RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute,
+		ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
 		Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
@@ -122,7 +124,8 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		config.Now = s.clock.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Now: config.Now, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0",
+		Pace: time.Millisecond, Empty: true, Log: log, Now: config.Now, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
@@ -174,7 +177,8 @@ func (s *system) company(t testing.TB) *company {
 	t.Helper()
 	n := s.names.Add(1)
 	c := &company{system: s, email: fmt.Sprintf("owner-%d@example.com", n)}
-	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n), store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash, Proved: true})
+	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n),
+		store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash, Proved: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,14 +200,15 @@ func (s *system) connected(t testing.TB) *company {
 // connect activates a connection to a provider.
 func (c *company) connect(t testing.TB, url, environment string) {
 	t.Helper()
-	c.activate(t, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+	c.activate(t, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url,
+		Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 }
 
 // connectIn activates a connection to the sandbox's provider with a document format.
 func (c *company) connectIn(t testing.TB, format string) store.ID {
 	t.Helper()
-	return c.activate(t, store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL, Format: format,
-		Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+	return c.activate(t, store.NewConnection{Kind: "http", Environment: service.Sandbox,
+		BaseURL: c.sandbox.Info.ProviderURL, Format: format, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 }
 
 // activate adds a connection and activates it.
@@ -232,7 +237,8 @@ func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.db.CreateToken(t.Context(), c.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(ttl), Means: store.LoginBySingleSignOn}); err != nil {
+	if _, err := c.db.CreateToken(t.Context(), c.user, store.NewToken{Digest: secret.Digest(token),
+		ExpiresAt: time.Now().Add(ttl), Means: store.LoginBySingleSignOn}); err != nil {
 		t.Fatal(err)
 	}
 	return token.Reveal()
@@ -344,7 +350,8 @@ func (a response) want(t testing.TB, status int, code api.Code) {
 		got = api.Code(a.textAt(t, "/error/code"))
 	}
 	if a.status != status || got != code {
-		t.Fatalf("%s %s\n%.300s\nanswered %d %s, want %d %s\n%.600s", a.request.method, a.request.path, a.request.body, a.status, got, status, code, a.text)
+		t.Fatalf("%s %s\n%.300s\nanswered %d %s, want %d %s\n%.600s", a.request.method, a.request.path, a.request.body,
+			a.status, got, status, code, a.text)
 	}
 }
 
@@ -367,7 +374,8 @@ func (a response) wantFaults(t testing.TB, code api.Code, want map[string][]stri
 	wantEqual(t, fmt.Sprintf("faults of %.2000s", a.request.body), got, want)
 }
 
-// numbered returns a complete draft with an unused number for the recipient to, or for the usual recipient if to is empty.
+// numbered returns a complete draft with an unused number for the recipient to, or for the usual recipient if to is
+// empty.
 func (s *system) numbered(to string) string {
 	text := edit(complete, "invoice_number", fmt.Sprintf(`"N-%d"`, s.names.Add(1)))
 	return edit(text, "recipient_network_id", fmt.Sprintf("%q", cmp.Or(to, "1234567890")))

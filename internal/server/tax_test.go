@@ -14,8 +14,9 @@ import (
 func reverseCharge(c *company) string {
 	text := edit(c.numbered("sandbox-accepted"), "buyer_tax_id", `"100200300400003"`)
 	text = edit(text, "total_amount", `1000.00`)
-	return edit(text, "items", `[{"name":"Gold","description":"Gold bars.","unit_code":"KGM","quantity":10,"base_quantity":1,"net_unit_price":100,`+
-		`"gross_unit_price":100,"vat_category":"AE","vat_rate":5,"tax_exemption_code":"DL8.48.8.1","commodity_scheme":"0160","commodity_code":"04012345123456"}]`)
+	return edit(text, "items",
+		`[{"name":"Gold","description":"Gold bars.","unit_code":"KGM","quantity":10,"base_quantity":1,"net_unit_price":100,`+
+			`"gross_unit_price":100,"vat_category":"AE","vat_rate":5,"tax_exemption_code":"DL8.48.8.1","commodity_scheme":"0160","commodity_code":"04012345123456"}]`)
 }
 
 // TestReverseChargeHasNoTax checks that every place that computes tax agrees that a reverse-charge line has none,
@@ -38,7 +39,8 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 		id := c.draft(t, body)
 		path := invoices + "/" + id
 		wantPDF(t, c.get(t, path+"/document.pdf"), "", "AED 1,000.00")
-		if document := c.get(t, path+"/document?profile=pint-ae"); !strings.Contains(document.text, ">1000.00</cbc:PayableAmount>") {
+		if document := c.get(t, path+"/document?profile=pint-ae"); !strings.Contains(document.text,
+			">1000.00</cbc:PayableAmount>") {
 			t.Errorf("the document: %s", document.text)
 		}
 		a := c.post(t, path+"/submit", "")
@@ -46,7 +48,8 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 		kit.Until(t, "the provider's acceptance", func() bool {
 			return c.get(t, path).raw(t, "/data/submission_state") == `"accepted_by_provider"`
 		})
-		credit := c.post(t, creditNotes, `{"invoice_id":"`+id+`","credit_note_number":"CN-1","issue_date":"2026-03-02","reason":"Returned.","kind":"partial","items":[{"position":0,"quantity":1}]}`)
+		credit := c.post(t, creditNotes, `{"invoice_id":"`+id+
+			`","credit_note_number":"CN-1","issue_date":"2026-03-02","reason":"Returned.","kind":"partial","items":[{"position":0,"quantity":1}]}`)
 		credit.want(t, http.StatusCreated, "")
 		wantRaw(t, credit, "/data/total_amount", `100.00`)
 	})
@@ -63,7 +66,8 @@ func TestContradictoryTax(t *testing.T) {
 			rule string
 		}{{general, "BR-Z-05"}, {formatted, "aligned-ibrp-z-05"}} {
 			tt.c.setProfile(t, emiratiProfile())
-			id := tt.c.draft(t, strings.Replace(tt.c.numbered(""), `"vat_category":"S"`, `"vat_category":"Z"`, 1)) // a draft may be incomplete
+			// a draft may be incomplete
+			id := tt.c.draft(t, strings.Replace(tt.c.numbered(""), `"vat_category":"S"`, `"vat_category":"Z"`, 1))
 			for _, at := range []string{"", "?submitted=false"} {
 				place := "/data"
 				path := invoices + "/" + id
@@ -72,7 +76,8 @@ func TestContradictoryTax(t *testing.T) {
 				}
 				a := tt.c.get(t, path)
 				wantRaw(t, a, place+"/complete", `false`)
-				if !strings.Contains(a.raw(t, place+"/missing"), `"items[0].vat_rate"`) || a.raw(t, place+"/warnings/items[0].vat_rate/0/rule_id") != `"`+tt.rule+`"` {
+				if !strings.Contains(a.raw(t, place+"/missing"), `"items[0].vat_rate"`) ||
+					a.raw(t, place+"/warnings/items[0].vat_rate/0/rule_id") != `"`+tt.rule+`"` {
 					t.Errorf("%s%s: %s", tt.rule, at, a.text)
 				}
 			}

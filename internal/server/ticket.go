@@ -11,8 +11,8 @@ import (
 	"quittance/internal/store"
 )
 
-// ticket is the right of one request to be processed. It holds a slot of a pool while the request is processed, bytes of memory,
-// and one of the requests that its tenant or source may have in flight.
+// ticket is the right of one request to be processed. It holds a slot of a pool while the request is processed, bytes
+// of memory, and one of the requests that its tenant or source may have in flight.
 type ticket struct {
 	admission *admission
 	source    source.Source
@@ -43,8 +43,9 @@ func (t *ticket) trackInFlight(company store.ID) error {
 	return nil
 }
 
-// acquire takes a slot, unless the ticket holds one. Anonymous requests wait for it, because they come in bursts and each takes
-// little time. The request of a tenant fails at once with [fairlimit.ErrFull], and the response has Retry-After.
+// acquire takes a slot, unless the ticket holds one. Anonymous requests wait for it, because they come in bursts and
+// each takes little time. The request of a tenant fails at once with [fairlimit.ErrFull], and the response has
+// Retry-After.
 func (t *ticket) acquire(ctx context.Context) error {
 	switch {
 	case t.acquired || t.exempt:
@@ -62,8 +63,8 @@ func (t *ticket) acquire(ctx context.Context) error {
 	return nil
 }
 
-// release releases the slot. It is called while the server waits for the client, so that a client that sends or reads slowly
-// blocks no other request.
+// release releases the slot. It is called while the server waits for the client, so that a client that sends or reads
+// slowly blocks no other request.
 func (t *ticket) release() {
 	if t.acquired {
 		t.pool.Release(t.holder, 1)
@@ -110,7 +111,8 @@ func (t *ticket) releaseBytes(n int) {
 	t.bytes -= n
 }
 
-// setTenant makes the tenant of an accepted credential the holder of the ticket. The request no longer counts as anonymous.
+// setTenant makes the tenant of an accepted credential the holder of the ticket. The request no longer counts as
+// anonymous.
 func (t *ticket) setTenant(ctx context.Context, company store.ID) error {
 	if t.charged {
 		t.admission.anonymousRate.refund(t.source, 1)
@@ -147,10 +149,11 @@ func (t *ticket) charge(n int64) error {
 	return t.admission.anonymousRate.spend(t.source, n)
 }
 
-// authenticate looks up the session of a credential. Meanwhile the ticket holds a slot: of the tenant if the credential was
-// accepted here before, otherwise an anonymous one. The error is [store.ErrNotFound] if the credential is not accepted, and a
-// [*store.SourceNetworkError] if it is not accepted from this source.
-func (t *ticket) authenticate(ctx context.Context, presented credential, lookUp func(context.Context, [32]byte) (store.Session, error)) (store.Session, error) {
+// authenticate looks up the session of a credential. Meanwhile the ticket holds a slot: of the tenant if the credential
+// was accepted here before, otherwise an anonymous one. The error is [store.ErrNotFound] if the credential is not
+// accepted, and a [*store.SourceNetworkError] if it is not accepted from this source.
+func (t *ticket) authenticate(ctx context.Context, presented credential,
+	lookUp func(context.Context, [32]byte) (store.Session, error)) (store.Session, error) {
 	if err := t.acquire(ctx); err != nil {
 		return store.Session{}, err
 	}
@@ -170,9 +173,9 @@ func (t *ticket) authenticate(ctx context.Context, presented credential, lookUp 
 	return session, t.setTenant(ctx, session.Account.ID)
 }
 
-// read reads a body to its end. announced is the length that the client announced, negative if unknown. Memory is reserved as
-// the body arrives, so that a client that announces much and sends little reserves little. An anonymous request begins with a
-// small buffer.
+// read reads a body to its end. announced is the length that the client announced, negative if unknown. Memory is
+// reserved as the body arrives, so that a client that announces much and sends little reserves little. An anonymous
+// request begins with a small buffer.
 func (t *ticket) read(body io.Reader, announced int64) ([]byte, error) {
 	const smallBuffer, usualBuffer, growth = 512, 64 << 10, 1 << 20 // the buffer of a large file is not doubled
 	first := smallBuffer
@@ -199,8 +202,8 @@ func (t *ticket) read(body io.Reader, announced int64) ([]byte, error) {
 	}
 }
 
-// readForm reads the body of a request and holds no slot meanwhile. The error is a [*http.MaxBytesError] if the body has more
-// than limit bytes.
+// readForm reads the body of a request and holds no slot meanwhile. The error is a [*http.MaxBytesError] if the body
+// has more than limit bytes.
 func (t *ticket) readForm(ctx context.Context, r *http.Request, limit int64) ([]byte, error) {
 	t.release()
 	if r.ContentLength > limit {

@@ -56,7 +56,8 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	}
 	s.close()
 	broken := errors.New("the client closed the connection")
-	if got, err := s.read(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), 3); !errors.Is(err, broken) || string(got) != "abc" {
+	if got, err := s.read(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), 3); !errors.Is(err,
+		broken) || string(got) != "abc" {
 		t.Errorf("%q, error %v", got, err)
 	}
 	s.close()
@@ -69,7 +70,8 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 // smallAdmission returns an admission with low limits.
 func smallAdmission(t *testing.T) *admission {
 	t.Helper()
-	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
+	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now},
+		connlimit.Config{Total: 64, PerSource: 4})
 }
 
 // TestAnonymousRequestsDoNotDelayCallers checks that the server serves health checks and callers whose credential was
@@ -96,7 +98,8 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		s.ServeHTTP(w, r)
 		return w.Code
 	}
-	if _, err := db.CreateToken(t.Context(), user, store.NewToken{Digest: secret.Digest(secret.New("known")), ExpiresAt: db.Now().Add(time.Hour)}); err != nil {
+	if _, err := db.CreateToken(t.Context(), user, store.NewToken{Digest: secret.Digest(secret.New("known")),
+		ExpiresAt: db.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusOK {
@@ -104,7 +107,8 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 	}
 	taken := 0
 	for n := range 256 {
-		if s.admission.anonymous.TryAcquire(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
+		if s.admission.anonymous.TryAcquire(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}),
+			32)}, 1) {
 			taken++
 		}
 	}
@@ -169,7 +173,8 @@ func TestAnonymousLimiter(t *testing.T) {
 	one := source.Parse("192.0.2.1")
 	for n := range 5 {
 		err := l.spend(one, 1)
-		if limited, ok := errors.AsType[*account.LimitedError](err); ok != (n >= 3) || ok && (limited.Limit.Reset <= 0 || limited.Limit.Reset > time.Minute) {
+		if limited, ok := errors.AsType[*account.LimitedError](err); ok != (n >= 3) ||
+			ok && (limited.Limit.Reset <= 0 || limited.Limit.Reset > time.Minute) {
 			t.Errorf("request %d: %v", n, err)
 		}
 	}

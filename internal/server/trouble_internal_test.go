@@ -33,9 +33,11 @@ func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
 	s := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
-		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0, account.DefaultCost())},
-		Log:      slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Observe: func(string, string, int, time.Duration) {},
-		Ready: func(context.Context) error { return errors.New(inside) }})
+		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1,
+			Hasher: account.NewHasher(0, account.DefaultCost())},
+		Log:     slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Observe: func(string, string, int, time.Duration) {},
+		Ready:   func(context.Context) error { return errors.New(inside) }})
 	s.router = newRouter(append(routes(), more...))
 	running := httptest.NewServer(s)
 	t.Cleanup(running.Close)
@@ -55,28 +57,33 @@ func TestInternalErrors(t *testing.T) {
 		code   api.Code
 	}{
 		{"a panic", func(context.Context, *call) (int, any, error) { panic(inside) }, 500, api.CodeInternal},
-		{"a panic with an error", func(context.Context, *call) (int, any, error) { panic(errors.New(inside)) }, 500, api.CodeInternal},
+		{"a panic with an error", func(context.Context, *call) (int, any, error) { panic(errors.New(inside)) },
+			500, api.CodeInternal},
 		{"a runtime error", func(context.Context, *call) (int, any, error) {
 			list := strings.Fields(inside)
 			return len(list[len(inside)]), nil, nil
 		}, 500, api.CodeInternal},
-		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) }, 500, api.CodeInternal},
+		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) },
+			500, api.CodeInternal},
 		{"an unknown error", fails(errors.New(inside)), 500, api.CodeInternal},
 		{"an unavailable database", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
 		{"a time-out", fails(fmt.Errorf("%s: %w", inside, context.DeadlineExceeded)), 503, api.CodeUnavailable},
-		{"a provider that accepted nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502, api.CodeProviderError},
+		{"a provider that accepted nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502,
+			api.CodeProviderError},
 		{"a result that JSON cannot represent", func(context.Context, *call) (int, any, error) {
 			return 200, map[string]any{inside: func() {}}, nil
 		}, 500, api.CodeInternal},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public, operation: operation{serve: test.serve}})
+			running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public,
+				operation: operation{serve: test.serve}})
 			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code)
 			if !strings.Contains(log.String(), `"my-id"`) {
 				t.Errorf("the log does not have the request id: %s", log.String())
 			}
-			if test.status != http.StatusBadGateway && test.name != "a runtime error" && test.name != "an aborted handler" && !strings.Contains(log.String(), "canary") {
+			if test.status != http.StatusBadGateway && test.name != "a runtime error" && test.name != "an aborted handler" &&
+				!strings.Contains(log.String(), "canary") {
 				t.Errorf("the log does not have the cause: %s", log.String())
 			}
 			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code) // the server still works
@@ -93,7 +100,8 @@ func TestInternalErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Server{Config: Config{DB: other}}
-		_, err := s.authenticate(t.Context(), &call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, ticket: &ticket{exempt: true}})
+		_, err := s.authenticate(t.Context(),
+			&call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, ticket: &ticket{exempt: true}})
 		if shown := toAPIError(err); err == nil || errorCatalogue[shown.code].status < 500 {
 			t.Errorf("a token that could not be checked was rejected as an error of the caller: %v", err)
 		}
@@ -111,14 +119,16 @@ func failsInside() { panic(inside) }
 func TestPanicInTransaction(t *testing.T) {
 	var log bytes.Buffer
 	var tenant *store.Tenant
-	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public, operation: operation{
-		serve: func(ctx context.Context, _ *call) (int, any, error) {
-			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
-				failsInside()
-				return store.IdempotentResponse{}, nil
-			})
-			return 200, nil, err
-		}}})
+	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public,
+		operation: operation{
+			serve: func(ctx context.Context, _ *call) (int, any, error) {
+				_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour,
+					func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+						failsInside()
+						return store.IdempotentResponse{}, nil
+					})
+				return 200, nil, err
+			}}})
 	created, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +150,8 @@ func TestLimitBeforeHash(t *testing.T) {
 	defer cancel()
 	responses := make(chan *http.Response, 2)
 	login := func() {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, running.URL+client+"/auth/login", strings.NewReader(`{"email":"a@b.c","password":"p"}`))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, running.URL+client+"/auth/login",
+			strings.NewReader(`{"email":"a@b.c","password":"p"}`))
 		if err != nil {
 			t.Error(err)
 		} else {
@@ -167,7 +178,8 @@ func TestLimitBeforeHash(t *testing.T) {
 		t.Fatal("no login got a response")
 	}
 	defer refused.Body.Close()
-	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || refused.Header.Get("RateLimit-Remaining") != "0" {
+	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" ||
+		refused.Header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("a login answered %d with %v", refused.StatusCode, refused.Header)
 	}
 }
@@ -186,7 +198,8 @@ func TestSource(t *testing.T) {
 		{"a trusted peer without the header", "10.0.0.0/8", "10.0.0.9:1", nil, "10.0.0.9"},
 		{"an address that the client has added", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1"}, "192.0.2.1"},
 		{"in two headers", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1", "192.0.2.1"}, "192.0.2.1"},
-		{"a chain of proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1, 10.0.0.2,10.0.0.3"}, "192.0.2.1"},
+		{"a chain of proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1, 10.0.0.2,10.0.0.3"},
+			"192.0.2.1"},
 		{"only proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"10.0.0.2, 10.0.0.3"}, "10.0.0.2"},
 		{"no address", "10.0.0.0/8", "10.0.0.9:1", []string{"192.0.2.1, unknown"}, "10.0.0.9"},
 		{"another spelling", "10.0.0.0/8", "10.0.0.9:1", []string{" ::ffff:192.0.2.1 "}, "192.0.2.1"},
@@ -200,7 +213,8 @@ func TestSource(t *testing.T) {
 		if test.trusted != "" {
 			s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(test.trusted)}
 		}
-		if got := s.source(&http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-For": test.forwarded}}); got != test.want {
+		if got := s.source(&http.Request{RemoteAddr: test.peer,
+			Header: http.Header{"X-Forwarded-For": test.forwarded}}); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
@@ -239,7 +253,8 @@ func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response.status != status || strings.TrimSpace(response.text) != string(want) || response.header.Get(api.HeaderRequestID) != "my-id" ||
+	if response.status != status || strings.TrimSpace(response.text) != string(want) ||
+		response.header.Get(api.HeaderRequestID) != "my-id" ||
 		response.header.Get("Content-Type") != "application/json" || response.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("answered %d %s with %v\nwant %d %s", response.status, response.text, response.header, status, want)
 	}

@@ -22,7 +22,8 @@ const (
 
 var userOperations = []operation{
 	{route: "GET /api/v1/client/users", rows: []row{
-		{name: "oldest first", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.colleague(t, access.Developer) },
+		{name: "oldest first", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, _ *request) { c.colleague(t, access.Developer) },
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/pagination/total", "2")
 				wantRaw(t, a, "/data/0/email", `"`+c.email+`"`)
@@ -35,10 +36,12 @@ var userOperations = []operation{
 			}},
 		badPage("page=0"),
 	}},
-	{route: "PATCH /api/v1/client/users/{user_id}", ids: aUser, body: func(*testing.T, *company) string { return `{"role":"viewer"}` }, rows: changeUserRows},
+	{route: "PATCH /api/v1/client/users/{user_id}", ids: aUser,
+		body: func(*testing.T, *company) string { return `{"role":"viewer"}` }, rows: changeUserRows},
 	{route: "DELETE /api/v1/client/users/{user_id}", ids: aUser, alone: true, rows: []row{
 		{name: "removed", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
-			c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound, api.CodeNotFound)
+			c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound,
+				api.CodeNotFound)
 		}},
 		{name: "the last owner", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 			prepare: func(_ *testing.T, c *company, r *request) { r.path = users + "/" + c.user.ID.String() },
@@ -48,7 +51,8 @@ var userOperations = []operation{
 	}},
 	{route: "POST /api/v1/client/users/invitations", body: anInvitationBody, rows: inviteRows},
 	{route: "GET /api/v1/client/users/invitations", rows: []row{
-		{name: "newest first, without links", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anInvitation(t, c); anInvitation(t, c) },
+		{name: "newest first, without links", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, _ *request) { anInvitation(t, c); anInvitation(t, c) },
 			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/pagination/total", "2")
 				wantRaw(t, a, "/data/0/role", `"viewer"`)
@@ -56,14 +60,16 @@ var userOperations = []operation{
 					t.Errorf("it shows a link: %s", a.text)
 				}
 			}},
-		{name: "past the end", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=9223372036854775807&per_page=100" },
-			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
+		{name: "past the end", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=9223372036854775807&per_page=100" },
+			check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		badPage("page=0"),
 	}},
 	{route: "POST /api/v1/client/users/invitations/{invitation_id}/revoke", ids: anInvitation, alone: true, rows: []row{
 		{name: "the link stops working", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, c.get(t, invitations), "/data", "[]")
-			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound, api.CodeNotFound)
+			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound,
+				api.CodeNotFound)
 		}},
 	}},
 }
@@ -90,7 +96,9 @@ func (c *company) link(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	on := store.SignOn{Issuer: "https://login.example", Subject: user.Email, Email: user.Email}
-	if _, _, err := c.db.CreateSignOnToken(t.Context(), on, store.NewToken{Digest: secret.SessionDigest(secret.New(user.Email)), ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+	if _, _, err := c.db.CreateSignOnToken(t.Context(), on,
+		store.NewToken{Digest: secret.SessionDigest(secret.New(user.Email)),
+			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -122,7 +130,8 @@ func (c *company) unprove(t *testing.T) string {
 	kit.Must(t, c.db.RecordMailer(t.Context(), true))
 	code, err := secret.NewProof(rand.Reader)
 	kit.Must(t, err)
-	_, err = c.db.ChangeAddress(t.Context(), c.id, c.user.ID, store.AddressChange{Email: c.newEmail(), Proof: store.NewProof{Secret: code, Digest: secret.ProofDigest(code)}})
+	_, err = c.db.ChangeAddress(t.Context(), c.id, c.user.ID, store.AddressChange{Email: c.newEmail(),
+		Proof: store.NewProof{Secret: code, Digest: secret.ProofDigest(code)}})
 	kit.Must(t, err)
 	return code.Reveal()
 }
@@ -135,15 +144,18 @@ func newAddress(email, password string) string {
 var addressRows = []row{
 	{name: "the new address logs in", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/email_proved", "false")
-		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login", body: credentials(a.textAt(t, "/data/email"), password)}).want(t, http.StatusOK, "")
-		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login", body: credentials(c.email, password)}).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login",
+			body: credentials(a.textAt(t, "/data/email"), password)}).want(t, http.StatusOK, "")
+		c.send(t, request{method: http.MethodPost, path: "/api/v1/client/auth/login",
+			body: credentials(c.email, password)}).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 	}},
 	{name: "another password", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, c *company, r *request) { r.body = newAddress(c.newEmail(), "another pass phrase") },
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"current_password": {"wrong"}})
 		}},
-	{name: "the address of another company's user", status: http.StatusOK, // as any other, so that nobody learns who uses the service
+	// as any other, so that nobody learns who uses the service
+	{name: "the address of another company's user", status: http.StatusOK,
 		prepare: func(t *testing.T, c *company, r *request) { r.body = newAddress(c.system.company(t).email, password) },
 		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "false") }},
 	{name: "the address of a colleague", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
@@ -153,16 +165,19 @@ var addressRows = []row{
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"exists"}})
 		}},
-	{name: "no address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(newAddress("books", password)),
+	{name: "no address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(newAddress("books", password)),
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"email"}})
 		}},
 }
 
 var changeUserRows = []row{
-	{name: "another address", status: http.StatusOK, prepare: func(_ *testing.T, c *company, r *request) { r.body = `{"email":"` + c.newEmail() + `"}` },
-		check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "false") }},
-	{name: "a role, and the address of a colleague", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+	{name: "another address", status: http.StatusOK,
+		prepare: func(_ *testing.T, c *company, r *request) { r.body = `{"email":"` + c.newEmail() + `"}` },
+		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/email_proved", "false") }},
+	{name: "a role, and the address of a colleague", status: http.StatusUnprocessableEntity,
+		code: api.CodeValidationFailed,
 		prepare: func(t *testing.T, c *company, r *request) {
 			r.body = `{"role":"developer","email":"` + c.colleague(t, access.Viewer).email + `"}`
 		},
@@ -183,14 +198,16 @@ var changeUserRows = []row{
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"own_address"}})
 		}},
-	{name: "another role", status: http.StatusOK, prepare: sends(`{"role":"developer"}`), check: func(t *testing.T, _ *company, a response) {
-		wantRaw(t, a, "/data/role", `"developer"`)
-		wantRaw(t, a, "/data/active", "true")
-	}},
-	{name: "disabled", status: http.StatusOK, prepare: sends(`{"active":false}`), check: func(t *testing.T, _ *company, a response) {
-		wantRaw(t, a, "/data/role", `"accountant"`)
-		wantRaw(t, a, "/data/active", "false")
-	}},
+	{name: "another role", status: http.StatusOK, prepare: sends(`{"role":"developer"}`),
+		check: func(t *testing.T, _ *company, a response) {
+			wantRaw(t, a, "/data/role", `"developer"`)
+			wantRaw(t, a, "/data/active", "true")
+		}},
+	{name: "disabled", status: http.StatusOK, prepare: sends(`{"active":false}`),
+		check: func(t *testing.T, _ *company, a response) {
+			wantRaw(t, a, "/data/role", `"accountant"`)
+			wantRaw(t, a, "/data/active", "false")
+		}},
 	{name: "unlinked", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 		c.link(t, r.path)
 		r.body = `{"linked":false}`
@@ -199,18 +216,23 @@ var changeUserRows = []row{
 		c.link(t, r.path)
 		r.body = `{"linked":true,"role":"viewer"}`
 	}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/linked", "true") }},
-	{name: "a link that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"linked":true}`),
+	{name: "a link that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(`{"linked":true}`),
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"linked": {"not_linked"}})
 		}},
-	{name: "nothing", status: http.StatusOK, prepare: sends(`{}`), check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/role", `"accountant"`) }},
-	{name: "a role that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"role":"root"}`),
+	{name: "nothing", status: http.StatusOK, prepare: sends(`{}`),
+		check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/role", `"accountant"`) }},
+	{name: "a role that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(`{"role":"root"}`),
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"enum"}})
 		}},
-	{name: "null and an unknown member", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"role":null,"active":"yes","mail":"x@example.com"}`),
+	{name: "null and an unknown member", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(`{"role":null,"active":"yes","mail":"x@example.com"}`),
 		check: func(t *testing.T, _ *company, a response) {
-			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"required"}, "active": {"type"}, "mail": {"unknown_field"}})
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"required"}, "active": {"type"},
+				"mail": {"unknown_field"}})
 		}},
 	{name: "the last owner loses the role", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, c *company, r *request) { r.path = users + "/" + c.user.ID.String() },
@@ -238,7 +260,8 @@ var inviteRows = []row{
 		}
 		c.colleague(t, access.Owner) // the number of owners does not matter
 	}},
-	{name: "no address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"email":"palm","role":"viewer"}`),
+	{name: "no address", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(`{"email":"palm","role":"viewer"}`),
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"email"}})
 		}},
@@ -253,7 +276,8 @@ var inviteRows = []row{
 		prepare: func(t *testing.T, c *company, r *request) {
 			r.body = `{"email":"` + c.company(t).email + `","role":"viewer"}`
 		}},
-	{name: "a role that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: sends(`{"email":"a@example.com","role":"Owner"}`),
+	{name: "a role that does not exist", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: sends(`{"email":"a@example.com","role":"Owner"}`),
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"role": {"enum"}})
 		}},
@@ -261,25 +285,29 @@ var inviteRows = []row{
 		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"required"}, "role": {"required"}})
 		}},
-	{name: "too many people", status: http.StatusConflict, code: api.CodeLimitReached, prepare: func(t *testing.T, c *company, r *request) {
-		tenant, err := c.db.Tenant(t.Context(), c.id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range store.MaxUsers - 1 {
-			if _, err := tenant.Invite(t.Context(), nil, store.NewInvitation{Email: c.newEmail(), Role: access.Viewer,
-				Digest: [32]byte{byte(n), byte(n >> 8), c.id[15], c.id[14], c.id[13]}, ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+	{name: "too many people", status: http.StatusConflict, code: api.CodeLimitReached,
+		prepare: func(t *testing.T, c *company, r *request) {
+			tenant, err := c.db.Tenant(t.Context(), c.id)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-	}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/error/details/quota", `"users"`) }},
+			for n := range store.MaxUsers - 1 {
+				if _, err := tenant.Invite(t.Context(), nil, store.NewInvitation{Email: c.newEmail(), Role: access.Viewer,
+					Digest:    [32]byte{byte(n), byte(n >> 8), c.id[15], c.id[14], c.id[13]},
+					ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/error/details/quota", `"users"`) }},
 }
 
-// TestInvitationLinkIsShownOnce checks that a response that is replayed has no link, and that the link is nowhere in the database.
+// TestInvitationLinkIsShownOnce checks that a response that is replayed has no link, and that the link is nowhere in
+// the database.
 func TestInvitationLinkIsShownOnce(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		invite := request{method: http.MethodPost, path: invitations, token: c.token(t), body: `{"email":"books@example.com","role":"accountant"}`, header: http.Header{"Idempotency-Key": {"one"}}}
+		invite := request{method: http.MethodPost, path: invitations, token: c.token(t),
+			body: `{"email":"books@example.com","role":"accountant"}`, header: http.Header{"Idempotency-Key": {"one"}}}
 		first := s.send(t, invite)
 		first.want(t, http.StatusCreated, "")
 		again := s.send(t, invite)

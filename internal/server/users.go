@@ -43,7 +43,8 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 		changed, err := c.Accounts.ChangeUser(ctx, t, c.session, id, func(now store.UserChange) (store.UserChange, error) {
 			before = now
 			role := api.Role(now.Role)
-			target, err := json.Marshal(api.UserChange{Email: &now.Email, Role: &role, Active: &now.Active, Linked: &now.Linked, RevokeAPIKeys: new(false)})
+			target, err := json.Marshal(api.UserChange{Email: &now.Email, Role: &role, Active: &now.Active, Linked: &now.Linked,
+				RevokeAPIKeys: new(false)})
 			if err != nil {
 				return now, fmt.Errorf("user: %w", err)
 			}
@@ -55,7 +56,8 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 				err = faultsError(api.CodeValidationFailed, faults)
 			}
 			if err == nil {
-				after = store.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active, Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
+				after = store.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active,
+					Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
 			}
 			return after, err
 		})
@@ -112,7 +114,8 @@ func (c *call) changeAddress(ctx context.Context, body api.AddressRequest) (int,
 	if body.OTP != nil {
 		given.Code = *body.OTP
 	}
-	changed, limit, err := c.Accounts.ChangeOwnAddress(ctx, c.session, c.source(c.request), *body.Email, *body.CurrentPassword, given)
+	changed, limit, err := c.Accounts.ChangeOwnAddress(ctx, c.session, c.source(c.request), *body.Email,
+		*body.CurrentPassword, given)
 	c.setLimitHeaders(limit)
 	if err != nil {
 		return 0, api.Data[api.User]{}, secondFactorError(addressError(err))
@@ -136,7 +139,8 @@ func (c *call) proveAddress(ctx context.Context, body api.AddressProofRequest) (
 	case errors.Is(err, account.ErrProof):
 		faults.Add("code", "unusable", "is not that of the last link that was mailed to you, or the link has expired")
 	case errors.Is(err, store.ErrProvedElsewhere):
-		faults.Add("code", "proved_elsewhere", "proves an address that a user of another company has proved: leave that company, or change the address there, and use the link again")
+		faults.Add("code", "proved_elsewhere",
+			"proves an address that a user of another company has proved: leave that company, or change the address there, and use the link again")
 	}
 	if len(faults) > 0 {
 		err = faultsError(api.CodeValidationFailed, faults)
@@ -151,7 +155,9 @@ func (c *call) inviteUser(ctx context.Context, body api.InvitationRequest) (int,
 			return 0, api.Data[api.NewInvitation]{}, invitationError(err)
 		}
 		base := c.PublicURL.Base(c.Secure, c.request.Host)
-		return http.StatusCreated, api.Data[api.NewInvitation]{Data: api.NewInvitation{Invitation: view.Invitation(made.Invitation), URL: made.Link(base)}}, nil
+		return http.StatusCreated,
+			api.Data[api.NewInvitation]{Data: api.NewInvitation{Invitation: view.Invitation(made.Invitation),
+				URL: made.Link(base)}}, nil
 	})
 }
 

@@ -23,7 +23,8 @@ import (
 func TestEveryOperation(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
-		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t), audit: audittest.Read(t), own: s.connected(t), other: s.connected(t)}
+		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t),
+			audit: audittest.Read(t), own: s.connected(t), other: s.connected(t)}
 		table := map[string]*operation{}
 		for n := range operations {
 			table[operations[n].route] = &operations[n]
@@ -122,12 +123,13 @@ func changing() (out []string) {
 	return out
 }
 
-// wantAudited checks that a call that failed left no entry in the audit log, except a submission that the provider refused, and adds the
-// acts of the others to left.
+// wantAudited checks that a call that failed left no entry in the audit log, except a submission that the provider
+// refused, and adds the acts of the others to left.
 func (w *world) wantAudited(t *testing.T, route server.Route, a response, left map[string]bool) {
 	t.Helper()
 	acts := w.entriesOf(t, a)
-	refused := a.status >= http.StatusBadRequest && a.status != http.StatusBadGateway && !slices.Equal(acts, []string{"user.wrong-code"})
+	refused := a.status >= http.StatusBadRequest && a.status != http.StatusBadGateway &&
+		!slices.Equal(acts, []string{"user.wrong-code"})
 	if len(acts) > 1 && !route.FileBody || len(acts) > 0 && refused {
 		t.Errorf("%d %s left the entries %v in the audit log", a.status, route.Path, acts)
 	}
@@ -218,10 +220,12 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 
 // queryRows returns the rows for a query that cannot be parsed and for parameters that the route does not have.
 func queryRows(route server.Route) []row {
-	queries := map[string]string{"?no_such=1": "no_such", "?%70age_=1": "page_", "?a=%zz": "a", "?%": "%", "?a=%00": "a", "?a=%ff": "a", "?a;b": "a;b", "?=": "query",
-		"?&&x": "x", "?page[]=1": "page[]", "?" + strings.Repeat("a", 100) + "=1": strings.Repeat("a", 64) + "…"}
+	queries := map[string]string{"?no_such=1": "no_such", "?%70age_=1": "page_", "?a=%zz": "a", "?%": "%", "?a=%00": "a",
+		"?a=%ff": "a", "?a;b": "a;b", "?=": "query", "?&&x": "x", "?page[]=1": "page[]",
+		"?" + strings.Repeat("a", 100) + "=1": strings.Repeat("a", 64) + "…"}
 	for _, name := range route.Query {
-		queries["?"+name+"=1&"+name+"=1"], queries["?"+name+"=%00"], queries["?"+strings.ToUpper(name)+"=1"] = name, name, strings.ToUpper(name)
+		queries["?"+name+"=1&"+name+"=1"], queries["?"+name+"=%00"], queries["?"+strings.ToUpper(name)+"=1"] = name, name,
+			strings.ToUpper(name)
 	}
 	var rows []row
 	for query, name := range queries {
@@ -237,16 +241,26 @@ var tokenRows = []row{
 	unauthenticated("no token", func(_ *testing.T, _ *company, r *request) { r.token = "" }),
 	unauthenticated("an unknown token", func(_ *testing.T, _ *company, r *request) { r.token = strings.Repeat("A", 43) }),
 	unauthenticated("a longer token", func(_ *testing.T, _ *company, r *request) { r.token += "A" }),
-	unauthenticated("a token of 20 KB", func(_ *testing.T, _ *company, r *request) { r.token = strings.Repeat("A", 20<<10) }),
+	unauthenticated("a token of 20 KB", func(_ *testing.T, _ *company,
+		r *request) {
+		r.token = strings.Repeat("A", 20<<10)
+	}),
 	unauthenticated("another scheme", authorization(func(token string) []string { return []string{"Basic " + token} })),
 	unauthenticated("no scheme", authorization(func(token string) []string { return []string{token} })),
 	unauthenticated("no token after the scheme", authorization(func(string) []string { return []string{"Bearer"} })),
-	unauthenticated("two tokens", authorization(func(token string) []string { return []string{"Bearer " + token, "Bearer " + token} })),
-	unauthenticated("tokens in a list", authorization(func(token string) []string { return []string{"Bearer " + token + ", Bearer " + token} })),
+	unauthenticated("two tokens", authorization(func(token string) []string {
+		return []string{"Bearer " + token,
+			"Bearer " + token}
+	})),
+	unauthenticated("tokens in a list",
+		authorization(func(token string) []string { return []string{"Bearer " + token + ", Bearer " + token} })),
 	unauthenticated("the token in the query", func(_ *testing.T, _ *company, r *request) {
 		r.path, r.token = r.path+"?access_token="+r.token, ""
 	}),
-	unauthenticated("an expired token", func(t *testing.T, c *company, r *request) { r.token = c.tokenFor(t, -time.Minute) }),
+	unauthenticated("an expired token", func(t *testing.T, c *company,
+		r *request) {
+		r.token = c.tokenFor(t, -time.Minute)
+	}),
 	unauthenticated("a revoked token", func(t *testing.T, c *company, r *request) { c.revoke(t, r.token) }),
 	unauthenticated("the token of a suspended account", func(t *testing.T, c *company, r *request) {
 		suspended := c.company(t)
@@ -264,9 +278,11 @@ var tokenRows = []row{
 	{name: "one call too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited,
 		prepare: func(t *testing.T, c *company, r *request) { c.exhaust(t, r.token) },
 		check: func(t *testing.T, _ *company, a response) {
-			if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(callsAMinute) || got.Get("RateLimit-Remaining") != "0" ||
+			if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(callsAMinute) ||
+				got.Get("RateLimit-Remaining") != "0" ||
 				!wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
-				t.Errorf("limit %q, remaining %q, reset %q", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"))
+				t.Errorf("limit %q, remaining %q, reset %q", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"),
+					got.Get("RateLimit-Reset"))
 			}
 		}},
 }
@@ -306,8 +322,8 @@ func (c *company) exhaust(t *testing.T, token string) {
 	}
 }
 
-// identifierRows returns the rows for unknown and malformed identifiers and for those of another company, which all get the
-// same response byte for byte.
+// identifierRows returns the rows for unknown and malformed identifiers and for those of another company, which all get
+// the same response byte for byte.
 func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) []row {
 	own, foreign := op.ids(t, w.own), op.ids(t, w.other)
 	var rows []row
@@ -321,9 +337,10 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 		if unknown == id {
 			unknown = id[:len(id)-1] + "1"
 		}
-		for what, instead := range map[string]string{"unknown": unknown, "foreign": foreign[name], "word": "x", "capitals": strings.ToUpper(id), "longer": id + "0",
-			"without dashes": strings.ReplaceAll(id, "-", ""), "braces": "%7B" + id + "%7D", "zero": "00000000-0000-0000-0000-000000000000",
-			"space": id + "%20", "NUL": id + "%00", "invalid UTF-8": "%ff", "slash": id + "%2F", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 4000)} {
+		for what, instead := range map[string]string{"unknown": unknown, "foreign": foreign[name], "word": "x",
+			"capitals": strings.ToUpper(id), "longer": id + "0", "without dashes": strings.ReplaceAll(id, "-", ""),
+			"braces": "%7B" + id + "%7D", "zero": "00000000-0000-0000-0000-000000000000", "space": id + "%20", "NUL": id + "%00",
+			"invalid UTF-8": "%ff", "slash": id + "%2F", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 4000)} {
 			ids := maps.Clone(own)
 			ids[name] = instead
 			rows = append(rows, row{name: name + " " + what, status: http.StatusNotFound, code: api.CodeNotFound,
@@ -337,12 +354,18 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 		ids := maps.Clone(own)
 		ids[name] = unknown
 		if slices.Contains(route.Query, "page") {
-			rows = append(rows, row{name: name + " unknown, with a bad page", status: http.StatusBadRequest, code: api.CodeMalformedRequest,
-				prepare: func(_ *testing.T, _ *company, r *request) { r.path = fill(route.Path, ids) + "?page=0" }})
+			rows = append(rows, row{name: name + " unknown, with a bad page", status: http.StatusBadRequest,
+				code: api.CodeMalformedRequest, prepare: func(_ *testing.T, _ *company,
+					r *request) {
+					r.path = fill(route.Path, ids) + "?page=0"
+				}})
 		}
 		if route.Method != http.MethodGet {
-			rows = append(rows, row{name: name + " unknown, with a fault in the body", status: http.StatusNotFound, code: api.CodeNotFound,
-				prepare: func(_ *testing.T, _ *company, r *request) { r.path, r.body = fill(route.Path, ids), `{"no_such":1}` }})
+			rows = append(rows, row{name: name + " unknown, with a fault in the body", status: http.StatusNotFound,
+				code: api.CodeNotFound, prepare: func(_ *testing.T, _ *company, r *request) {
+					r.path,
+						r.body = fill(route.Path, ids), `{"no_such":1}`
+				}})
 		}
 	}
 	return rows
@@ -351,7 +374,8 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 // numberRows returns the rows for a path parameter that is not the number of an existing revision.
 func numberRows(route server.Route, own map[string]string, name string) []row {
 	var rows []row
-	for _, instead := range []string{"0", "-1", "01", "+1", "1.0", "1e0", "x", "%20", "%00", "4711", "99999999999999999999", "%D9%A1"} {
+	for _, instead := range []string{"0", "-1", "01", "+1", "1.0", "1e0", "x", "%20", "%00", "4711",
+		"99999999999999999999", "%D9%A1"} {
 		ids := maps.Clone(own)
 		ids[name] = instead
 		rows = append(rows, row{name: name + " " + instead, status: http.StatusNotFound, code: api.CodeNotFound,
@@ -372,8 +396,8 @@ func methodRows(route server.Route) []row {
 		}
 	}
 	var rows []row
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-		http.MethodOptions, http.MethodTrace, "PROPFIND", "get"} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodTrace, "PROPFIND", "get"} {
 		if allowed[method] {
 			continue
 		}

@@ -40,10 +40,12 @@ var webhookOperations = []operation{
 	{route: "GET /api/v1/webhooks/deliveries", rows: []row{
 		{name: "filtered", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 			d := c.get(t, deliveries+"/"+aDelivery(t, c)["delivery_id"])
-			r.path += fmt.Sprintf("?subscription_id=%s&event_id=%s&event=%s&state=delivered", d.textAt(t, "/data/subscription_id"), d.textAt(t, "/data/event_id"), d.textAt(t, "/data/event"))
+			r.path += fmt.Sprintf("?subscription_id=%s&event_id=%s&event=%s&state=delivered",
+				d.textAt(t, "/data/subscription_id"), d.textAt(t, "/data/event_id"), d.textAt(t, "/data/event"))
 		}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/pagination/total", "1") }},
-		{name: "of a subscription that cannot exist", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?subscription_id=x" },
-			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a subscription that cannot exist", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?subscription_id=x" },
+			check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		badPage("event=x"), badPage("state=x"), badPage("state="), badPage("page=0"),
 	}},
 	{route: "GET /api/v1/webhooks/deliveries/{delivery_id}", ids: aDelivery, rows: []row{
@@ -66,10 +68,11 @@ var webhookOperations = []operation{
 				return len(bodies) == 2 && bodies[0] == bodies[1]
 			})
 		}},
-		{name: "a deactivated subscription", status: http.StatusConflict, code: api.CodeSubscriptionInactive, prepare: func(t *testing.T, c *company, r *request) {
-			subscription := c.get(t, r.path[:len(r.path)-len("/redeliver")]).textAt(t, "/data/subscription_id")
-			c.post(t, subscriptions+"/"+subscription+"/deactivate", "").want(t, http.StatusOK, "")
-		}},
+		{name: "a deactivated subscription", status: http.StatusConflict, code: api.CodeSubscriptionInactive,
+			prepare: func(t *testing.T, c *company, r *request) {
+				subscription := c.get(t, r.path[:len(r.path)-len("/redeliver")]).textAt(t, "/data/subscription_id")
+				c.post(t, subscriptions+"/"+subscription+"/deactivate", "").want(t, http.StatusOK, "")
+			}},
 	}},
 	{route: "GET /api/v1/webhooks/events", rows: []row{
 		{name: "by cursor, without a gap", status: http.StatusOK,
@@ -80,12 +83,17 @@ var webhookOperations = []operation{
 				wantRaw(t, all, "/data/0", a.raw(t, "/data/0"))
 				wantRaw(t, c.get(t, "/api/v1/webhooks/events?after=1&limit=1"), "/data/0", all.raw(t, "/data/1"))
 			}},
-		{name: "nothing yet", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?after=7&limit=1000" },
+		{name: "nothing yet", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?after=7&limit=1000" },
 			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data", "[]")
 				wantRaw(t, a, "/pagination", `{"next_cursor":"7","has_more":false}`)
 			}},
-		{name: "the end", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { aDelivery(t, c); r.path += "?after=latest" },
+		{name: "the end", status: http.StatusOK, prepare: func(t *testing.T, c *company,
+			r *request) {
+			aDelivery(t, c)
+			r.path += "?after=latest"
+		},
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/data", "[]")
 				wantRaw(t, a, "/pagination/has_more", "false")
@@ -95,7 +103,8 @@ var webhookOperations = []operation{
 				}
 				c.get(t, "/api/v1/webhooks/events?limit=1&after="+strconv.Itoa(end-1)).raw(t, "/data/0")
 			}},
-		badPage("after=LATEST"), badPage("after=-1"), badPage("after=01"), badPage("after=x"), badPage("after="), badPage("after=9223372036854775808"), badPage("limit=0"), badPage("limit=x"),
+		badPage("after=LATEST"), badPage("after=-1"), badPage("after=01"), badPage("after=x"), badPage("after="),
+		badPage("after=9223372036854775808"), badPage("limit=0"), badPage("limit=x"),
 	}},
 }
 

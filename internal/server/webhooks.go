@@ -13,13 +13,15 @@ import (
 	"quittance/internal/view"
 )
 
-func (c *call) createSubscription(ctx context.Context, body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {
+func (c *call) createSubscription(ctx context.Context,
+	body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {
 	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewSubscription], error) {
 		created, key, err := c.Destinations.Subscribe(ctx, t, c.Random, body)
 		if err != nil {
 			return 0, api.Data[api.NewSubscription]{}, err
 		}
-		return http.StatusCreated, api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: view.Subscription(created), Secret: key}}, nil
+		return http.StatusCreated,
+			api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: view.Subscription(created), Secret: key}}, nil
 	})
 }
 
@@ -47,7 +49,8 @@ func (c *call) deactivateSubscription(ctx context.Context) (int, api.Data[api.Su
 }
 
 // subscription calls do for the subscription that the path names, and responds with the result.
-func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Subscription, error)) (int, api.Data[api.Subscription], error) {
+func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Subscription,
+	error)) (int, api.Data[api.Subscription], error) {
 	id, err := c.id("subscription_id")
 	if err != nil {
 		return 0, api.Data[api.Subscription]{}, err
@@ -83,8 +86,8 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	return http.StatusOK, out, nil
 }
 
-// deliveryFilter reads the filters of the list of deliveries. known is false if a filter has an identifier that cannot exist,
-// which no delivery matches.
+// deliveryFilter reads the filters of the list of deliveries. known is false if a filter has an identifier that cannot
+// exist, which no delivery matches.
 func (c *call) deliveryFilter() (filter view.DeliveryFilter, known bool, err error) {
 	query := c.request.URL.Query()
 	known = true
@@ -119,7 +122,8 @@ func (c *call) redeliver(ctx context.Context) (int, api.Data[api.DeliveryDetail]
 }
 
 // delivery calls do for the delivery that the path names, and responds with the result.
-func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Delivery, error)) (int, api.Data[api.DeliveryDetail], error) {
+func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Delivery,
+	error)) (int, api.Data[api.DeliveryDetail], error) {
 	id, err := c.id("delivery_id")
 	if err != nil {
 		return 0, api.Data[api.DeliveryDetail]{}, err

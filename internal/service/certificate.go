@@ -16,8 +16,8 @@ import (
 // certificateInterval is how often the files of the certificate are checked.
 const certificateInterval = time.Second
 
-// certificateFiles is the certificate of the API. It is loaded again when its files change, so that a renewed certificate needs
-// no restart. If loading fails, the previous certificate stays in use.
+// certificateFiles is the certificate of the API. It is loaded again when its files change, so that a renewed
+// certificate needs no restart. If loading fails, the previous certificate stays in use.
 type certificateFiles struct {
 	chain, key string
 	log        *slog.Logger
@@ -86,7 +86,8 @@ func (c *certificateFiles) load(now time.Time) error {
 	return nil
 }
 
-// firstExpiry returns when the first certificate of a chain, each in DER form, expires: clients reject the whole chain then.
+// firstExpiry returns when the first certificate of a chain, each in DER form, expires: clients reject the whole chain
+// then.
 func firstExpiry(chain [][]byte) (first time.Time, err error) {
 	for n, der := range chain {
 		certificate, err := x509.ParseCertificate(der)
@@ -100,7 +101,8 @@ func firstExpiry(chain [][]byte) (first time.Time, err error) {
 	return first, nil
 }
 
-// expiry returns when the certificate in use expires. It loads changed files as a handshake does, so that an idle server reports a renewal too.
+// expiry returns when the certificate in use expires. It loads changed files as a handshake does, so that an idle
+// server reports a renewal too.
 func (c *certificateFiles) expiry() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,8 @@ func writeCertificate(t *testing.T, chain, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	kit.Must(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Duration(serial) * time.Hour), DNSNames: []string{"localhost"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial),
+		NotAfter: time.Now().Add(time.Duration(serial) * time.Hour), DNSNames: []string{"localhost"}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	kit.Must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
@@ -67,7 +68,8 @@ func TestCertificateRenewal(t *testing.T) {
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d with a key that others can read", got)
 	}
-	if _, err := readCertificate(chain, key, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err, secret.ErrPrivateKeyMode) {
+	if _, err := readCertificate(chain, key, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err,
+		secret.ErrPrivateKeyMode) {
 		t.Errorf("a start with a key that others can read: %v", err)
 	}
 	kit.Must(t, os.Chmod(key, 0o640)) // its group may read it

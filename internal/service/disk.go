@@ -17,8 +17,8 @@ import (
 // errDiskNearlyFull says that the file system of the database has less free space than --min-free-bytes.
 var errDiskNearlyFull = errors.New("the file system of the database is nearly full")
 
-// disk is the file system of a SQLite database. Small writes still succeed on one that is nearly full, and larger ones of customers fail. It is
-// safe for concurrent use.
+// disk is the file system of a SQLite database. Small writes still succeed on one that is nearly full, and larger ones
+// of customers fail. It is safe for concurrent use.
 type disk struct {
 	free  func() (int64, error) // bytes that the process may use
 	least int64
@@ -37,8 +37,8 @@ func newDisk(database string, least int64, log *slog.Logger) *disk {
 	return &disk{free: func() (int64, error) { return files.FreeBytes(filepath.Dir(path)) }, least: least, log: log}
 }
 
-// check returns [errDiskNearlyFull] while less space is free than there must be, and logs when that begins and ends. A file system that does not
-// say what is free is not judged.
+// check returns [errDiskNearlyFull] while less space is free than there must be, and logs when that begins and ends. A
+// file system that does not say what is free is not judged.
 func (d *disk) check(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -49,7 +49,8 @@ func (d *disk) check(ctx context.Context) error {
 	defer d.mu.Unlock()
 	switch {
 	case full && !d.told:
-		d.log.ErrorContext(ctx, "the file system of the database is nearly full: the server is not ready until space is free", "free_bytes", free, "min_free_bytes", d.least)
+		d.log.ErrorContext(ctx, "the file system of the database is nearly full: the server is not ready until space is free",
+			"free_bytes", free, "min_free_bytes", d.least)
 	case !full && d.told:
 		d.log.InfoContext(ctx, "the file system of the database has free space again", "free_bytes", free)
 	}

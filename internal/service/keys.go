@@ -17,8 +17,8 @@ const (
 	registerInterval = 10 * time.Second
 )
 
-// keyKeeper keeps the keys of a running server in step with the key file, provided that the file opens the sealed values of
-// the database, and registers in the database which keys the server has loaded.
+// keyKeeper keeps the keys of a running server in step with the key file, provided that the file opens the sealed
+// values of the database, and registers in the database which keys the server has loaded.
 type keyKeeper struct {
 	service *Service
 	server  store.Server
@@ -47,7 +47,8 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	if err := s.db.RegisterServer(ctx, server); err != nil {
 		return nil, err
 	}
-	// What is written before anybody can call the server is sealed as it is. A database whose record of that was removed is not served.
+	// What is written before anybody can call the server is sealed as it is. A database whose record of that was removed
+	// is not served.
 	return &keyKeeper{service: s, server: server}, s.db.SealAccess(ctx)
 }
 
@@ -91,7 +92,8 @@ func (k *keyKeeper) setError(ctx context.Context, err error) {
 	k.mu.Unlock()
 	switch {
 	case err != nil && (before == nil || before.Error() != err.Error()):
-		k.service.config.Log.ErrorContext(ctx, "the key file is not right: not ready, and the loaded keys stay in use", "error", err)
+		k.service.config.Log.ErrorContext(ctx, "the key file is not right: not ready, and the loaded keys stay in use",
+			"error", err)
 	case err == nil && before != nil:
 		k.service.config.Log.InfoContext(ctx, "the key file is right again")
 	}

@@ -19,7 +19,8 @@ type lagCollector struct {
 	outage                    *outage
 	overdue, oldest, troubled *prometheus.Desc
 
-	active, deliveries, deliveriesOverdue, deliveryOldest, submissions, unknown, unknownOldest, contradicted, mails, mailOldest *prometheus.Desc
+	active, deliveries, deliveriesOverdue, deliveryOldest                *prometheus.Desc
+	submissions, unknown, unknownOldest, contradicted, mails, mailOldest *prometheus.Desc
 
 	lastBackup, lastVerification, evidenceFaults, oldestSync *prometheus.Desc
 }
@@ -29,23 +30,40 @@ const collectTimeout = 5 * time.Second
 
 func newLagCollector(db *store.DB, log *slog.Logger, outage *outage) *lagCollector {
 	return &lagCollector{db: db, log: log, outage: outage,
-		overdue:           prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.", nil, nil),
-		oldest:            prometheus.NewDesc("quittance_lookup_overdue_seconds", "How long the status query that is overdue longest has been overdue.", nil, nil),
-		troubled:          prometheus.NewDesc("quittance_connections_in_trouble", "Active provider connections whose circuit breaker is open, by kind of connection: only one status query at a time is made.", []string{"kind"}, nil),
-		active:            prometheus.NewDesc("quittance_connections_active", "Active provider connections, by kind of connection.", []string{"kind"}, nil),
-		deliveries:        prometheus.NewDesc("quittance_deliveries_pending", "Deliveries that have not ended, including those that wait for a retry; counted up to 100,000.", nil, nil),
-		deliveriesOverdue: prometheus.NewDesc("quittance_deliveries_overdue", "Pending deliveries whose attempt is overdue.", nil, nil),
-		deliveryOldest:    prometheus.NewDesc("quittance_delivery_overdue_seconds", "How long the attempt that is overdue longest has been overdue.", nil, nil),
-		submissions:       prometheus.NewDesc("quittance_submissions_pending", "Submissions that are still reconciled with the provider; counted up to 100,000.", nil, nil),
-		unknown:           prometheus.NewDesc("quittance_submissions_unknown", "Submissions of unknown outcome, by how long ago they were attempted: within an hour, within a day (and not within an hour), or earlier.", []string{"age"}, nil),
-		unknownOldest:     prometheus.NewDesc("quittance_submission_unknown_seconds", "How long ago the oldest submission of unknown outcome was attempted.", nil, nil),
-		mails:             prometheus.NewDesc("quittance_mails_pending", "E-mails that were not sent yet, including those that wait for another attempt.", nil, nil),
-		mailOldest:        prometheus.NewDesc("quittance_mail_pending_seconds", "How long the oldest e-mail that was not sent yet has waited.", nil, nil),
-		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil),
-		lastBackup:        prometheus.NewDesc("quittance_last_backup_timestamp_seconds", "The moment that the last successful backup shows, in Unix time; 0 if quittance backup has made none.", nil, nil),
-		lastVerification:  prometheus.NewDesc("quittance_last_evidence_verify_timestamp_seconds", "When quittance evidence verify has last verified the whole database, in Unix time; 0 if it never has.", nil, nil),
-		evidenceFaults:    prometheus.NewDesc("quittance_evidence_faults", "The faults that this verification has found.", nil, nil),
-		oldestSync:        prometheus.NewDesc("quittance_purchase_sync_oldest_timestamp_seconds", "The last complete purchase sync of the active connection that has waited longest for one, in Unix time, or when the connection was added if it had none; 0 without active connections.", nil, nil)}
+		overdue: prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.",
+			nil, nil),
+		oldest: prometheus.NewDesc("quittance_lookup_overdue_seconds",
+			"How long the status query that is overdue longest has been overdue.", nil, nil),
+		troubled: prometheus.NewDesc("quittance_connections_in_trouble",
+			"Active provider connections whose circuit breaker is open, by kind of connection: only one status query at a time is made.", []string{"kind"}, nil),
+		active: prometheus.NewDesc("quittance_connections_active",
+			"Active provider connections, by kind of connection.", []string{"kind"}, nil),
+		deliveries: prometheus.NewDesc("quittance_deliveries_pending",
+			"Deliveries that have not ended, including those that wait for a retry; counted up to 100,000.", nil, nil),
+		deliveriesOverdue: prometheus.NewDesc("quittance_deliveries_overdue", "Pending deliveries whose attempt is overdue.",
+			nil, nil),
+		deliveryOldest: prometheus.NewDesc("quittance_delivery_overdue_seconds",
+			"How long the attempt that is overdue longest has been overdue.", nil, nil),
+		submissions: prometheus.NewDesc("quittance_submissions_pending",
+			"Submissions that are still reconciled with the provider; counted up to 100,000.", nil, nil),
+		unknown: prometheus.NewDesc("quittance_submissions_unknown",
+			"Submissions of unknown outcome, by how long ago they were attempted: within an hour, within a day (and not within an hour), or earlier.", []string{"age"}, nil),
+		unknownOldest: prometheus.NewDesc("quittance_submission_unknown_seconds",
+			"How long ago the oldest submission of unknown outcome was attempted.", nil, nil),
+		mails: prometheus.NewDesc("quittance_mails_pending",
+			"E-mails that were not sent yet, including those that wait for another attempt.", nil, nil),
+		mailOldest: prometheus.NewDesc("quittance_mail_pending_seconds",
+			"How long the oldest e-mail that was not sent yet has waited.", nil, nil),
+		contradicted: prometheus.NewDesc("quittance_submissions_contradicted",
+			"Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil),
+		lastBackup: prometheus.NewDesc("quittance_last_backup_timestamp_seconds",
+			"The moment that the last successful backup shows, in Unix time; 0 if quittance backup has made none.", nil, nil),
+		lastVerification: prometheus.NewDesc("quittance_last_evidence_verify_timestamp_seconds",
+			"When quittance evidence verify has last verified the whole database, in Unix time; 0 if it never has.", nil, nil),
+		evidenceFaults: prometheus.NewDesc("quittance_evidence_faults", "The faults that this verification has found.",
+			nil, nil),
+		oldestSync: prometheus.NewDesc("quittance_purchase_sync_oldest_timestamp_seconds",
+			"The last complete purchase sync of the active connection that has waited longest for one, in Unix time, or when the connection was added if it had none; 0 without active connections.", nil, nil)}
 }
 
 // Describe implements [prometheus.Collector].
@@ -53,7 +71,9 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- s.overdue
 	to <- s.oldest
 	to <- s.troubled
-	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.unknown, s.unknownOldest, s.contradicted, s.mails, s.mailOldest, s.lastBackup, s.lastVerification, s.evidenceFaults, s.oldestSync} {
+	for _, description := range []*prometheus.Desc{s.active, s.deliveries, s.deliveriesOverdue, s.deliveryOldest,
+		s.submissions, s.unknown, s.unknownOldest, s.contradicted, s.mails, s.mailOldest, s.lastBackup, s.lastVerification,
+		s.evidenceFaults, s.oldestSync} {
 		to <- description
 	}
 }
@@ -122,7 +142,8 @@ func (s *lagCollector) warn(ctx context.Context, numbers string, err error) {
 }
 
 // collectTimes collects when something was done last.
-func (s *lagCollector) collectTimes(ctx context.Context, gauge func(description *prometheus.Desc, value float64, labels ...string)) {
+func (s *lagCollector) collectTimes(ctx context.Context,
+	gauge func(description *prometheus.Desc, value float64, labels ...string)) {
 	seconds := func(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
 	switch at, err := s.db.OldestPurchaseSync(ctx); {
 	case errors.Is(err, store.ErrNotFound):

@@ -24,7 +24,8 @@ func (s *Service) startMails(ctx context.Context, running *sync.WaitGroup) {
 	if s.config.Mail.Host == "" {
 		return
 	}
-	mailer := &mail.Mailer{DB: s.db, Relay: s.config.Mail, PublicURL: string(s.config.PublicURL), Now: s.db.Now, Log: s.config.Log, Observe: s.metrics.mail}
+	mailer := &mail.Mailer{DB: s.db, Relay: s.config.Mail, PublicURL: string(s.config.PublicURL), Now: s.db.Now,
+		Log: s.config.Log, Observe: s.metrics.mail}
 	startQueue(ctx, s, running, mailer.Work(), queue.Options{Workers: mailWorkers, SlowWorkers: slowMailWorkers,
 		MaxPerCompany: mailsPerCompany, MaxPerQueue: mailsPerCompany, MaxPerSlowQueue: mailsPerCompany, SlowAfter: slowMail})
 	running.Go(func() { s.repeat(ctx, "notices", s.tellOwners) })
@@ -39,12 +40,13 @@ func (s *Service) tellOwners(ctx context.Context) error {
 	}
 }
 
-// newMailCounter returns the counter of attempts to send e-mails. It has each result from the start, so that a rate has a beginning.
+// newMailCounter returns the counter of attempts to send e-mails. It has each result from the start, so that a rate has
+// a beginning.
 func newMailCounter() *prometheus.CounterVec {
 	mails := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_mail_attempts_total",
 		Help: "Attempts to send an e-mail, by kind of e-mail and by what followed: sent, pending (another attempt follows) or failed."}, []string{"kind", "state"})
-	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset, store.MailPasswordChanged,
-		store.MailAddressProof, store.MailAddressChanged) {
+	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset,
+		store.MailPasswordChanged, store.MailAddressProof, store.MailAddressChanged) {
 		for _, state := range []store.MailState{store.MailSent, store.MailPending, store.MailFailed} {
 			mails.WithLabelValues(string(kind), string(state))
 		}

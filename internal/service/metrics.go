@@ -17,7 +17,8 @@ import (
 	"quittance/internal/webhook"
 )
 
-// metrics are the Prometheus metrics of one process. Label values come from small, closed sets, so clients cannot add series.
+// metrics are the Prometheus metrics of one process. Label values come from small, closed sets, so clients cannot add
+// series.
 type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.HistogramVec
@@ -50,14 +51,17 @@ func newMetrics() *metrics {
 	m.workers = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_workers_busy",
 		Help: "Busy workers, by work and by pace of the queue: quick or slow."}, []string{"work", "pace"})
 	m.waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_lanes_waiting",
-		Help: "Queues (destinations and provider connections) with due work that wait for a worker, by work."}, []string{"work"})
+		Help: "Queues (destinations and provider connections) with due work that wait for a worker, by work."},
+		[]string{"work"})
 	m.contacts = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_worker_contact_timestamp_seconds",
 		Help: "When the workers of this process last got an answer of the database to the question for due work, in Unix time, by work."}, []string{"work"})
 	m.tasks = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_worker_tasks_total",
-		Help: "Tasks of the workers that have ended, by work and by end: done, lease_lost or panic."}, []string{"work", "end"})
+		Help: "Tasks of the workers that have ended, by work and by end: done, lease_lost or panic."},
+		[]string{"work", "end"})
 	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_submission_outcomes_total",
 		Help: "Responses of providers that changed the outcome of a submission, by new outcome."}, []string{"outcome"})
-	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown, store.OutcomeNotSent} {
+	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown,
+		store.OutcomeNotSent} {
 		m.outcomes.WithLabelValues(string(outcome)) // so that a rate has a beginning
 	}
 	m.closed = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_http_connections_closed_total",
@@ -66,8 +70,9 @@ func newMetrics() *metrics {
 		m.closed.WithLabelValues(string(reason))
 	}
 	m.mails, m.refusals = newMailCounter(), newRefusalCounter()
-	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts, m.tasks, m.outcomes, m.mails, m.refusals,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting, m.contacts,
+		m.tasks, m.outcomes, m.mails, m.refusals, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -85,7 +90,8 @@ func (m *metrics) connectionClosed(reason connlimit.Reason) {
 
 func (m *metrics) request(route, method string, status int, duration time.Duration) {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+		http.MethodOptions:
 	default:
 		method = "other"
 	}
@@ -103,8 +109,10 @@ func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) 
 
 // observeCertificate registers a gauge for the expiry of the certificate of the API; Unix time 0 without a certificate.
 func (m *metrics) observeCertificate(expiry func() time.Time) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_tls_certificate_expiry_timestamp_seconds",
-		Help: "When the first certificate of the chain of --tls-cert expires, in Unix time; 0 without --tls-cert."}, func() float64 { return float64(expiry().Unix()) }))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "quittance_tls_certificate_expiry_timestamp_seconds",
+			Help: "When the first certificate of the chain of --tls-cert expires, in Unix time; 0 without --tls-cert."},
+		func() float64 { return float64(expiry().Unix()) }))
 }
 
 // observeServer registers gauges for the running requests and the open connections of the API.
@@ -117,7 +125,8 @@ func (m *metrics) observeServer(count, connections func() int) {
 
 // onStats returns the [queue.Options] callback that records the numbers of one kind of work.
 func (m *metrics) onStats(work string) func(queue.Stats) {
-	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
+	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"),
+		m.waiting.WithLabelValues(work)
 	contact := m.contacts.WithLabelValues(work)
 	return func(s queue.Stats) {
 		quick.Set(float64(s.QuickWorkers))
@@ -143,20 +152,24 @@ func (m *metrics) outcome(outcome api.Outcome) { m.outcomes.WithLabelValues(stri
 
 // observeProcess registers what the process is, whether it is ready, and its connections to the database.
 func (m *metrics) observeProcess(c Config, db *store.DB, ready func(context.Context) error) {
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "quittance_build_info", Help: "1, with the release of the binary and what the process is as labels.",
-		ConstLabels: prometheus.Labels{"version": c.Version, "environment": c.Environment, "role": c.role(), "engine": db.Engine()}})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "quittance_build_info",
+		Help: "1, with the release of the binary and what the process is as labels.",
+		ConstLabels: prometheus.Labels{"version": c.Version, "environment": c.Environment, "role": c.role(),
+			"engine": db.Engine()}})
 	info.Set(1)
 	changed := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "quittance_changed_rows_total",
 		Help: "Times that a secret did not open, or a row that decides who may act did not, because it was changed outside of the service."}, func() float64 { return float64(db.ChangedRows()) })
 	limited := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "quittance_mails_limited_total",
-		Help: "E-mails that were not sent because their recipients had got too many of their kind."}, func() float64 { return float64(db.LimitedMails()) })
-	m.registry.MustRegister(info, changed, limited, newPoolCollector(db), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
-		Help: "1 if /readyz answers 200, otherwise 0."}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
-		defer cancel()
-		if ready(ctx) != nil {
-			return 0
-		}
-		return 1
-	}))
+		Help: "E-mails that were not sent because their recipients had got too many of their kind."},
+		func() float64 { return float64(db.LimitedMails()) })
+	m.registry.MustRegister(info, changed, limited, newPoolCollector(db),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_ready",
+			Help: "1 if /readyz answers 200, otherwise 0."}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+			defer cancel()
+			if ready(ctx) != nil {
+				return 0
+			}
+			return 1
+		}))
 }

@@ -16,9 +16,9 @@ import (
 // outageGap is the shortest time between two lines that say that the database does not respond.
 const outageGap = time.Minute
 
-// outage reports in the log that the database does not respond. Many tasks of a process use the database again every second and would
-// each log each failure. Together they write one line when it begins, at most one a minute while it lasts, and one when it is over for
-// all of them. It is safe for concurrent use.
+// outage reports in the log that the database does not respond. Many tasks of a process use the database again every
+// second and would each log each failure. Together they write one line when it begins, at most one a minute while it
+// lasts, and one when it is over for all of them. It is safe for concurrent use.
 type outage struct {
 	log *slog.Logger
 	now func() time.Time // the clock of the machine, because that of the database may be unavailable
@@ -35,7 +35,8 @@ func newOutage(log *slog.Logger, now func() time.Time) *outage {
 	return &outage{log: log, now: now, failing: map[string]bool{}}
 }
 
-// saw notes what came of a task that is repeated. It returns true if the database does not respond: then the task logs nothing.
+// saw notes what came of a task that is repeated. It returns true if the database does not respond: then the task logs
+// nothing.
 func (o *outage) saw(ctx context.Context, task string, err error) (logged bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,14 +52,15 @@ func (o *outage) saw(ctx context.Context, task string, err error) (logged bool) 
 	o.failures++
 	if now.Sub(o.logged) >= outageGap {
 		o.logged, o.told = now, true
-		o.log.ErrorContext(ctx, "the database does not respond: background work waits", "tasks", strings.Join(slices.Sorted(maps.Keys(o.failing)), ", "),
-			"failures", o.failures, "duration_ms", now.Sub(o.began).Milliseconds(), "error", err)
+		o.log.ErrorContext(ctx, "the database does not respond: background work waits",
+			"tasks", strings.Join(slices.Sorted(maps.Keys(o.failing)), ", "), "failures", o.failures,
+			"duration_ms", now.Sub(o.began).Milliseconds(), "error", err)
 	}
 	return true
 }
 
-// covers reports whether an error is one of an outage that the log tells of. It is for what is not repeated by the process itself: an outage
-// ends when its tasks succeed again, and nobody knows when such work comes again.
+// covers reports whether an error is one of an outage that the log tells of. It is for what is not repeated by the
+// process itself: an outage ends when its tasks succeed again, and nobody knows when such work comes again.
 func (o *outage) covers(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,5 +76,6 @@ func (o *outage) answered(ctx context.Context, task string) {
 		return
 	}
 	o.told = false
-	o.log.InfoContext(ctx, "the database responds again", "failures", o.failures, "duration_ms", o.now().Sub(o.began).Milliseconds())
+	o.log.InfoContext(ctx, "the database responds again", "failures", o.failures,
+		"duration_ms", o.now().Sub(o.began).Milliseconds())
 }

@@ -14,17 +14,19 @@ import (
 	"quittance/internal/store"
 )
 
-// TestOutage: however many tasks fail in an outage of the database, and however often, the log has one line when it begins, one a minute
-// with the number of failures, and one when the database has answered all of them. Other errors are left to their tasks.
+// TestOutage: however many tasks fail in an outage of the database, and however often, the log has one line when it
+// begins, one a minute with the number of failures, and one when the database has answered all of them. Other errors
+// are left to their tasks.
 func TestOutage(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	o := newOutage(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}})), func() time.Time { return now })
+	o := newOutage(slog.New(slog.NewTextHandler(&log,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}})), func() time.Time { return now })
 	tasks := []string{"deliver", "reconcile", "keys"}
 	saw := func(task string, err error, logged bool) {
 		t.Helper()
@@ -62,7 +64,8 @@ func TestOutage(t *testing.T) {
 		t.Error("the outage covers its own errors, and no others")
 	}
 	const again = `level=ERROR msg="the database does not respond: background work waits" tasks="deliver, keys, reconcile" failures=%d duration_ms=%d error="scan: database unavailable"`
-	lines(`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
+	lines(
+		`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
 		fmt.Sprintf(again, 181, 60000))
 	saw("deliver", nil, false)
 	saw("keys", errors.New("a broken statement"), false) // the database has answered
@@ -80,12 +83,13 @@ func TestOutage(t *testing.T) {
 	for _, task := range tasks {
 		saw(task, nil, false)
 	}
-	lines(`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
+	lines(
+		`level=ERROR msg="the database does not respond: background work waits" tasks=deliver failures=1 duration_ms=0 error="scan: database unavailable"`,
 		`level=INFO msg="the database responds again" failures=3 duration_ms=1000`)
 }
 
-// TestRepeat: a task that is repeated runs until its context ends. An error that stays is one line of the log, and an outage of the database
-// is left to the line about it.
+// TestRepeat: a task that is repeated runs until its context ends. An error that stays is one line of the log, and an
+// outage of the database is left to the line about it.
 func TestRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -102,7 +106,8 @@ func TestRepeat(t *testing.T) {
 			}
 			return results[runs-1]
 		})
-		if lines := strings.Count(log.String(), `level=WARN msg="background work failed: it is tried again every second" task=uses error="a broken statement"`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
+		if lines := strings.Count(log.String(),
+			`level=WARN msg="background work failed: it is tried again every second" task=uses error="a broken statement"`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
 			t.Errorf("%d lines:\n%s", lines, &log)
 		}
 		if runs != len(results)+1 {

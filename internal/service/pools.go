@@ -15,10 +15,14 @@ type poolCollector struct {
 func newPoolCollector(db *store.DB) *poolCollector {
 	pool := []string{"pool"}
 	return &poolCollector{db: db,
-		limit:  prometheus.NewDesc("quittance_database_connections_limit", "Largest number of connections to the database, by pool.", pool, nil),
-		inUse:  prometheus.NewDesc("quittance_database_connections_in_use", "Connections to the database that are in use, by pool.", pool, nil),
-		waits:  prometheus.NewDesc("quittance_database_connection_waits_total", "How many times somebody has waited for a connection to the database, by pool.", pool, nil),
-		waited: prometheus.NewDesc("quittance_database_connection_wait_seconds_total", "How long these waits have taken altogether, by pool.", pool, nil)}
+		limit: prometheus.NewDesc("quittance_database_connections_limit",
+			"Largest number of connections to the database, by pool.", pool, nil),
+		inUse: prometheus.NewDesc("quittance_database_connections_in_use",
+			"Connections to the database that are in use, by pool.", pool, nil),
+		waits: prometheus.NewDesc("quittance_database_connection_waits_total",
+			"How many times somebody has waited for a connection to the database, by pool.", pool, nil),
+		waited: prometheus.NewDesc("quittance_database_connection_wait_seconds_total",
+			"How long these waits have taken altogether, by pool.", pool, nil)}
 }
 
 // Describe implements [prometheus.Collector].

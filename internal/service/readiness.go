@@ -15,8 +15,8 @@ const (
 	readyTimeout = 3 * time.Second
 )
 
-// readiness checks whether the database serves. Anybody may call /readyz, which has no other limit, so one check runs at a
-// time and its result is reused for readyTTL. It is safe for concurrent use.
+// readiness checks whether the database serves. Anybody may call /readyz, which has no other limit, so one check runs
+// at a time and its result is reused for readyTTL. It is safe for concurrent use.
 type readiness struct {
 	ping   func(ctx context.Context) error
 	now    func() time.Time
@@ -32,8 +32,8 @@ func newReadiness(ping func(ctx context.Context) error, now func() time.Time) *r
 	return &readiness{ping: ping, now: now}
 }
 
-// check returns the result of the last ping, or of a new one when the last is older than readyTTL. A ping does not end with
-// the context of one caller, because others wait for it.
+// check returns the result of the last ping, or of a new one when the last is older than readyTTL. A ping does not end
+// with the context of one caller, because others wait for it.
 func (r *readiness) check(ctx context.Context) error {
 	_, err, _ := r.flight.Do("", func() (any, error) {
 		if age := r.now().Sub(r.at); !r.at.IsZero() && age >= 0 && age < readyTTL {

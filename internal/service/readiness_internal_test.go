@@ -57,8 +57,8 @@ func TestReadinessIsOneCheck(t *testing.T) {
 	})
 }
 
-// TestNearlyFullDiskIsNotReady checks that a process whose database has less free space than it must is not ready, and that the log tells once when
-// that begins and once when it ends.
+// TestNearlyFullDiskIsNotReady checks that a process whose database has less free space than it must is not ready, and
+// that the log tells once when that begins and once when it ends.
 func TestNearlyFullDiskIsNotReady(t *testing.T) {
 	var log bytes.Buffer
 	free, failed := int64(100), error(nil)
@@ -80,7 +80,8 @@ func TestNearlyFullDiskIsNotReady(t *testing.T) {
 	}
 	free, failed = 0, errors.New("no such call")
 	kit.Must(t, d.check(t.Context()))
-	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "nearly full") || !strings.Contains(log.String(), "free space again") {
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "nearly full") ||
+		!strings.Contains(log.String(), "free space again") {
 		t.Errorf("the log has %s", &log)
 	}
 	if none := newDisk("postgres://q@db/q", 100, nil); none.check(t.Context()) != nil {
@@ -91,7 +92,8 @@ func TestNearlyFullDiskIsNotReady(t *testing.T) {
 // TestStoppingIsNotReadyAtOnce checks that a stopping process is not ready, even if a ready result is still reused.
 func TestStoppingIsNotReadyAtOnce(t *testing.T) {
 	now := time.Now()
-	s := &Service{keys: &keyKeeper{}, readiness: newReadiness(func(context.Context) error { return nil }, func() time.Time { return now })}
+	s := &Service{keys: &keyKeeper{}, readiness: newReadiness(func(context.Context) error { return nil },
+		func() time.Time { return now })}
 	kit.Must(t, s.ready(t.Context()))
 	s.stopping.Store(true)
 	if err := s.ready(t.Context()); !errors.Is(err, errStopping) {

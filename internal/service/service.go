@@ -2,8 +2,8 @@
 // dependencies and passes them down.
 //
 // Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, the wrong
-// keys, sandbox flags in production, a transport simulator outside local, plain HTTP beyond loopback); it stops in order:
-// first the listeners, then the running work, then the store.
+// keys, sandbox flags in production, a transport simulator outside local, plain HTTP beyond loopback); it stops in
+// order: first the listeners, then the running work, then the store.
 //
 // Start reading at [Open], then [Service.Run].
 package service
@@ -77,7 +77,8 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := secret.PreventCoreDumps(); err != nil {
 		config.Log.WarnContext(ctx, "a crash may leave an image of the memory, which has the keys", "error", err)
 	}
-	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }, outage: newOutage(config.Log, time.Now)}
+	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil },
+		outage: newOutage(config.Log, time.Now)}
 	if config.Now != nil {
 		s.activity = newActivity()
 	}
@@ -89,13 +90,15 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.startTracing(); err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now, Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas, ObserveWrite: s.observeWrite(),
-		Release: config.Version, Admit: s.admit}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now,
+		Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint,
+		Quotas: config.Quotas, ObserveWrite: s.observeWrite(), Release: config.Version, Admit: s.admit}); err != nil {
 		return nil, err
 	}
 	space := newDisk(config.Database, config.MinFreeBytes, config.Log)
 	space.observe(s.metrics)
-	s.readiness = newReadiness(func(ctx context.Context) error { return cmp.Or(s.db.Ping(ctx), space.check(ctx)) }, time.Now)
+	s.readiness = newReadiness(func(ctx context.Context) error { return cmp.Or(s.db.Ping(ctx), space.check(ctx)) },
+		time.Now)
 	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
@@ -114,7 +117,8 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	s.createServices()
 	serving := s.serverConfig()
 	s.accounts = serving.Accounts
-	serving.Docs = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) }, s.config.Log)
+	serving.Docs = docs.New(quittance.Documents(), func() ([]byte, error) { return server.OpenAPI(serving.Version) },
+		s.config.Log)
 	if serving.Console, err = s.console(serving); err != nil {
 		return nil, err
 	}
@@ -130,21 +134,23 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	return s, nil
 }
 
-// createSignOn creates the client of the OpenID provider, if there is one. It does not call the provider, which may be down.
+// createSignOn creates the client of the OpenID provider, if there is one. It does not call the provider, which may be
+// down.
 func (s *Service) createSignOn() (err error) {
 	config := s.config.SignOn
 	if config.Issuer == "" {
 		return nil
 	}
-	config.BaseURL, config.AllowLoopback, config.Now, config.Log = string(s.config.PublicURL), s.config.Environment != Production, s.db.Now, s.config.Log
+	config.BaseURL, config.AllowLoopback, config.Now, config.Log = string(s.config.PublicURL),
+		s.config.Environment != Production, s.db.Now, s.config.Log
 	if s.signOn, err = sso.New(config); err != nil {
 		return &ConfigError{fmt.Errorf("--oidc-issuer: %w", err)}
 	}
 	return nil
 }
 
-// admit acquires the right to serve the database, and returns an error if it must not be served with these settings. Nothing in it is changed
-// before.
+// admit acquires the right to serve the database, and returns an error if it must not be served with these settings.
+// Nothing in it is changed before.
 func (s *Service) admit(ctx context.Context, db *store.DB) error {
 	release, err := db.LockForServing()
 	if err != nil {
@@ -170,7 +176,8 @@ func (s *Service) warnUnapproved(ctx context.Context) error {
 	}
 	for _, c := range connections {
 		if c.State == store.ConnectionActive && !c.Allowed(Production, s.config.Version) {
-			s.config.Log.WarnContext(ctx, "this release may not submit over the connection: approve it with quittance connection approve",
+			s.config.Log.WarnContext(ctx,
+				"this release may not submit over the connection: approve it with quittance connection approve",
 				"connection", c.ID, "account", c.Account, "environment", c.Environment, "release", s.config.Version)
 		}
 	}
@@ -209,7 +216,8 @@ func (s *Service) createServices() {
 	s.sender = webhook.NewSender(webhook.Config{Policy: c.Destinations, Timeout: c.AttemptTimeout})
 	s.deliverer = &webhook.Deliverer{
 		DB: s.db, Sender: s.sender, Backoff: webhook.Backoff{First: c.RetryFirst, Attempts: c.RetryAttempts},
-		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: s.db.Now, Log: c.Log, Observe: s.metrics.attempt, Tracer: s.tracer,
+		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: s.db.Now, Log: c.Log, Observe: s.metrics.attempt,
+		Tracer: s.tracer,
 	}
 }
 
@@ -222,20 +230,25 @@ func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.
 	if kind.LocalOnly && s.config.Environment != Local {
 		return nil, errors.New("only the environment local allows the transport simulator")
 	}
-	return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: s.config.ProviderTimeout,
-		MaxConns: providerConns, Clock: time.Now})
+	return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options,
+		Timeout: s.config.ProviderTimeout, MaxConns: providerConns, Clock: time.Now})
 }
 
 func (s *Service) serverConfig() server.Config {
 	c := s.config
 	return server.Config{
 		DB: s.db,
-		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
-			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor remains for other work
-		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
-		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(c.ImportTimeout), Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Tracer: s.tracer, Version: c.Version, Ready: s.ready,
-		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
-		AnonymousRate: c.AnonymousRate, Trial: c.Trial, Secure: c.TLSCert != "" || c.BehindProxy, PublicURL: c.PublicURL,
+		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment,
+			TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
+			// one processor remains for other work
+			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))},
+		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody,
+		MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
+		Printer: view.NewPrinter(c.PrintTimeout), Importer: view.NewImporter(c.ImportTimeout),
+		Exporter: export.New(c.ExportRows), TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request,
+		Tracer: s.tracer, Version: c.Version, Ready: s.ready, ConnectionsPerSource: c.ConnectionsPerSource,
+		ConnectionClosed: s.metrics.connectionClosed, AnonymousRate: c.AnonymousRate, Trial: c.Trial,
+		Secure: c.TLSCert != "" || c.BehindProxy, PublicURL: c.PublicURL,
 	}
 }
 
@@ -243,8 +256,10 @@ func (s *Service) serverConfig() server.Config {
 func (s *Service) console(serving server.Config) (server.Console, error) {
 	c := s.config
 	pages, err := console.New(console.Config{
-		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now,
-		Printer: serving.Printer, Importer: serving.Importer, Exporter: serving.Exporter, Links: c.LoginLinks, SignOn: s.signOn, Environment: c.Environment, PublicURL: c.PublicURL, Secure: serving.Secure, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
+		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader,
+		Now: s.db.Now, Printer: serving.Printer, Importer: serving.Importer, Exporter: serving.Exporter, Links: c.LoginLinks,
+		SignOn: s.signOn, Environment: c.Environment, PublicURL: c.PublicURL, Secure: serving.Secure, RateLimit: c.RateLimit,
+		MaxBody: c.MaxBody,
 	})
 	return consoleAdapter{pages}, err
 }
@@ -255,23 +270,24 @@ func (s *Service) operatorPages(serving server.Config) (*operator.Pages, error) 
 	if c.OperatorListen == "" {
 		return nil, nil
 	}
-	return operator.New(operator.Config{DB: s.db, Accounts: serving.Accounts, Random: rand.Reader, Now: s.db.Now, Environment: c.Environment, Version: c.Version,
-		Secure: serving.Secure, TrustedProxies: c.TrustedProxies, Log: c.Log})
+	return operator.New(operator.Config{DB: s.db, Accounts: serving.Accounts, Random: rand.Reader, Now: s.db.Now,
+		Environment: c.Environment, Version: c.Version, Secure: serving.Secure, TrustedProxies: c.TrustedProxies, Log: c.Log})
 }
 
 // consoleAdapter adapts a console to [server.Console].
 type consoleAdapter struct{ *console.Console }
 
 // Serve implements [server.Console].
-func (p consoleAdapter) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Served {
+func (p consoleAdapter) Serve(w http.ResponseWriter, r *http.Request, source string,
+	admission server.PageAdmission) server.Served {
 	return server.Served(p.Console.Serve(w, r, source, admission))
 }
 
 // errStopping is the error of [Service.ready] while the process stops.
 var errStopping = errors.New("the process is stopping")
 
-// ready returns nil if this process can serve: the database responds and has space, the key file opens its sealed values, and
-// the process is not stopping.
+// ready returns nil if this process can serve: the database responds and has space, the key file opens its sealed
+// values, and the process is not stopping.
 func (s *Service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping
@@ -304,7 +320,8 @@ func (s *Service) listen(ctx context.Context) error {
 		return fmt.Errorf("listen (choose another address with --listen): %w", err)
 	}
 	nearby := httpserver.Config{Timeout: nearbyTimeout, Log: s.config.Log, Connections: connlimit.Config{
-		Total: connlimit.Within(nearbyConnections, connlimit.Files()), PerSource: nearbyPerSource, Closed: s.metrics.connectionClosed,
+		Total: connlimit.Within(nearbyConnections, connlimit.Files()), PerSource: nearbyPerSource,
+		Closed: s.metrics.connectionClosed,
 		Exempt: func(address netip.Addr) bool { return source.Within(address, s.config.TrustedProxies) }}}
 	if s.operators != nil {
 		pages := nearby
@@ -352,8 +369,8 @@ func (s *Service) Submissions() *submission.Service { return s.submissions }
 func (s *Service) DB() *store.DB { return s.db }
 
 // Run serves requests and runs work until ctx ends or a listener fails. Then it stops: it claims no more work and is no
-// longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running requests
-// and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
+// longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running
+// requests and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
 func (s *Service) Run(ctx context.Context) error {
 	// From now on the process acts by itself, not on a command of a user.
 	ctx, stop := context.WithCancel(store.WithActor(ctx, store.SystemActor()))
@@ -400,9 +417,9 @@ func (s *Service) recordUses(ctx context.Context) {
 	s.repeat(ctx, "uses", s.db.RecordUses)
 }
 
-// drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed. Meanwhile
-// each connection is closed after its next response. Closing connections at once would lose the requests that clients are
-// just sending.
+// drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed.
+// Meanwhile each connection is closed after its next response. Closing connections at once would lose the requests that
+// clients are just sending.
 func (s *Service) drain(ctx context.Context) {
 	s.stopping.Store(true)
 	if s.config.ShutdownDelay > 0 {

@@ -41,8 +41,8 @@ func (a *activity) read() (map[string]queue.Progress, <-chan struct{}) {
 // ErrNotObserved says that only a process with a clock of its own, [Config].Now, observes its work.
 var ErrNotObserved = errors.New("the work of a process without a clock of its own is not observed")
 
-// Settle waits until no work is due or running: deliveries, status queries, purchase syncs, and what follows from them at once. It is
-// meaningful while the clock stands still, and returns [ErrNotObserved] or the error of ctx.
+// Settle waits until no work is due or running: deliveries, status queries, purchase syncs, and what follows from them
+// at once. It is meaningful while the clock stands still, and returns [ErrNotObserved] or the error of ctx.
 func (s *Service) Settle(ctx context.Context) error {
 	if s.activity == nil {
 		return ErrNotObserved
@@ -61,8 +61,8 @@ func (s *Service) Settle(ctx context.Context) error {
 	}
 }
 
-// settleOnce waits until every kind of work is idle after a scan that began after before. It reports whether a task has started since:
-// it can have caused work of another kind.
+// settleOnce waits until every kind of work is idle after a scan that began after before. It reports whether a task has
+// started since: it can have caused work of another kind.
 func (s *Service) settleOnce(ctx context.Context, before map[string]queue.Progress) (busy bool, err error) {
 	for {
 		now, changed := s.activity.read()

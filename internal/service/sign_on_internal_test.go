@@ -9,8 +9,8 @@ import (
 	"quittance/internal/sso"
 )
 
-// TestSignOnSettings checks that the settings of single sign-on go together, and that neither people nor calls reach the service or the
-// provider over plain HTTP in production.
+// TestSignOnSettings checks that the settings of single sign-on go together, and that neither people nor calls reach
+// the service or the provider over plain HTTP in production.
 func TestSignOnSettings(t *testing.T) {
 	t.Parallel()
 	whole := sso.Config{Issuer: "https://login.example", ClientID: "quittance", ClientSecret: secret.New("secret")}
@@ -30,7 +30,8 @@ func TestSignOnSettings(t *testing.T) {
 			c.Environment, c.PublicURL, c.SignOn.Issuer = Sandbox, "http://127.0.0.1", "http://127.0.0.1:9"
 		}, ""},
 	} {
-		config := Config{Environment: Production, PublicURL: "https://quittance.example", SignOn: whole, Log: slog.New(slog.DiscardHandler)}
+		config := Config{Environment: Production, PublicURL: "https://quittance.example", SignOn: whole,
+			Log: slog.New(slog.DiscardHandler)}
 		test.edit(&config)
 		err := config.checkSignOn()
 		if err == nil {

@@ -15,9 +15,11 @@ import (
 // startTracing creates the tracer, if there is an endpoint for traces. From then on log lines name their trace.
 func (s *Service) startTracing() (err error) {
 	config := s.config.Traces
-	config.RequireTLS, config.Version, config.Environment = s.config.Environment == Production, s.config.Version, s.config.Environment
+	config.RequireTLS, config.Version, config.Environment = s.config.Environment == Production, s.config.Version,
+		s.config.Environment
 	config.Log, config.Now = s.config.Log, time.Now
-	exported := prometheus.NewCounter(prometheus.CounterOpts{Name: "quittance_trace_spans_exported_total", Help: "Spans that the receiver of traces has accepted."})
+	exported := prometheus.NewCounter(prometheus.CounterOpts{Name: "quittance_trace_spans_exported_total",
+		Help: "Spans that the receiver of traces has accepted."})
 	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_trace_spans_dropped_total",
 		Help: "Spans that were dropped, by reason: too many were waiting (queue), or the receiver did not accept them (export)."}, []string{"reason"})
 	for _, reason := range []tracing.Reason{tracing.DroppedQueue, tracing.DroppedExport} {

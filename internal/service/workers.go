@@ -10,8 +10,9 @@ import (
 	"quittance/internal/queue"
 )
 
-// The sizes of the worker pools; see [queue.Options]. Deliveries and status queries mostly wait for servers of others, so there
-// are many workers. A purchase sync is one task of several calls and holds documents in memory, so there are few.
+// The sizes of the worker pools; see [queue.Options]. Deliveries and status queries mostly wait for servers of others,
+// so there are many workers. A purchase sync is one task of several calls and holds documents in memory, so there are
+// few.
 const (
 	deliveryWorkers          = 1536
 	slowDeliveryWorkers      = 512
@@ -46,19 +47,25 @@ const (
 	pollInterval = time.Second
 	// cleanUpInterval is the time between two removals of expired rows.
 	cleanUpInterval = 10 * time.Minute
-	// providerConns is the number of connections to the provider of one company: one for each call that can run at the same
-	// time (128 submissions, the status queries, and the documents of a purchase sync), so that no call waits for another.
+	// providerConns is the number of connections to the provider of one company: one for each call that can run at the
+	// same time (128 submissions, the status queries, and the documents of a purchase sync), so that no call waits for
+	// another.
 	providerConns = 128 + pollsPerCompany + 8
 )
 
 // startWorkers starts the workers of this process.
 func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
-	startQueue(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: deliveryWorkers, SlowWorkers: slowDeliveryWorkers,
-		MaxPerCompany: deliveriesPerCompany, MaxPerQueue: deliveriesPerDestination, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowDelivery})
+	startQueue(ctx, s, running, s.deliverer.Work(),
+		queue.Options{Workers: deliveryWorkers, SlowWorkers: slowDeliveryWorkers,
+			MaxPerCompany: deliveriesPerCompany, MaxPerQueue: deliveriesPerDestination, MaxPerSlowQueue: tasksPerSlowQueue,
+			SlowAfter: slowDelivery})
 	startQueue(ctx, s, running, s.submissions.Work(), queue.Options{Workers: pollWorkers, SlowWorkers: slowPollWorkers,
-		MaxPerCompany: pollsPerCompany, MaxPerQueue: pollsPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowPoll})
-	startQueue(ctx, s, running, s.purchases.Work(), queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
-		MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany, MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
+		MaxPerCompany: pollsPerCompany, MaxPerQueue: pollsPerProvider, MaxPerSlowQueue: tasksPerSlowQueue,
+		SlowAfter: slowPoll})
+	startQueue(ctx, s, running, s.purchases.Work(),
+		queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
+			MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany,
+			MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
 	s.startMails(ctx, running)
 	if s.activity != nil {
 		close(s.activity.started)
@@ -67,8 +74,9 @@ func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { s.answerResetRequests(ctx) })
 }
 
-// repeatInterval is the time between two runs of a task that is repeated: how long a request for a new password waits for its answer, a
-// notice for its mail, and the use of an API key or a session until it is shown, if there is little other work.
+// repeatInterval is the time between two runs of a task that is repeated: how long a request for a new password waits
+// for its answer, a notice for its mail, and the use of an API key or a session until it is shown, if there is little
+// other work.
 const repeatInterval = time.Second
 
 // answerResetRequests sends links to users who have forgotten their passwords, apart from the requests for them; see
@@ -77,7 +85,8 @@ func (s *Service) answerResetRequests(ctx context.Context) {
 	s.repeat(ctx, "password requests", s.accounts.AnswerResetRequests)
 }
 
-// repeat runs a task of the database after each [repeatInterval] until ctx ends. An error that stays is one line of the log.
+// repeat runs a task of the database after each [repeatInterval] until ctx ends. An error that stays is one line of the
+// log.
 func (s *Service) repeat(ctx context.Context, task string, run func(context.Context) error) {
 	failing := false
 	for range ticks(ctx, repeatInterval) {
@@ -111,7 +120,8 @@ func ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
 }
 
 // startQueue runs the work of a source.
-func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
+func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W],
+	o queue.Options) {
 	o.PollInterval, o.Now, o.Log, o.OnStats = pollInterval, s.db.Now, s.config.Log, s.metrics.onStats(source.Name)
 	if s.activity != nil {
 		s.activity.record(source.Name, queue.Progress{})
@@ -122,8 +132,8 @@ func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup,
 	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }
 
-// cleanUp removes expired rows and history beyond its retention, at once, so that a process with a short life does it too,
-// and then once per interval.
+// cleanUp removes expired rows and history beyond its retention, at once, so that a process with a short life does it
+// too, and then once per interval.
 func (s *Service) cleanUp(ctx context.Context) {
 	ticker := time.NewTicker(cleanUpInterval)
 	defer ticker.Stop()
@@ -131,7 +141,8 @@ func (s *Service) cleanUp(ctx context.Context) {
 		if err := s.db.DeleteExpired(ctx); err != nil {
 			s.config.Log.WarnContext(ctx, "cannot remove expired rows", "error", err)
 		}
-		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of invoices that replicas of the previous version have stored
+		// of invoices that replicas of the previous version have stored
+		if made, err := s.db.Summarize(ctx); err != nil || made > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "invoices summarized", "invoices", made, "error", err)
 		}
 		if made, err := s.db.CountInvoices(ctx); err != nil || made > 0 {

@@ -26,7 +26,8 @@ func (w *world) searchCanaries() {
 		}
 		for where, text := range kept {
 			for _, canary := range secrets {
-				for _, form := range []string{canary, hex.EncodeToString([]byte(canary)), base64.StdEncoding.EncodeToString([]byte(canary))} {
+				for _, form := range []string{canary, hex.EncodeToString([]byte(canary)),
+					base64.StdEncoding.EncodeToString([]byte(canary))} {
 					if bytes.Contains(text, []byte(form)) {
 						w.violate("a secret of %s is in %s", c.name, where)
 					}

@@ -16,8 +16,9 @@ func (c *company) credit() {
 		return
 	}
 	k := &creditModel{invoice: m.id, number: fmt.Sprintf("CN-%d", len(c.model.credits))}
-	body, err := json.Marshal(map[string]any{"invoice_id": m.id, "credit_note_number": k.number, "issue_date": "2026-03-02",
-		"reason": c.recipient(), "kind": "partial", "items": []any{map[string]any{"position": 0, "net_amount": 60}}})
+	body, err := json.Marshal(map[string]any{"invoice_id": m.id, "credit_note_number": k.number,
+		"issue_date": "2026-03-02", "reason": c.recipient(), "kind": "partial",
+		"items": []any{map[string]any{"position": 0, "net_amount": 60}}})
 	c.w.must(err)
 	r, arrived := c.call(http.MethodPost, "/api/v1/client/credit-notes", body, nil)
 	var made struct {
@@ -85,7 +86,8 @@ func (c *company) submitCredit() {
 	var s invoiceView
 	switch {
 	case r.status == http.StatusOK || r.status == http.StatusAccepted:
-		if err := r.data(&s); err != nil || s.Submission == nil || (r.status == http.StatusAccepted) != (s.Submission.Outcome == "unknown") {
+		if err := r.data(&s); err != nil || s.Submission == nil ||
+			(r.status == http.StatusAccepted) != (s.Submission.Outcome == "unknown") {
 			c.w.violate("%s: submit of a credit note answered %d with %s", c.name, r.status, r.body)
 			return
 		}
@@ -96,13 +98,15 @@ func (c *company) submitCredit() {
 			c.w.violate("%s: 502 for credit note %s, which the provider has, or which was acknowledged", c.name, k.id)
 		}
 	case r.status == http.StatusConflict && r.code() == "credit_note_not_editable" && k.asked:
-	case r.status == http.StatusConflict && (r.code() == "submission_in_progress" || r.code() == "invoice_not_acknowledged" || r.code() == "duplicate_credit_note_number"):
+	case r.status == http.StatusConflict && (r.code() == "submission_in_progress" ||
+		r.code() == "invoice_not_acknowledged" || r.code() == "duplicate_credit_note_number"):
 	default:
 		c.w.violate("%s: submit of a credit note answered %d %s", c.name, r.status, r.body)
 	}
 }
 
-// patchCredit changes the reason of a credit note, also of a rejected one, so that the provider accepts the next submission.
+// patchCredit changes the reason of a credit note, also of a rejected one, so that the provider accepts the next
+// submission.
 func (c *company) patchCredit() {
 	k := c.someCredit()
 	if k == nil {

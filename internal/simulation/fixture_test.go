@@ -72,9 +72,10 @@ var sharedFixture = sync.OnceValues(func() (*fixture, error) {
 // populate makes the two companies. They differ only in their names, credentials and passwords.
 func (f *fixture) populate(path string) (err error) {
 	ctx := context.Background()
-	// The identifiers are the same in every process, because references, and with them the course of documents, depend on them.
-	db, err := store.Open(ctx, "sqlite:"+path, store.Options{Keys: f.keys, Now: func() time.Time { return epoch }, Log: slog.New(slog.DiscardHandler),
-		Random: seeded.NewChaCha8([32]byte{})})
+	// The identifiers are the same in every process, because references, and with them the course of documents, depend on
+	// them.
+	db, err := store.Open(ctx, "sqlite:"+path, store.Options{Keys: f.keys, Now: func() time.Time { return epoch },
+		Log: slog.New(slog.DiscardHandler), Random: seeded.NewChaCha8([32]byte{})})
 	if err != nil {
 		return err
 	}
@@ -84,22 +85,27 @@ func (f *fixture) populate(path string) (err error) {
 		}
 	}()
 	for _, c := range []companyFixture{
-		{name: "alpha", password: "canary-alpha-password-1", credential: "canary-alpha-credential-1", baseURL: "http://127.0.0.1:7001"},
-		{name: "bravo", password: "canary-bravo-password-1", credential: "canary-bravo-credential-1", baseURL: "http://127.0.0.1:7002"},
+		{name: "alpha", password: "canary-alpha-password-1", credential: "canary-alpha-credential-1",
+			baseURL: "http://127.0.0.1:7001"},
+		{name: "bravo", password: "canary-bravo-password-1", credential: "canary-bravo-credential-1",
+			baseURL: "http://127.0.0.1:7002"},
 	} {
 		hash, err := account.DefaultCost().Hash(c.password)
 		if err != nil {
 			return err
 		}
-		made, err := db.CreateAccount(ctx, "Company "+c.name, store.NewUser{Email: c.name + "@example.com", Name: c.name, PasswordHash: hash})
+		made, err := db.CreateAccount(ctx, "Company "+c.name,
+			store.NewUser{Email: c.name + "@example.com", Name: c.name, PasswordHash: hash})
 		if err != nil {
 			return err
 		}
 		c.account = made.ID
-		if err := db.SetProfile(ctx, made.ID, api.Profile{LegalName: new("Company " + c.name), Street: new("1 Quay"), City: new("Dubai"), Country: new("AE")}); err != nil {
+		if err := db.SetProfile(ctx, made.ID, api.Profile{LegalName: new("Company " + c.name), Street: new("1 Quay"),
+			City: new("Dubai"), Country: new("AE")}); err != nil {
 			return err
 		}
-		added, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: c.baseURL, Credential: secret.New(c.credential)})
+		added, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+			BaseURL: c.baseURL, Credential: secret.New(c.credential)})
 		if err != nil {
 			return err
 		}
@@ -114,7 +120,8 @@ func (f *fixture) populate(path string) (err error) {
 			return err
 		}
 		c.token = "canary-" + c.name + "-token-0123456789abcdefghijklmnopq"
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: secret.Digest(secret.New(c.token)), ExpiresAt: epoch.AddDate(10, 0, 0)}); err != nil {
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: secret.Digest(secret.New(c.token)),
+			ExpiresAt: epoch.AddDate(10, 0, 0)}); err != nil {
 			return err
 		}
 		f.companies = append(f.companies, c)
@@ -128,9 +135,11 @@ func (f *fixture) makeCertificate() error {
 	if err != nil {
 		return err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: hookHost}, DNSNames: []string{hookHost},
-		NotBefore: epoch, NotAfter: epoch.AddDate(50, 0, 0), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: hookHost},
+		DNSNames: []string{hookHost}, NotBefore: epoch, NotAfter: epoch.AddDate(50, 0, 0), IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return err
@@ -145,8 +154,8 @@ func (f *fixture) makeCertificate() error {
 	return nil
 }
 
-// scratchDir returns the directory of the runs' files. It prefers a directory in memory, because commits mostly cost an fsync, and a
-// simulated process never loses power.
+// scratchDir returns the directory of the runs' files. It prefers a directory in memory, because commits mostly cost an
+// fsync, and a simulated process never loses power.
 func scratchDir() string {
 	const memory = "/dev/shm"
 	if info, err := os.Stat(memory); err == nil && info.IsDir() {

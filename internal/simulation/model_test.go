@@ -95,7 +95,8 @@ func (c *company) call(method, path string, body []byte, header map[string]strin
 	if p == nil {
 		return response{}, false
 	}
-	request := httptest.NewRequestWithContext(context.Background(), method, "http://quittance.example"+path, bytes.NewReader(body))
+	request := httptest.NewRequestWithContext(context.Background(), method, "http://quittance.example"+path,
+		bytes.NewReader(body))
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -126,7 +127,8 @@ func (c *company) checkResponse(method, path string, r response) {
 		w.violate("%s %s: no request id", method, path)
 	case r.status == http.StatusInternalServerError:
 		w.violate("%s %s: 500 %s", method, path, r.body)
-	case !json.Valid(r.body) || !bytes.HasPrefix(r.body, []byte(`{"data"`)) && !bytes.HasPrefix(r.body, []byte(`{"error"`)):
+	case !json.Valid(r.body) || !bytes.HasPrefix(r.body, []byte(`{"data"`)) &&
+		!bytes.HasPrefix(r.body, []byte(`{"error"`)):
 		w.violate("%s %s: not an envelope: %s", method, path, r.body)
 	}
 	for _, other := range w.companies {
@@ -231,7 +233,8 @@ func (c *company) checkOutcome(m *invoiceModel, s *invoiceView) {
 		m.lastOutcome, m.changed = outcome, false
 	case outcome == "rejected":
 		m.lastOutcome = outcome
-	case m.lastOutcome == "acknowledged" && !m.changed, m.lastOutcome == "rejected" && !m.changed, m.lastOutcome == "unknown" && outcome == "" && !m.changed:
+	case m.lastOutcome == "acknowledged" && !m.changed, m.lastOutcome == "rejected" && !m.changed,
+		m.lastOutcome == "unknown" && outcome == "" && !m.changed:
 		w.violate("%s: invoice %s had the outcome %q and now has %q", c.name, m.id, m.lastOutcome, outcome)
 	case outcome == "unknown":
 		m.lastOutcome = outcome
@@ -250,7 +253,8 @@ func (c *company) callsAbout(reference string) []providerCall {
 func (c *company) checkReported(m *invoiceModel, s *invoiceView) {
 	if s.Submission != nil && (s.Submission.Outcome == "acknowledged" || s.Submission.Outcome == "rejected") {
 		rejected := s.Submission.Outcome == "rejected"
-		if !slices.ContainsFunc(c.callsAbout(s.Submission.ID), func(e providerCall) bool { return e.report != nil && (e.report.Status == invoice.Rejected) == rejected }) {
+		if !slices.ContainsFunc(c.callsAbout(s.Submission.ID),
+			func(e providerCall) bool { return e.report != nil && (e.report.Status == invoice.Rejected) == rejected }) {
 			c.w.violate("%s: invoice %s is %s, and the provider never reported it", c.name, m.id, s.Submission.Outcome)
 			return
 		}
@@ -268,7 +272,8 @@ func (c *company) checkReported(m *invoiceModel, s *invoiceView) {
 			said = said || e.report != nil && e.report.States[invoice.Dimension(dimension)].Value == *word
 		}
 		if !said {
-			c.w.violate("%s: %s of invoice %s is shown as %q, and the provider never reported it", c.name, dimension, m.id, *word)
+			c.w.violate("%s: %s of invoice %s is shown as %q, and the provider never reported it", c.name, dimension, m.id,
+				*word)
 			return
 		}
 	}

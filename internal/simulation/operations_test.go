@@ -59,8 +59,8 @@ func (w *world) operate() {
 	}
 }
 
-// recipient chooses how the provider treats a document. Most recipients are ordinary, so that faults happen by chance. The others are
-// the fake provider's magic recipients.
+// recipient chooses how the provider treats a document. Most recipients are ordinary, so that faults happen by chance.
+// The others are the fake provider's magic recipients.
 func (c *company) recipient() string {
 	if c.w.rng.IntN(3) > 0 {
 		return "1234567890"
@@ -76,10 +76,12 @@ func (c *company) draft() (number, name string, payload []byte) {
 	name = fmt.Sprintf("Customer 0 of %s", c.name)
 	invoice := map[string]any{
 		"invoice_number": number, "recipient_name": name, "recipient_network_id": c.recipient(),
-		"buyer_endpoint_scheme": "0235", "buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE", "total_amount": json.Number("105.00"),
-		"currency": "AED", "issue_date": "2026-03-01", "due_date": "2026-03-31", "payment_means_code": "30",
-		"items": []any{map[string]any{"item_code": "SKU-7", "name": "Consulting", "description": "Workshop", "unit_code": "HUR", "quantity": 1, "base_quantity": 1,
-			"net_unit_price": 100, "gross_unit_price": 100, "discount_amount": 0, "vat_category": "S", "vat_rate": 5}},
+		"buyer_endpoint_scheme": "0235", "buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE",
+		"total_amount": json.Number("105.00"), "currency": "AED", "issue_date": "2026-03-01", "due_date": "2026-03-31",
+		"payment_means_code": "30",
+		"items": []any{map[string]any{"item_code": "SKU-7", "name": "Consulting", "description": "Workshop",
+			"unit_code": "HUR", "quantity": 1, "base_quantity": 1, "net_unit_price": 100, "gross_unit_price": 100,
+			"discount_amount": 0, "vat_category": "S", "vat_rate": 5}},
 	}
 	if c.w.rng.IntN(12) == 0 {
 		delete(invoice, "buyer_city") // not complete
@@ -125,7 +127,8 @@ func (c *company) createKeyed() {
 	switch {
 	case !arrived:
 	case k.acknowledged:
-		if r.status != http.StatusCreated || r.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(r.body, k.response) {
+		if r.status != http.StatusCreated || r.header.Get("Idempotency-Replayed") != "true" ||
+			!bytes.Equal(r.body, k.response) {
 			c.w.violate("%s: a repeat of %s was answered %d %s, first %s", c.name, k.key, r.status, r.body, k.response)
 		}
 		c.w.count("idempotency: replayed")
@@ -207,7 +210,8 @@ func (c *company) read() {
 	}
 	c.checkInvoice(m, &s)
 	for _, more := range []string{"/evidence", "/submissions"} {
-		if r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id+more, nil, nil); arrived && r.status != http.StatusOK {
+		if r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id+more, nil, nil); arrived &&
+			r.status != http.StatusOK {
 			c.w.violate("%s: %s of %s answered %d", c.name, more, m.id, r.status)
 		}
 	}
@@ -220,7 +224,8 @@ func (c *company) patch() {
 		return
 	}
 	name := fmt.Sprintf("Customer %d of %s", 1+c.w.rng.IntN(1000), c.name)
-	body, err := json.Marshal(map[string]any{"recipient_name": name, "recipient_network_id": "1234567890", "buyer_city": "Dubai"})
+	body, err := json.Marshal(map[string]any{"recipient_name": name, "recipient_network_id": "1234567890",
+		"buyer_city": "Dubai"})
 	c.w.must(err)
 	r, arrived := c.call(http.MethodPatch, "/api/v1/client/invoices/"+m.id, body, nil)
 	if !arrived {
@@ -248,7 +253,8 @@ func (c *company) subscribe() {
 	if len(c.model.subscriptions) >= 8 {
 		return
 	}
-	s := &subscriptionModel{again: map[string]bool{}, delivered: map[string]bool{}, path: fmt.Sprintf("/%s/%s/%d", c.name, receiverBehaviours[c.w.rng.IntN(len(receiverBehaviours))], len(c.model.subscriptions))}
+	s := &subscriptionModel{again: map[string]bool{}, delivered: map[string]bool{}, path: fmt.Sprintf("/%s/%s/%d", c.name,
+		receiverBehaviours[c.w.rng.IntN(len(receiverBehaviours))], len(c.model.subscriptions))}
 	c.model.subscriptions = append(c.model.subscriptions, s)
 	body, err := json.Marshal(map[string]any{"url": "https://" + hookHost + s.path})
 	c.w.must(err)
@@ -265,14 +271,16 @@ func (c *company) subscribe() {
 		return
 	}
 	s.id, s.secret, s.since = made.ID, made.Secret, time.Now()
-	c.model.foreign = append(c.model.foreign, "/api/v1/webhooks/subscriptions/"+s.id, "/api/v1/webhooks/deliveries?subscription_id="+s.id)
+	c.model.foreign = append(c.model.foreign, "/api/v1/webhooks/subscriptions/"+s.id,
+		"/api/v1/webhooks/deliveries?subscription_id="+s.id)
 }
 
 func (c *company) deactivate() {
 	for _, s := range c.model.subscriptions {
 		if s.id != "" && s.until.IsZero() {
 			s.until = time.Now()
-			if r, arrived := c.call(http.MethodPost, "/api/v1/webhooks/subscriptions/"+s.id+"/deactivate", nil, nil); arrived && r.status != http.StatusOK {
+			if r, arrived := c.call(http.MethodPost, "/api/v1/webhooks/subscriptions/"+s.id+"/deactivate", nil, nil); arrived &&
+				r.status != http.StatusOK {
 				c.w.violate("%s: a deactivation was answered %d %s", c.name, r.status, r.body)
 			}
 			return
@@ -332,7 +340,8 @@ func (c *company) redeliver() {
 	}
 }
 
-// purchase gives the provider a purchase document, or a new revision of one. The documents of both companies have the same names.
+// purchase gives the provider a purchase document, or a new revision of one. The documents of both companies have the
+// same names.
 func (c *company) purchase() {
 	revise := c.model.purchases > 0 && c.w.rng.IntN(3) == 0
 	number := c.model.purchases
@@ -342,8 +351,9 @@ func (c *company) purchase() {
 		c.model.purchases++
 	}
 	text := fmt.Sprintf("<Invoice>%s %d %d</Invoice>", c.name, number, c.w.rng.IntN(1_000_000))
-	_, err := c.provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: fmt.Sprintf("PUR-%d", number), DocumentType: "invoice", InvoiceNumber: fmt.Sprintf("S-%d", number),
-		SupplierName: "Supplier of " + c.name, IssueDate: "2026-02-01", Currency: "AED", MediaType: "application/xml", ReceivedAt: time.Now().UTC()}, []byte(text))
+	_, err := c.provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: fmt.Sprintf("PUR-%d", number),
+		DocumentType: "invoice", InvoiceNumber: fmt.Sprintf("S-%d", number), SupplierName: "Supplier of " + c.name,
+		IssueDate: "2026-02-01", Currency: "AED", MediaType: "application/xml", ReceivedAt: time.Now().UTC()}, []byte(text))
 	c.w.must(err)
 }
 
@@ -389,9 +399,11 @@ func (c *company) makeProviderLie() {
 	if len(documents) == 0 {
 		return
 	}
-	untruths := []fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Stale, fakeprovider.Contradicting, fakeprovider.Foreign, fakeprovider.Repeated, fakeprovider.Reformatted, fakeprovider.WrongTypes}
+	untruths := []fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Stale, fakeprovider.Contradicting,
+		fakeprovider.Foreign, fakeprovider.Repeated, fakeprovider.Reformatted, fakeprovider.WrongTypes}
 	latest := documents[max(0, len(documents)-1-c.w.rng.IntN(3))]
-	c.w.must(c.provider.AddRule(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
+	c.w.must(c.provider.AddRule(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet,
+		Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
 }
 
 // replaceCredential sets the same credential again, as an administrator does while the service runs.

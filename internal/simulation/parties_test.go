@@ -22,10 +22,11 @@ import (
 // company is one customer, with what its provider and its receivers know and what it was told.
 type company struct {
 	*companyFixture
-	w             *world
-	provider      *fakeprovider.Server
-	providerCalls map[string][]providerCall // the calls that the provider received, by reference, in order; guarded by w.mu
-	received      map[string]*received      // by subscription path and event; guarded by w.mu
+	w        *world
+	provider *fakeprovider.Server
+	// the calls that the provider received, by reference, in order; guarded by w.mu
+	providerCalls map[string][]providerCall
+	received      map[string]*received // by subscription path and event; guarded by w.mu
 	model         model
 }
 
@@ -58,12 +59,15 @@ const (
 
 // openCompany starts the provider of a company.
 func (w *world) openCompany(f *companyFixture, dir string) *company {
-	c := &company{companyFixture: f, w: w, providerCalls: map[string][]providerCall{}, received: map[string]*received{}, model: newModel()}
+	c := &company{companyFixture: f, w: w, providerCalls: map[string][]providerCall{}, received: map[string]*received{},
+		model: newModel()}
 	var err error
-	c.provider, err = fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(f.credential), Clock: time.Now,
-		Pace: time.Second, Silence: 30 * time.Second, Log: w.log, Chaos: fakeprovider.ChaosHigh, ChaosSeed: w.seed})
+	c.provider, err = fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(f.credential),
+		Clock: time.Now, Pace: time.Second, Silence: 30 * time.Second, Log: w.log, Chaos: fakeprovider.ChaosHigh,
+		ChaosSeed: w.seed})
 	w.must(err)
-	w.net.serve(strings.TrimPrefix(f.baseURL, "http://"), &http.Server{Handler: http.HandlerFunc(c.intercept), ErrorLog: discardLog}, nil)
+	w.net.serve(strings.TrimPrefix(f.baseURL, "http://"),
+		&http.Server{Handler: http.HandlerFunc(c.intercept), ErrorLog: discardLog}, nil)
 	return c
 }
 
@@ -83,7 +87,8 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 		c.checkResend(reference)
 	}
 	if strings.HasPrefix(r.URL.Path, "/v1/purchases/") {
-		w.Header().Set("Connection", "close") // these calls run at the same time, and must not depend on each other's connections
+		// these calls run at the same time, and must not depend on each other's connections
+		w.Header().Set("Connection", "close")
 	}
 	response := &recordingWriter{ResponseWriter: w}
 	defer func() {
@@ -93,7 +98,8 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 			if cause != nil {
 				status = 0
 			}
-			e := providerCall{at: arrived, posted: posted, status: status, missing: bytes.Contains(response.body.Bytes(), []byte(`"unknown_reference"`))}
+			e := providerCall{at: arrived, posted: posted, status: status,
+				missing: bytes.Contains(response.body.Bytes(), []byte(`"unknown_reference"`))}
 			var said fakeprovider.Report
 			if json.Unmarshal(response.body.Bytes(), &said) == nil && said.Reference == reference {
 				e.report = &said
@@ -109,8 +115,8 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 	c.provider.ServeHTTP(response, r)
 }
 
-// maxCallDelay is how much later than its intent a call may arrive if its process died before it could record the call. A call begins
-// within ten seconds after its intent, or never.
+// maxCallDelay is how much later than its intent a call may arrive if its process died before it could record the call.
+// A call begins within ten seconds after its intent, or never.
 const maxCallDelay = 11 * time.Second
 
 // checkResend checks the rule of a resend: a document is sent a second time only if the provider has refused it unread,
@@ -128,12 +134,15 @@ func (c *company) checkResend(reference string) {
 			missing = append(missing, e.at)
 		}
 	}
-	if sent == nil || sent.status == http.StatusTooManyRequests || sent.status == http.StatusUnauthorized || sent.status == http.StatusForbidden {
+	if sent == nil || sent.status == http.StatusTooManyRequests || sent.status == http.StatusUnauthorized ||
+		sent.status == http.StatusForbidden {
 		return
 	}
 	c.w.count("sent again after status queries")
-	if len(missing) < 2 || missing[len(missing)-1].Sub(missing[0]) < time.Minute-time.Millisecond { // the service counts in microseconds
-		c.w.violate("%s: %s was sent again at %s, with %d answers that it is missing since it was last sent: the rule of resending is broken: %+v",
+	// the service counts in microseconds
+	if len(missing) < 2 || missing[len(missing)-1].Sub(missing[0]) < time.Minute-time.Millisecond {
+		c.w.violate(
+			"%s: %s was sent again at %s, with %d answers that it is missing since it was last sent: the rule of resending is broken: %+v",
 			c.name, reference, time.Now(), len(missing), history)
 	}
 }
@@ -206,7 +215,8 @@ func (w *world) respondAs(behaviour string, r *http.Request) int {
 		w.count("receiver: gone")
 		return http.StatusGone
 	case behaviour == flaky && w.chance(key, 0.5):
-		statuses := []int{http.StatusInternalServerError, http.StatusTooManyRequests, http.StatusConflict, http.StatusRequestTimeout, -1, 0}
+		statuses := []int{http.StatusInternalServerError, http.StatusTooManyRequests, http.StatusConflict,
+			http.StatusRequestTimeout, -1, 0}
 		status := statuses[w.randomFor(key+" status")%uint64(len(statuses))]
 		switch status {
 		case -1:
@@ -223,9 +233,11 @@ func (w *world) respondAs(behaviour string, r *http.Request) int {
 	return http.StatusNoContent
 }
 
-// recordCallback records a callback and compares it with earlier ones: every attempt of an event must have the same bytes.
+// recordCallback records a callback and compares it with earlier ones: every attempt of an event must have the same
+// bytes.
 func (c *company) recordCallback(r *http.Request, body []byte, status int) {
-	event, signature, timestamp := r.Header.Get(api.HeaderDelivery), r.Header.Get(api.HeaderSignature), r.Header.Get(api.HeaderTimestamp)
+	event, signature, timestamp := r.Header.Get(api.HeaderDelivery), r.Header.Get(api.HeaderSignature),
+		r.Header.Get(api.HeaderTimestamp)
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	key := r.URL.Path + " " + event
@@ -246,7 +258,8 @@ func (c *company) recordCallback(r *http.Request, body []byte, status int) {
 		OccurredAt string `json:"occurred_at"`
 	}
 	switch err := json.Unmarshal(body, &envelope); {
-	case err != nil || envelope.ID != event || envelope.Event != r.Header.Get(api.HeaderEvent) || envelope.OccurredAt != timestamp:
+	case err != nil || envelope.ID != event || envelope.Event != r.Header.Get(api.HeaderEvent) ||
+		envelope.OccurredAt != timestamp:
 		broken = "a callback's body contradicts its headers"
 	case !bytes.Equal(got.body, body) || got.signature != signature || got.timestamp != timestamp:
 		broken = "an event was not sent with the same bytes each time"

@@ -20,8 +20,8 @@ import (
 // markerPrefix begins the comment that marks the statement in which a bug is planted.
 const markerPrefix = "//planted:"
 
-// TestPlantedBugsBuild checks that every planted bug has exactly one marker, that every marker has a bug, and that the sources
-// compile with all bugs in them. A compiler error names the bug in place of the file.
+// TestPlantedBugsBuild checks that every planted bug has exactly one marker, that every marker has a bug, and that the
+// sources compile with all bugs in them. A compiler error names the bug in place of the file.
 func TestPlantedBugsBuild(t *testing.T) {
 	overlay, packages := plantBugs(t)
 	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", overlay}, packages...)...)
@@ -45,8 +45,9 @@ type insertion struct {
 	text   string
 }
 
-// plantBugs copies the marked sources with all bugs in them, each behind its switch, so that the product itself does not contain
-// them. It returns the file for the flag -overlay of the go command, and the directories of the changed packages.
+// plantBugs copies the marked sources with all bugs in them, each behind its switch, so that the product itself does
+// not contain them. It returns the file for the flag -overlay of the go command, and the directories of the changed
+// packages.
 func plantBugs(t *testing.T) (overlay string, packages []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,7 +141,8 @@ func (s *source) plant(t *testing.T, pending map[string]bug) {
 			}
 			delete(pending, name)
 			if !s.change(s.statement(comment), b) {
-				t.Errorf("%s: the bug %q cannot be planted in the statement that begins in this line", s.set.Position(comment.Pos()), name)
+				t.Errorf("%s: the bug %q cannot be planted in the statement that begins in this line",
+					s.set.Position(comment.Pos()), name)
 			}
 		}
 	}
@@ -198,8 +200,8 @@ func condition(statement ast.Stmt) ast.Expr {
 	return nil
 }
 
-// insertCode inserts statements behind the switch of a bug. Line directives give the compiler the name of the bug for the
-// position of an error, and the lines of the file as they are without the bug.
+// insertCode inserts statements behind the switch of a bug. Line directives give the compiler the name of the bug for
+// the position of an error, and the lines of the file as they are without the bug.
 func (s *source) insertCode(at token.Pos, on, name, code string) {
 	s.insert(at, fmt.Sprintf("\n//line %s:1\nif %s {\n//line %s:1\n%s\n}\n//line %s:%d\n",
 		name, on, name, code, filepath.Base(s.path), s.set.Position(at).Line))

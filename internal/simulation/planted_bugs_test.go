@@ -1,14 +1,14 @@
 package simulation
 
 // bug is a plausible mistake that the simulation must find. The statement that keeps the promise carries the marker
-// //planted:NAME in the product's source, at the end of its first line; the marker moves with the statement. The bug changes
-// what this statement does, while the bug is switched on. Exactly one of the ways to change it is set.
+// //planted:NAME in the product's source, at the end of its first line; the marker moves with the statement. The bug
+// changes what this statement does, while the bug is switched on. Exactly one of the ways to change it is set.
 type bug struct {
 	name string
 	// before and after are statements that run before or after the marked one.
 	before, after string
-	// or is a condition that makes the condition of the marked statement true. The condition is that of an if or a case, or
-	// the assigned value.
+	// or is a condition that makes the condition of the marked statement true. The condition is that of an if or a case,
+	// or the assigned value.
 	or string
 	// never makes the condition of the marked statement false.
 	never bool
@@ -22,7 +22,8 @@ func bugs() []bug {
 		{name: "state-from-http-status", after: `if r.HTTPStatus/100 == 2 {
 				d.Outcome = api.OutcomeAcknowledged
 			}`},
-		{name: "unknown-reference-not-sent", before: `if r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
+		{name: "unknown-reference-not-sent",
+			before: `if r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
 				d.Outcome = store.OutcomeNotSent
 			}`},
 		{name: "report-on-another-document", or: `true`},
@@ -52,7 +53,8 @@ func bugs() []bug {
 					return emitted.write(ctx, tx)
 				})
 			}`},
-		{name: "number-checked-across-tenants", after: `if err := q.QueryRowContext(ctx, "select invoice_id from submissions where number = $1 and outcome in ('in_progress', 'acknowledged', 'unknown')",
+		{name: "number-checked-across-tenants",
+			after: `if err := q.QueryRowContext(ctx, "select invoice_id from submissions where number = $1 and outcome in ('in_progress', 'acknowledged', 'unknown')",
 				d.storedNumber()).Scan(&p.numberHolder); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return p, err
 			}`},
@@ -69,7 +71,8 @@ func bugs() []bug {
 			}`},
 		{name: "one-subscription-notified", after: `break`},
 		{name: "request-differs-per-attempt", after: `timestamp = FormatTimestamp(d.Now())`},
-		{name: "redirect-keeps-the-subscription", before: `return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason}`},
+		{name: "redirect-keeps-the-subscription",
+			before: `return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason}`},
 		{name: "private-address-allowed", never: true},
 		{name: "cursor-before-documents", before: `early := step
 			early.Hold, early.After = true, r.leaseDuration()
@@ -77,7 +80,8 @@ func bugs() []bug {
 				return false, err
 			}`},
 		{name: "credit-notes-ignore-each-other", before: `live = nil`},
-		{name: "key-outside-the-transaction", before: `if stored, err := t.IdempotentResponse(ctx, key, fingerprint); stored == nil && err == nil {
+		{name: "key-outside-the-transaction",
+			before: `if stored, err := t.IdempotentResponse(ctx, key, fingerprint); stored == nil && err == nil {
 				first, err := act(ctx, t)
 				if err != nil {
 					return first, false, err

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlanted checks that the simulation finds every planted bug within some hundred seeds, and nothing without one. One binary
-// contains all bugs (see [plantBugs]); an environment variable switches one of them on.
+// TestPlanted checks that the simulation finds every planted bug within some hundred seeds, and nothing without one.
+// One binary contains all bugs (see [plantBugs]); an environment variable switches one of them on.
 func TestPlanted(t *testing.T) {
 	overlay, _ := plantBugs(t)
 	binary := filepath.Join(t.TempDir(), "planted.test")

@@ -33,7 +33,8 @@ const (
 // processDied is the value of the panic with which a process dies at a checkpoint.
 type processDied struct{ step string }
 
-// process is one replica. It has everything that a real process has, except goroutines of its own: the simulator runs its steps.
+// process is one replica. It has everything that a real process has, except goroutines of its own: the simulator runs
+// its steps.
 type process struct {
 	w           *world
 	name        string
@@ -68,10 +69,12 @@ func (w *world) start(name string) *process {
 	random := &lockedReader{r: rand.NewChaCha8(seed)}
 	p := &process{w: w, name: name}
 	var err error
-	p.db, err = store.Open(w.t.Context(), "sqlite:"+w.path, store.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
+	p.db, err = store.Open(w.t.Context(), "sqlite:"+w.path,
+		store.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
 	w.must(err)
 	adapters := submission.NewAdapters(p.db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		adapter, err := provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout, Clock: time.Now, Dial: w.net.dialFor(p)})
+		adapter, err := provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout,
+			Clock: time.Now, Dial: w.net.dialFor(p)})
 		p.opened = append(p.opened, adapter)
 		return adapter, err
 	})
@@ -80,18 +83,21 @@ func (w *world) start(name string) *process {
 			w.tracef("%s called %s: %s after %s", name, call, kind, took)
 		}
 	}
-	p.submissions = submission.New(p.db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: callTimeout,
-		Polling: submission.Polling{First: pollFirst, Max: pollMax}, Log: w.log, Observe: observed})
-	p.purchases = purchase.New(p.db, purchase.Config{Environment: "sandbox", Adapter: adapters.For, CallTimeout: callTimeout,
-		Interval: purchaseInterval, Log: w.log, Observe: observed})
+	p.submissions = submission.New(p.db, submission.Config{Environment: "sandbox", Adapters: adapters,
+		CallTimeout: callTimeout, Polling: submission.Polling{First: pollFirst, Max: pollMax}, Log: w.log, Observe: observed})
+	p.purchases = purchase.New(p.db, purchase.Config{Environment: "sandbox", Adapter: adapters.For,
+		CallTimeout: callTimeout, Interval: purchaseInterval, Log: w.log, Observe: observed})
 	policy := webhook.Policy{RootCAs: w.fixture.authorities}
-	p.sender = webhook.NewSender(webhook.Config{Policy: policy, Resolver: resolver{w}, Dial: w.net.dialFor(p), Timeout: attemptTimeout})
-	p.deliverer = &webhook.Deliverer{DB: p.db, Sender: p.sender, Backoff: webhook.DefaultBackoff(), Timeout: attemptTimeout, Jitter: w.rng.Float64,
-		Now: time.Now, Log: w.log, Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
-	p.server = server.New(server.Config{DB: p.db, Accounts: &account.Service{DB: p.db, Random: random, Now: time.Now, TokenTTL: 12 * time.Hour,
-		Hasher: account.NewHasher(runtime.GOMAXPROCS(0), account.DefaultCost())}, Submissions: p.submissions, Destinations: policy, Random: random, Now: time.Now,
-		MaxBody: 1 << 20, IdempotencyTTL: 24 * time.Hour, Log: w.log, Observe: func(string, string, int, time.Duration) {}, Version: "simulated",
-		Ready: p.db.Ping})
+	p.sender = webhook.NewSender(webhook.Config{Policy: policy, Resolver: resolver{w}, Dial: w.net.dialFor(p),
+		Timeout: attemptTimeout})
+	p.deliverer = &webhook.Deliverer{DB: p.db, Sender: p.sender, Backoff: webhook.DefaultBackoff(),
+		Timeout: attemptTimeout, Jitter: w.rng.Float64, Now: time.Now, Log: w.log,
+		Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
+	p.server = server.New(server.Config{DB: p.db, Accounts: &account.Service{DB: p.db, Random: random, Now: time.Now,
+		TokenTTL: 12 * time.Hour, Hasher: account.NewHasher(runtime.GOMAXPROCS(0), account.DefaultCost())},
+		Submissions:  p.submissions,
+		Destinations: policy, Random: random, Now: time.Now, MaxBody: 1 << 20, IdempotencyTTL: 24 * time.Hour, Log: w.log,
+		Observe: func(string, string, int, time.Duration) {}, Version: "simulated", Ready: p.db.Ping})
 	return p
 }
 
@@ -131,8 +137,8 @@ func (p *process) checkpoint(moment store.Moment, step string) {
 // parallelStep is the only step that makes several calls at the same time.
 const parallelStep = "provider purchase documents"
 
-// setParallel keeps parallel calls from making runs of a seed differ. The number of connections that they need depends on which call is
-// faster, so no dial fails by chance and no connection is kept.
+// setParallel keeps parallel calls from making runs of a seed differ. The number of connections that they need depends
+// on which call is faster, so no dial fails by chance and no connection is kept.
 func (p *process) setParallel(begins bool) {
 	p.w.mu.Lock()
 	p.w.parallel = begins

@@ -37,13 +37,16 @@ func expectedEvents() (all []string) {
 	for _, o := range operations() {
 		all = append(all, "operation: "+o.name)
 	}
-	for _, step := range []string{"begin submission", "provider submit", "provider status", "record answer", "begin resend", "webhook attempt", "record attempt",
-		"claim submissions", "claim deliveries", "provider purchases", "retain purchases", "create invoice", "update invoice", "idempotent call", "create subscription"} {
+	for _, step := range []string{"begin submission", "provider submit", "provider status", "record answer",
+		"begin resend", "webhook attempt", "record attempt", "claim submissions", "claim deliveries", "provider purchases",
+		"retain purchases", "create invoice", "update invoice", "idempotent call", "create subscription"} {
 		all = append(all, "process died before "+step, "process died after "+step)
 	}
-	return append(all, "connection refused", "connection hangs", "connection cut after some bytes", "name not found", "name at a private address",
-		"receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off", "others acted during a call", "process suspended past its lease", "sent again after status queries",
-		"idempotency: replayed", "delivery: blocked", "delivery: delivered", "delivery: failed", "answered 202", "answered 409", "answered 502")
+	return append(all, "connection refused", "connection hangs", "connection cut after some bytes", "name not found",
+		"name at a private address", "receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off",
+		"others acted during a call", "process suspended past its lease", "sent again after status queries",
+		"idempotency: replayed", "delivery: blocked", "delivery: delivered", "delivery: failed", "answered 202",
+		"answered 409", "answered 502")
 }
 
 // runIn runs a seed in its own directory.
@@ -81,7 +84,8 @@ func TestSeeds(t *testing.T) {
 						t.Log("\n" + strings.Join(trace, "\n"))
 					}
 					if violation != "" {
-						t.Fatalf("seed %d: %s\nthe last steps:\n%s\nrun it again: go test ./internal/simulation -run TestSeeds -first %d -seeds 1 -show -v",
+						t.Fatalf(
+							"seed %d: %s\nthe last steps:\n%s\nrun it again: go test ./internal/simulation -run TestSeeds -first %d -seeds 1 -show -v",
 							seed, violation, strings.Join(trace[max(0, len(trace)-40):], "\n"), seed)
 					}
 				}

@@ -21,8 +21,8 @@ type event struct {
 	Raw          json.RawMessage    `json:"payload"`
 }
 
-// verifyEvents checks that each document has one terminal event, that each change event changes something, and that the last one has
-// the current states.
+// verifyEvents checks that each document has one terminal event, that each change event changes something, and that the
+// last one has the current states.
 func (c *company) verifyEvents() []event {
 	var events []event
 	for after := ""; ; {
@@ -81,7 +81,8 @@ func (c *company) verifyEvents() []event {
 			c.w.violate("%s: %s has %d terminal events, want %d", c.name, d.Reference, terminal[d.Reference], want)
 		}
 		if now := c.statesText(&report); cmp.Or(last[d.Reference], c.statesText(&fakeprovider.Report{})) != now {
-			c.w.violate("%s: the last change event of %s has %s, and the provider has %s", c.name, d.Reference, last[d.Reference], now)
+			c.w.violate("%s: the last change event of %s has %s, and the provider has %s", c.name, d.Reference,
+				last[d.Reference], now)
 		}
 	}
 	return events
@@ -105,7 +106,8 @@ func (c *company) verifyOrder(e *event, newest map[string]int64) {
 			}
 		}
 		if next == 0 {
-			c.w.violate("%s: %s of %s changed to %s, which is older than the value before", c.name, dimension, e.ResourceID, *value)
+			c.w.violate("%s: %s of %s changed to %s, which is older than the value before", c.name, dimension, e.ResourceID,
+				*value)
 		}
 		newest[key] = next
 	}
@@ -134,8 +136,9 @@ func (c *company) statesOf(e *event) string {
 		ReceiverState        *string `json:"receiver_state"`
 	}
 	c.w.must(json.Unmarshal(e.Raw, &states))
-	text, err := json.Marshal(map[string]*string{"submission_state": states.SubmissionState, "provider_invoice_state": states.ProviderInvoiceState,
-		"tax_authority_state": states.TaxAuthorityState, "receiver_state": states.ReceiverState})
+	text, err := json.Marshal(map[string]*string{"submission_state": states.SubmissionState,
+		"provider_invoice_state": states.ProviderInvoiceState,
+		"tax_authority_state":    states.TaxAuthorityState, "receiver_state": states.ReceiverState})
 	c.w.must(err)
 	return string(text)
 }

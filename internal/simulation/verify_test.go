@@ -15,8 +15,8 @@ import (
 	"quittance/internal/submission"
 )
 
-// isQuiescent tells whether the remaining work cannot change anything: every delivery has ended, and every submission matches the
-// provider's ledger.
+// isQuiescent tells whether the remaining work cannot change anything: every delivery has ended, and every submission
+// matches the provider's ledger.
 func (w *world) isQuiescent() bool {
 	for _, c := range w.companies {
 		for _, m := range c.model.invoices {
@@ -82,7 +82,8 @@ func (c *company) readCredit(k *creditModel) (*invoiceView, bool) {
 // matchesLedger tells whether an invoice or a credit note matches the provider's ledger.
 func (c *company) matchesLedger(s *invoiceView) bool { return c.difference(s) == "" }
 
-// difference describes how an invoice or a credit note differs from the provider's ledger, or returns "" if it does not.
+// difference describes how an invoice or a credit note differs from the provider's ledger, or returns "" if it does
+// not.
 func (c *company) difference(s *invoiceView) string {
 	if s.Submission == nil {
 		return ""
@@ -131,14 +132,15 @@ func (c *company) difference(s *invoiceView) string {
 	return ""
 }
 
-// isLost tells whether the provider drops every submit call of the document. Its outcome then stays unknown, and the service keeps asking.
+// isLost tells whether the provider drops every submit call of the document. Its outcome then stays unknown, and the
+// service keeps asking.
 func (s *invoiceView) isLost() bool {
 	return s.RecipientNetworkID == fakeprovider.LostScenario || s.Reason == fakeprovider.LostScenario
 }
 
-// contradicted tells whether the provider has contradicted itself: it has reported something else under the document's last sequence or
-// a later one, or has changed states after all of them were terminal. It is then undefined which report is the last. Every
-// value that is shown must still have been reported.
+// contradicted tells whether the provider has contradicted itself: it has reported something else under the document's
+// last sequence or a later one, or has changed states after all of them were terminal. It is then undefined which
+// report is the last. Every value that is shown must still have been reported.
 func (c *company) contradicted(reference string, end fakeprovider.Report) bool {
 	for _, e := range c.callsAbout(reference) {
 		if e.report == nil || e.report.Status == end.Status && maps.Equal(e.report.States, end.States) {
@@ -206,7 +208,8 @@ func (c *company) verifyList() {
 	}
 }
 
-// verifyLedger checks that the provider has at most one accepted document for an invoice or a credit note, and no unknown document.
+// verifyLedger checks that the provider has at most one accepted document for an invoice or a credit note, and no
+// unknown document.
 func (c *company) verifyLedger() {
 	accepted := map[string]int{}
 	for _, d := range c.provider.Ledger().Documents() {
@@ -215,7 +218,8 @@ func (c *company) verifyLedger() {
 			accepted[cmp.Or(d.CreditNoteNumber, d.InvoiceNumber)]++
 		}
 		if d.Accepted > 1 || d.Conflicts > 0 {
-			c.w.violate("%s: %s was accepted %d times, and came with other bytes %d times", c.name, d.Reference, d.Accepted, d.Conflicts)
+			c.w.violate("%s: %s was accepted %d times, and came with other bytes %d times", c.name, d.Reference, d.Accepted,
+				d.Conflicts)
 		}
 		c.w.count("documents at the provider")
 	}
@@ -242,17 +246,18 @@ func (c *company) verifyLedger() {
 	}
 	for _, d := range c.provider.Ledger().Documents() {
 		if !known[d.Reference] {
-			c.w.violate("%s: the provider has a document %s of %s that is no submission here", c.name, d.Reference, d.InvoiceNumber)
+			c.w.violate("%s: the provider has a document %s of %s that is no submission here", c.name, d.Reference,
+				d.InvoiceNumber)
 		}
 	}
 }
 
-// maxAttempts is the maximum number of attempts of a delivery, plus attempts that could not be recorded because the process died or
-// its lease expired.
+// maxAttempts is the maximum number of attempts of a delivery, plus attempts that could not be recorded because the
+// process died or its lease expired.
 const maxAttempts = 12 + 4
 
-// verifyDeliveries checks that every event was sent to every subscription of its time, with the same bytes and a valid signature, and
-// that what counts as delivered was received.
+// verifyDeliveries checks that every event was sent to every subscription of its time, with the same bytes and a valid
+// signature, and that what counts as delivered was received.
 func (c *company) verifyDeliveries(events []event) {
 	for _, s := range c.model.subscriptions {
 		if s.id == "" {
@@ -297,7 +302,8 @@ func (c *company) verifyDeliveries(events []event) {
 			c.w.count("delivery: " + d.State)
 		})
 		for _, e := range events {
-			during := e.OccurredAt.After(s.since) && (now.Active || now.DeactivatedAt != nil && e.OccurredAt.Before(*now.DeactivatedAt))
+			during := e.OccurredAt.After(s.since) && (now.Active || now.DeactivatedAt != nil &&
+				e.OccurredAt.Before(*now.DeactivatedAt))
 			if during && states[e.ID] == "" {
 				c.w.violate("%s: %s (%s) has no delivery to %s", c.name, e.ID, e.Event, s.path)
 			}
@@ -340,8 +346,8 @@ func (c *company) verifyCredits() {
 	}
 }
 
-// verifyPurchases checks that every purchase document is retained with the provider's bytes, and that each document and each revision
-// has exactly one event.
+// verifyPurchases checks that every purchase document is retained with the provider's bytes, and that each document and
+// each revision has exactly one event.
 func (c *company) verifyPurchases(events []event) {
 	want := map[string]fakeprovider.Purchase{}
 	for _, p := range c.provider.Ledger().PurchaseList() {
@@ -367,9 +373,10 @@ func (c *company) verifyPurchases(events []event) {
 		switch {
 		case !found || p.SHA256 != in.SHA256 || p.SupplierName != in.Supplier:
 			c.w.violate("%s: incoming %s is not what the provider has, which is %+v", c.name, entry, p)
-		case eventCounts["einvoice.incoming.received "+in.ID] != 1 || eventCounts["einvoice.incoming.revised "+in.ID] != in.Revision-1:
-			c.w.violate("%s: incoming %s of revision %d has %d received events and %d revised events", c.name, in.Provider, in.Revision,
-				eventCounts["einvoice.incoming.received "+in.ID], eventCounts["einvoice.incoming.revised "+in.ID])
+		case eventCounts["einvoice.incoming.received "+in.ID] != 1 ||
+			eventCounts["einvoice.incoming.revised "+in.ID] != in.Revision-1:
+			c.w.violate("%s: incoming %s of revision %d has %d received events and %d revised events", c.name, in.Provider,
+				in.Revision, eventCounts["einvoice.incoming.received "+in.ID], eventCounts["einvoice.incoming.revised "+in.ID])
 		}
 	})
 	for id := range want {
@@ -388,7 +395,8 @@ func (c *company) verifyCounters() {
 
 // verifyEvidence checks that every evidence chain is intact, and that every known outcome has evidence.
 func (c *company) verifyEvidence() {
-	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
+	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(),
+		store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
 	c.w.must(err)
 	if len(verified.Faults) > 0 {
 		c.w.violate("%s: evidence: %v", c.name, verified.Faults[0])

@@ -48,12 +48,13 @@ type world struct {
 	violation   string
 }
 
-// run runs one seed from the first step to the last check. It returns the trace, how often each event happened, and the first broken
-// promise, or "" if there is none.
-func run(t *testing.T, f *fixture, dir string, seed uint64, steps int) (trace []string, counts map[string]int, violation string) {
+// run runs one seed from the first step to the last check. It returns the trace, how often each event happened, and the
+// first broken promise, or "" if there is none.
+func run(t *testing.T, f *fixture, dir string, seed uint64,
+	steps int) (trace []string, counts map[string]int, violation string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, fixture: f, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), path: filepath.Join(dir, "quittance.db"),
-			randomCalls: map[string]uint64{}, counts: map[string]int{}}
+		w := &world{t: t, fixture: f, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)),
+			path: filepath.Join(dir, "quittance.db"), randomCalls: map[string]uint64{}, counts: map[string]int{}}
 		w.log = slog.New(slog.NewJSONHandler(logWriter{w}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		w.net = newNetwork(w)
 		w.must(os.WriteFile(w.path, f.database, 0o600))
@@ -100,7 +101,8 @@ func (w *world) step() {
 	case roll < 85:
 		w.doSomeWork()
 	case roll < 97:
-		pauses := []time.Duration{time.Millisecond, 700 * time.Millisecond, 3 * time.Second, 20 * time.Second, 61 * time.Second, 2 * time.Minute, 20 * time.Minute}
+		pauses := []time.Duration{time.Millisecond, 700 * time.Millisecond, 3 * time.Second, 20 * time.Second,
+			61 * time.Second, 2 * time.Minute, 20 * time.Minute}
 		pause := pauses[w.rng.IntN(len(pauses))]
 		w.tracef("%s pass", pause)
 		time.Sleep(pause)
@@ -123,8 +125,8 @@ func (w *world) interleave() {
 	}
 }
 
-// suspend suspends a process for longer than its lease while another process does its work. It checks the deliveries at once and after
-// the process has continued.
+// suspend suspends a process for longer than its lease while another process does its work. It checks the deliveries at
+// once and after the process has continued.
 func (w *world) suspend(p *process) {
 	if w.depth > 0 || w.areFaultsOff() {
 		return
@@ -228,7 +230,8 @@ func (w *world) finish() {
 
 // nextDue returns when the next work of any kind is due.
 func (w *world) nextDue(p *process) (next time.Time) {
-	for _, scan := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues, p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
+	for _, scan := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues,
+		p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
 		found, err := scan(w.t.Context(), store.ScanCursor{})
 		w.must(err)
 		due := found.NextDue
@@ -239,8 +242,8 @@ func (w *world) nextDue(p *process) (next time.Time) {
 	return next
 }
 
-// randomFor returns the next random number for a key. It is a function of the seed, the key and the number of earlier calls for the
-// key, so that the order in which goroutines call it does not matter.
+// randomFor returns the next random number for a key. It is a function of the seed, the key and the number of earlier
+// calls for the key, so that the order in which goroutines call it does not matter.
 func (w *world) randomFor(key string) uint64 {
 	w.mu.Lock()
 	nth := w.randomCalls[key]
@@ -278,7 +281,8 @@ func (w *world) count(what string) {
 func (w *world) tracef(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.trace = append(w.trace, time.Now().UTC().Format("02T15:04:05.000000 ")+strings.Repeat("  ", w.depth)+fmt.Sprintf(format, args...))
+	w.trace = append(w.trace, time.Now().UTC().Format("02T15:04:05.000000 ")+strings.Repeat("  ", w.depth)+
+		fmt.Sprintf(format, args...))
 }
 
 // violate records the first broken promise.

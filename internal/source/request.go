@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// OfRequest returns the address that a request comes from: its peer, or if that is a trusted proxy, the last address in X-Forwarded-For that
-// is not one.
+// OfRequest returns the address that a request comes from: its peer, or if that is a trusted proxy, the last address in
+// X-Forwarded-For that is not one.
 func OfRequest(r *http.Request, trusted []netip.Prefix) string {
 	host, known := ParseAddr(r.RemoteAddr)
 	if !known {

@@ -34,7 +34,8 @@ func TestParse(t *testing.T) {
 
 // TestParseNoAddress: text that is not an address is the source of all unknown addresses.
 func TestParseNoAddress(t *testing.T) {
-	for _, text := range []string{"", "unknown", "_hidden", "192.0.2.1:", "192.0.2", "[2001:db8::1", "[]", "[[::1]]", "192.0.2.1:x", "@", "localhost:80"} {
+	for _, text := range []string{"", "unknown", "_hidden", "192.0.2.1:", "192.0.2", "[2001:db8::1", "[]", "[[::1]]",
+		"192.0.2.1:x", "@", "localhost:80"} {
 		if got := source.Parse(text); got != (source.Source{}) || got.HasWide() || got.String() != "unknown" {
 			t.Errorf("Parse(%q) = %v; want the zero Source", text, got)
 		}

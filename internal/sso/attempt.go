@@ -19,10 +19,12 @@ const AttemptTTL = 10 * time.Minute
 // maxNext is the length in bytes of the longest page that an attempt leads to.
 const maxNext = 1024
 
-// Attempt is one attempt to log in, which only the browser that began it can continue. A cookie keeps it, so that every replica knows it.
+// Attempt is one attempt to log in, which only the browser that began it can continue. A cookie keeps it, so that every
+// replica knows it.
 //
-// State, nonce and code verifier are derived from the key in the cookie by HMAC-SHA-256, so that they need not be stored anywhere and each
-// reveals nothing about the others. They cover the time and the page too: a cookie that was changed belongs to another attempt.
+// State, nonce and code verifier are derived from the key in the cookie by HMAC-SHA-256, so that they need not be
+// stored anywhere and each reveals nothing about the others. They cover the time and the page too: a cookie that was
+// changed belongs to another attempt.
 type Attempt struct {
 	key   [32]byte
 	began int64 // seconds since 1970
@@ -44,7 +46,8 @@ func NewAttempt(random io.Reader, now time.Time, next string) (Attempt, error) {
 
 // Cookie returns the attempt as the value of a cookie, which [ReadAttempt] reads.
 func (a Attempt) Cookie() string {
-	return base64.RawURLEncoding.EncodeToString(a.key[:]) + "." + strconv.FormatInt(a.began, 10) + "." + base64.RawURLEncoding.EncodeToString([]byte(a.Next))
+	return base64.RawURLEncoding.EncodeToString(a.key[:]) + "." + strconv.FormatInt(a.began, 10) + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(a.Next))
 }
 
 // ReadAttempt reads the value of a cookie. The error is [ErrState].
@@ -69,8 +72,8 @@ func ReadAttempt(cookie string) (Attempt, error) {
 	return a, nil
 }
 
-// derive returns a value of the attempt: 256 bits as 43 base64url characters, which is also the form of a code verifier (RFC 7636,
-// section 4.1).
+// derive returns a value of the attempt: 256 bits as 43 base64url characters, which is also the form of a code verifier
+// (RFC 7636, section 4.1).
 func (a Attempt) derive(purpose string) string {
 	hash := hmac.New(sha256.New, a.key[:])
 	fmt.Fprintf(hash, "%s\x00%d\x00%s", purpose, a.began, a.Next) // a hash.Hash returns no error
@@ -88,7 +91,8 @@ type Answer struct {
 	fault string
 }
 
-// Answer reads the query with which the provider sent a browser back. The error is [ErrState] unless it answers this attempt, in time.
+// Answer reads the query with which the provider sent a browser back. The error is [ErrState] unless it answers this
+// attempt, in time.
 func (a Attempt) Answer(query url.Values, now time.Time) (Answer, error) {
 	for _, values := range query {
 		if len(values) > 1 {

@@ -57,10 +57,12 @@ const (
 
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
-	h := &hostile{key: newKey(t), handlers: map[string]http.HandlerFunc{}, claims: func(map[string]any) {}, discovery: func(map[string]any) {}}
+	h := &hostile{key: newKey(t), handlers: map[string]http.HandlerFunc{}, claims: func(map[string]any) {},
+		discovery: func(map[string]any) {}}
 	h.sign = func(payload []byte) string { return signed(t, jose.RS256, h.key, payload) }
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serve := map[string]http.HandlerFunc{"/.well-known/openid-configuration": h.serveDiscovery, "/keys": h.serveKeys, "/token": h.serveToken, "/userinfo": h.serveUserInfo}[r.URL.Path]
+		serve := map[string]http.HandlerFunc{"/.well-known/openid-configuration": h.serveDiscovery, "/keys": h.serveKeys,
+			"/token": h.serveToken, "/userinfo": h.serveUserInfo}[r.URL.Path]
 		if replaced := h.handlers[r.URL.Path]; replaced != nil {
 			serve = replaced
 		}
@@ -102,7 +104,8 @@ func (h *hostile) withPublicKey(t *testing.T) func([]byte) string {
 }
 
 func unsigned(payload []byte) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) +
+		"." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
 func writeJSON(w http.ResponseWriter, value any) {
@@ -111,7 +114,8 @@ func writeJSON(w http.ResponseWriter, value any) {
 }
 
 func (h *hostile) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
-	document := map[string]any{"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize?theme=dark", "token_endpoint": h.URL + "/token", "jwks_uri": h.URL + "/keys",
+	document := map[string]any{"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize?theme=dark",
+		"token_endpoint": h.URL + "/token", "jwks_uri": h.URL + "/keys",
 		"id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}}
 	if h.userInfo != nil {
 		document["userinfo_endpoint"] = h.URL + "/userinfo"
@@ -144,14 +148,17 @@ func (h *hostile) serveToken(w http.ResponseWriter, r *http.Request) {
 		id, password = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
 	}
 	challenge := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-	if id != hostileClient || password != hostileSecret || r.PostFormValue("redirect_uri") != h.begun.Get("redirect_uri") ||
-		base64.RawURLEncoding.EncodeToString(challenge[:]) != h.begun.Get("code_challenge") || r.PostFormValue("code") != "code" {
+	if id != hostileClient || password != hostileSecret ||
+		r.PostFormValue("redirect_uri") != h.begun.Get("redirect_uri") ||
+		base64.RawURLEncoding.EncodeToString(challenge[:]) != h.begun.Get("code_challenge") ||
+		r.PostFormValue("code") != "code" {
 		w.WriteHeader(http.StatusBadRequest)
 		writeJSON(w, map[string]any{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": h.URL, "aud": hostileClient, "sub": "subject 1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
-		"nonce": h.begun.Get("nonce"), "email": "books@palm.example", "email_verified": true}
+	claims := map[string]any{"iss": h.URL, "aud": hostileClient, "sub": "subject 1",
+		"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "nonce": h.begun.Get("nonce"),
+		"email": "books@palm.example", "email_verified": true}
 	h.claims(claims)
 	payload, err := json.Marshal(claims)
 	if err != nil {
@@ -164,8 +171,9 @@ func (h *hostile) serveToken(w http.ResponseWriter, r *http.Request) {
 // client returns a client of the provider. It reads the discovery document until the test ends.
 func (h *hostile) client(t *testing.T) *sso.Client {
 	t.Helper()
-	client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: hostileClient, ClientSecret: secret.New(hostileSecret), BaseURL: hostileBase, AllowLoopback: true, TrustEmails: h.trust,
-		Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
+	client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: hostileClient, ClientSecret: secret.New(hostileSecret),
+		BaseURL: hostileBase, AllowLoopback: true, TrustEmails: h.trust, Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
 	kit.Must(t, err)
 	run(t, client)
 	return client

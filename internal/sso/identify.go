@@ -13,8 +13,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Identify exchanges the authorization code of an answer and returns whom the provider has logged in. The error is [ErrUnavailable],
-// [ErrDenied], [ErrInvalid] or [ErrUnverified]; the log has the cause.
+// Identify exchanges the authorization code of an answer and returns whom the provider has logged in. The error is
+// [ErrUnavailable], [ErrDenied], [ErrInvalid] or [ErrUnverified]; the log has the cause.
 func (c *Client) Identify(ctx context.Context, answer Answer) (Identity, error) {
 	found := c.found.Load()
 	if found == nil {
@@ -60,12 +60,14 @@ func (c *Client) identify(ctx context.Context, found *metadata, answer Answer) (
 		return Identity{}, err
 	}
 	if claims.Email == "" || claims.EmailVerified == nil && !c.config.TrustEmails {
-		// Scopes ask for claims of the UserInfo endpoint when there is an access token (OpenID Connect Core 1.0, section 5.4).
+		// Scopes ask for claims of the UserInfo endpoint when there is an access token (OpenID Connect Core 1.0, section
+		// 5.4).
 		if err := claims.readUserInfo(ctx, found.provider, c.config.Issuer, token); err != nil {
 			return Identity{}, err
 		}
 	}
-	if verified := claims.EmailVerified; claims.Email == "" || verified == nil && !c.config.TrustEmails || verified != nil && !bool(*verified) {
+	if verified := claims.EmailVerified; claims.Email == "" || verified == nil && !c.config.TrustEmails ||
+		verified != nil && !bool(*verified) {
 		return Identity{}, ErrUnverified
 	}
 	return Identity{Issuer: c.config.Issuer, Subject: claims.subject, Email: claims.Email}, nil
@@ -115,14 +117,16 @@ func (c *Client) verify(ctx context.Context, found *metadata, raw string, a Atte
 		return claims{}, fmt.Errorf("%w: the nonce is that of another attempt", ErrInvalid)
 	case got.AuthorizedParty != c.config.ClientID && (got.AuthorizedParty != "" || len(token.Audience) > 1):
 		return claims{}, fmt.Errorf("%w: it was issued to the client %q", ErrInvalid, got.AuthorizedParty)
-	case got.subject == "" || len(got.subject) > maxSubject || strings.ContainsFunc(got.subject, func(r rune) bool { return r < ' ' || r > '~' }):
+	case got.subject == "" || len(got.subject) > maxSubject ||
+		strings.ContainsFunc(got.subject, func(r rune) bool { return r < ' ' || r > '~' }):
 		return claims{}, fmt.Errorf("%w: the subject has not the form of one", ErrInvalid)
 	}
 	return got, nil
 }
 
 // readUserInfo reads what the ID token does not say of the e-mail address from the UserInfo endpoint, if there is one.
-func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, issuer string, token *oauth2.Token) error {
+func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, issuer string,
+	token *oauth2.Token) error {
 	if provider.UserInfoEndpoint() == "" {
 		return nil
 	}
@@ -154,10 +158,12 @@ func (got *claims) readUserInfo(ctx context.Context, provider *oidc.Provider, is
 	return nil
 }
 
-// kindOf returns err as [ErrUnavailable] if the provider did not respond, or failed itself, and otherwise as [ErrInvalid].
+// kindOf returns err as [ErrUnavailable] if the provider did not respond, or failed itself, and otherwise as
+// [ErrInvalid].
 func kindOf(err error) error {
 	kind := ErrInvalid
-	if refused, responded := errors.AsType[*oauth2.RetrieveError](err); responded && refused.Response.StatusCode >= http.StatusInternalServerError {
+	if refused, responded := errors.AsType[*oauth2.RetrieveError](err); responded &&
+		refused.Response.StatusCode >= http.StatusInternalServerError {
 		kind = ErrUnavailable
 	}
 	if _, failed := errors.AsType[*url.Error](err); failed {

@@ -1,9 +1,10 @@
-// Package sso logs people in at an OpenID provider, by the authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1;
-// RFC 7636).
+// Package sso logs people in at an OpenID provider, by the authorization code flow with PKCE (OpenID Connect Core 1.0,
+// section 3.1; RFC 7636).
 //
-// Its invariants: an identity comes only from an ID token that the provider signed for this client and for one attempt; the answer to an
-// attempt is accepted only in the browser that began the attempt; a call to the provider uses TLS, follows no redirect, and is bounded in
-// time and size; a provider that does not respond delays only those who log in with it.
+// Its invariants: an identity comes only from an ID token that the provider signed for this client and for one attempt;
+// the answer to an attempt is accepted only in the browser that began the attempt; a call to the provider uses TLS,
+// follows no redirect, and is bounded in time and size; a provider that does not respond delays only those who log in
+// with it.
 //
 // Start reading at [Client.Begin], then [Client.Identify].
 package sso
@@ -40,8 +41,8 @@ type Config struct {
 	BaseURL string
 	// AllowLoopback allows plain HTTP to providers on this machine, for tests and demonstrations.
 	AllowLoopback bool
-	// TrustEmails says that the provider's addresses count as verified if it does not say whether they are. Whoever may set his address there
-	// can log in as anybody.
+	// TrustEmails says that the provider's addresses count as verified if it does not say whether they are. Whoever may
+	// set his address there can log in as anybody.
 	TrustEmails bool
 	// RootCAs are the authorities that the provider's certificate is verified with; nil for those of the system.
 	RootCAs *x509.CertPool
@@ -106,13 +107,16 @@ func New(config Config) (*Client, error) {
 	if config.ClientID == "" || config.ClientSecret.IsZero() {
 		return nil, errors.New("an OpenID client needs an identifier and a secret")
 	}
-	return &Client{config: config, http: newHTTPClient(config.RootCAs, config.AllowLoopback), slots: make(chan struct{}, maxExchanges)}, nil
+	return &Client{config: config, http: newHTTPClient(config.RootCAs, config.AllowLoopback),
+		slots: make(chan struct{}, maxExchanges)}, nil
 }
 
-// checkIssuer returns an error unless text is an https URL without user, query and fragment (OpenID Connect Discovery 1.0, section 3).
+// checkIssuer returns an error unless text is an https URL without user, query and fragment (OpenID Connect Discovery
+// 1.0, section 3).
 func checkIssuer(text string, loopback bool) error {
 	issuer, err := url.Parse(text)
-	if err != nil || issuer.Host == "" || issuer.User != nil || issuer.RawQuery != "" || issuer.ForceQuery || issuer.Fragment != "" {
+	if err != nil || issuer.Host == "" || issuer.User != nil || issuer.RawQuery != "" || issuer.ForceQuery ||
+		issuer.Fragment != "" {
 		return fmt.Errorf("the issuer %q is not an address like https://login.example", text)
 	}
 	return checkTransport(issuer, loopback)
@@ -124,7 +128,8 @@ const (
 	refreshInterval = time.Hour
 )
 
-// Run keeps what is known of the provider up to date until ctx ends. A provider that does not respond is asked again after a few seconds.
+// Run keeps what is known of the provider up to date until ctx ends. A provider that does not respond is asked again
+// after a few seconds.
 func (c *Client) Run(ctx context.Context) {
 	failing := false
 	for {
@@ -132,7 +137,8 @@ func (c *Client) Run(ctx context.Context) {
 		if err := c.discover(ctx); err != nil {
 			wait = retryInterval
 			if !failing && ctx.Err() == nil {
-				c.config.Log.WarnContext(ctx, "cannot read the configuration of the OpenID provider", "issuer", c.config.Issuer, "error", brief(err), "known", c.Available())
+				c.config.Log.WarnContext(ctx, "cannot read the configuration of the OpenID provider", "issuer", c.config.Issuer,
+					"error", brief(err), "known", c.Available())
 			}
 			failing = true
 		} else if failing {
@@ -179,7 +185,8 @@ func (c *Client) discover(ctx context.Context) error {
 		provider: provider, namesIssuer: more.NamesIssuer,
 		oauth: oauth2.Config{ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret.Reveal(), Endpoint: endpoint,
 			RedirectURL: c.config.BaseURL + CallbackPath, Scopes: []string{oidc.ScopeOpenID, "email"}},
-		verifier: provider.Verifier(&oidc.Config{ClientID: c.config.ClientID, SupportedSigningAlgs: algorithms, Now: c.config.Now}),
+		verifier: provider.Verifier(&oidc.Config{ClientID: c.config.ClientID, SupportedSigningAlgs: algorithms,
+			Now: c.config.Now}),
 	})
 	return nil
 }
@@ -193,5 +200,6 @@ func (c *Client) Begin(a Attempt) (string, error) {
 	if found == nil {
 		return "", ErrUnavailable
 	}
-	return found.oauth.AuthCodeURL(a.derive("state"), oidc.Nonce(a.derive("nonce")), oauth2.S256ChallengeOption(a.derive("verifier"))), nil
+	return found.oauth.AuthCodeURL(a.derive("state"), oidc.Nonce(a.derive("nonce")),
+		oauth2.S256ChallengeOption(a.derive("verifier"))), nil
 }

@@ -41,12 +41,13 @@ func begin(t *testing.T, client *sso.Client) {
 	})
 }
 
-// TestRealProvider logs in at a real OpenID provider over TLS: a person opens the address that Begin returns, logs in there, and is sent
-// back with an answer that Identify turns into the person's identity. A code works once.
+// TestRealProvider logs in at a real OpenID provider over TLS: a person opens the address that Begin returns, logs in
+// there, and is sent back with an answer that Identify turns into the person's identity. A code works once.
 func TestRealProvider(t *testing.T) {
 	t.Parallel()
 	const base = "https://quittance.example"
-	provider := ssotest.Start(t, base, true, ssotest.Person{Subject: "subject-1", Email: "books@palm.example"}, ssotest.Person{Subject: "subject-2", Email: "new@palm.example", Unverified: true})
+	provider := ssotest.Start(t, base, true, ssotest.Person{Subject: "subject-1", Email: "books@palm.example"},
+		ssotest.Person{Subject: "subject-2", Email: "new@palm.example", Unverified: true})
 	config := provider.Config(base)
 	config.AllowLoopback, config.Now, config.Log = false, time.Now, slog.New(slog.DiscardHandler)
 	client, err := sso.New(config)
@@ -59,7 +60,8 @@ func TestRealProvider(t *testing.T) {
 	answer, err := attempt.Answer(provider.LogIn(t, to, "subject-1"), time.Now())
 	kit.Must(t, err)
 	got, err := client.Identify(t.Context(), answer)
-	if want := (sso.Identity{Issuer: provider.Issuer, Subject: "subject-1", Email: "books@palm.example"}); got != want || err != nil {
+	if want := (sso.Identity{Issuer: provider.Issuer, Subject: "subject-1", Email: "books@palm.example"}); got != want ||
+		err != nil {
 		t.Errorf("the identity is %+v, %v, want %+v", got, err, want)
 	}
 	if _, err := client.Identify(t.Context(), answer); !errors.Is(err, sso.ErrInvalid) {
@@ -84,7 +86,8 @@ type hostileCase struct {
 	logged string
 }
 
-// userInfo is a case with other claims in the ID token and those of a UserInfo endpoint, whose subject is that of the ID token unless it says otherwise.
+// userInfo is a case with other claims in the ID token and those of a UserInfo endpoint, whose subject is that of the
+// ID token unless it says otherwise.
 func userInfo(token, info map[string]any, want error, logged string) hostileCase {
 	return hostileCase{func(_ *testing.T, h *hostile) {
 		h.claims = func(claims map[string]any) { maps.Copy(claims, token) }
@@ -145,7 +148,8 @@ func TestHostileProvider(t *testing.T) {
 			other := newKey(t)
 			h.sign = func(payload []byte) string { return signed(t, "RS256", other, payload) }
 		}, sso.ErrInvalid, "signature"},
-		"no ID token":      {func(_ *testing.T, h *hostile) { h.sign = func([]byte) string { return "" } }, sso.ErrInvalid, "no ID token"},
+		"no ID token": {func(_ *testing.T, h *hostile) { h.sign = func([]byte) string { return "" } }, sso.ErrInvalid,
+			"no ID token"},
 		"endless keys":     {func(_ *testing.T, h *hostile) { h.handlers["/keys"] = endless }, sso.ErrInvalid, "too large"},
 		"endless response": {func(_ *testing.T, h *hostile) { h.handlers["/token"] = endless }, sso.ErrInvalid, "too large"},
 		"token elsewhere":  {elsewhere("/token"), sso.ErrUnavailable, "redirect"},
@@ -167,18 +171,29 @@ func TestHostileProvider(t *testing.T) {
 			set("email", nil)(nil, h)
 			h.userInfo = map[string]any{"sub": "subject 2", "email": "owner@palm.example", "email_verified": true}
 		}, sso.ErrInvalid, "UserInfo"},
-		"verified in UserInfo":              userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": true}, nil, ""),
-		"verified as a text in UserInfo":    userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": "true"}, nil, ""),
-		"only verified in UserInfo":         userInfo(map[string]any{"email_verified": nil}, map[string]any{"email_verified": true}, nil, ""),
-		"not verified in UserInfo":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example", "email_verified": false}, sso.ErrUnverified, "verified"),
-		"unknown in UserInfo, too":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "books@palm.example"}, sso.ErrUnverified, "verified"),
-		"refused, whatever UserInfo says":   userInfo(map[string]any{"email_verified": false}, map[string]any{"email": "books@palm.example", "email_verified": true}, sso.ErrUnverified, "verified"),
-		"another address verified":          userInfo(map[string]any{"email_verified": nil}, map[string]any{"email": "other@palm.example", "email_verified": true}, sso.ErrUnverified, "another address"),
-		"verified for another subject":      userInfo(map[string]any{"email_verified": nil}, map[string]any{"sub": "subject 2", "email_verified": true}, sso.ErrInvalid, "another subject"),
-		"verified by another issuer":        userInfo(map[string]any{"email_verified": nil}, map[string]any{"iss": "https://login.example", "email_verified": true}, sso.ErrInvalid, "issuer"),
-		"the address alone in UserInfo":     userInfo(map[string]any{"email": nil}, map[string]any{"email": "books@palm.example"}, nil, ""),
-		"trusted without the claim":         trusted(set("email_verified", nil), nil),
-		"trusted, the address in UserInfo":  trusted(userInfo(map[string]any{"email": nil, "email_verified": nil}, map[string]any{"email": "books@palm.example"}, nil, "").change, nil),
+		"verified in UserInfo": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email": "books@palm.example", "email_verified": true}, nil, ""),
+		"verified as a text in UserInfo": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email": "books@palm.example", "email_verified": "true"}, nil, ""),
+		"only verified in UserInfo": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email_verified": true}, nil, ""),
+		"not verified in UserInfo": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email": "books@palm.example", "email_verified": false}, sso.ErrUnverified, "verified"),
+		"unknown in UserInfo, too": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email": "books@palm.example"}, sso.ErrUnverified, "verified"),
+		"refused, whatever UserInfo says": userInfo(map[string]any{"email_verified": false},
+			map[string]any{"email": "books@palm.example", "email_verified": true}, sso.ErrUnverified, "verified"),
+		"another address verified": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"email": "other@palm.example", "email_verified": true}, sso.ErrUnverified, "another address"),
+		"verified for another subject": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"sub": "subject 2", "email_verified": true}, sso.ErrInvalid, "another subject"),
+		"verified by another issuer": userInfo(map[string]any{"email_verified": nil},
+			map[string]any{"iss": "https://login.example", "email_verified": true}, sso.ErrInvalid, "issuer"),
+		"the address alone in UserInfo": userInfo(map[string]any{"email": nil},
+			map[string]any{"email": "books@palm.example"}, nil, ""),
+		"trusted without the claim": trusted(set("email_verified", nil), nil),
+		"trusted, the address in UserInfo": trusted(userInfo(map[string]any{"email": nil, "email_verified": nil},
+			map[string]any{"email": "books@palm.example"}, nil, "").change, nil),
 		"trusted, but not verified":         trusted(set("email_verified", false), sso.ErrUnverified),
 		"trusted, but not verified as text": trusted(set("email_verified", "false"), sso.ErrUnverified),
 		"trusted, without an address":       trusted(set("email", nil), sso.ErrUnverified),
@@ -200,10 +215,12 @@ func TestHostileProvider(t *testing.T) {
 			h := newHostile(t)
 			test.change(t, h)
 			got, err := h.login(t, h.client(t))
-			if !errors.Is(err, test.want) || (err == nil) != (got == sso.Identity{Issuer: h.URL, Subject: "subject 1", Email: "books@palm.example"}) {
+			if !errors.Is(err, test.want) || (err == nil) != (got == sso.Identity{Issuer: h.URL, Subject: "subject 1",
+				Email: "books@palm.example"}) {
 				t.Errorf("Identify returned %+v, %v, want %v", got, err, test.want)
 			}
-			if log := h.logged(); !strings.Contains(log, test.logged) || len(log) > 1000 || strings.Contains(log, hostileSecret) {
+			if log := h.logged(); !strings.Contains(log, test.logged) || len(log) > 1000 ||
+				strings.Contains(log, hostileSecret) {
 				t.Errorf("the log does not say %q: %s", test.logged, log)
 			}
 			if err != nil && err.Error() != test.want.Error() {
@@ -236,7 +253,12 @@ func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(h *hostile){
 		"another issuer": func(h *hostile) { h.discovery = func(d map[string]any) { d["issuer"] = "https://login.example" } },
-		"plain keys":     func(h *hostile) { h.discovery = func(d map[string]any) { d["jwks_uri"] = "http://login.example/keys" } },
+		"plain keys": func(h *hostile) {
+			h.discovery = func(
+				d map[string]any) {
+				d["jwks_uri"] = "http://login.example/keys"
+			}
+		},
 		"plain tokens": func(h *hostile) {
 			h.discovery = func(d map[string]any) { d["token_endpoint"] = "http://login.example/token" }
 		},
@@ -246,7 +268,10 @@ func TestDiscovery(t *testing.T) {
 		},
 		"endless": func(h *hostile) { h.handlers["/.well-known/openid-configuration"] = endless },
 		"elsewhere": func(h *hostile) {
-			h.handlers["/.well-known/openid-configuration"] = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }
+			h.handlers["/.well-known/openid-configuration"] = func(w http.ResponseWriter,
+				r *http.Request) {
+				http.Redirect(w, r, "/elsewhere", http.StatusFound)
+			}
 			h.handlers["/elsewhere"] = h.serveDiscovery
 		},
 	} {
@@ -254,7 +279,8 @@ func TestDiscovery(t *testing.T) {
 			t.Parallel()
 			h := newHostile(t)
 			change(h)
-			client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true, Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
+			client, err := sso.New(sso.Config{Issuer: h.URL, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true,
+				Now: time.Now, Log: slog.New(slog.NewTextHandler(&lockedWriter{h: h}, nil))})
 			kit.Must(t, err)
 			begin(t, client)
 			kit.Eventually(t, func() error {
@@ -293,15 +319,19 @@ func TestDiscovery(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for issuer, want := range map[string]bool{
-		"https://login.example": true, "https://login.example/tenant/": true, "http://login.example": false, "http://127.0.0.1:9": false, "login.example": false,
-		"https://user:password@login.example": false, "https://login.example?x": false, "https://login.example#x": false, "": false, "ftp://login.example": false,
+		"https://login.example": true, "https://login.example/tenant/": true, "http://login.example": false,
+		"http://127.0.0.1:9": false, "login.example": false,
+		"https://user:password@login.example": false, "https://login.example?x": false, "https://login.example#x": false,
+		"": false, "ftp://login.example": false,
 	} {
 		if _, err := sso.New(sso.Config{Issuer: issuer, ClientID: "c", ClientSecret: secret.New("s")}); (err == nil) != want {
 			t.Errorf("%q: %v", issuer, err)
 		}
 	}
-	for issuer, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost": true, "http://[::1]": true, "http://10.0.0.1": false, "http://localhost.example": false} {
-		if _, err := sso.New(sso.Config{Issuer: issuer, ClientID: "c", ClientSecret: secret.New("s"), AllowLoopback: true}); (err == nil) != want {
+	for issuer, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost": true, "http://[::1]": true,
+		"http://10.0.0.1": false, "http://localhost.example": false} {
+		if _, err := sso.New(sso.Config{Issuer: issuer, ClientID: "c", ClientSecret: secret.New("s"),
+			AllowLoopback: true}); (err == nil) != want {
 			t.Errorf("%q: %v", issuer, err)
 		}
 	}
@@ -327,9 +357,10 @@ func TestAnswer(t *testing.T) {
 		at      time.Time
 		want    error
 	}{
-		"right":           {a, url.Values{"state": {state}, "code": {"c"}}, now, nil},
-		"just in time":    {a, url.Values{"state": {state}, "code": {"c"}}, now.Add(sso.AttemptTTL - time.Second), nil},
-		"late":            {a, url.Values{"state": {state}, "code": {"c"}}, now.Add(sso.AttemptTTL + 2*time.Second), sso.ErrState},
+		"right":        {a, url.Values{"state": {state}, "code": {"c"}}, now, nil},
+		"just in time": {a, url.Values{"state": {state}, "code": {"c"}}, now.Add(sso.AttemptTTL - time.Second), nil},
+		"late": {a, url.Values{"state": {state}, "code": {"c"}}, now.Add(sso.AttemptTTL + 2*time.Second),
+			sso.ErrState},
 		"no state":        {a, url.Values{"code": {"c"}}, now, sso.ErrState},
 		"another browser": {other, url.Values{"state": {state}, "code": {"c"}}, now, sso.ErrState},
 		"another page":    {moved, url.Values{"state": {state}, "code": {"c"}}, now, sso.ErrState},
@@ -340,7 +371,8 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
-	for _, cookie := range []string{"", ".", "..", "a.1.", strings.Repeat("A", 43) + ".x.", strings.Repeat("A", 44) + ".1.", strings.Repeat("A", 43) + ".1.?", a.Cookie() + ".", strings.Repeat("A", 9999)} {
+	for _, cookie := range []string{"", ".", "..", "a.1.", strings.Repeat("A", 43) + ".x.", strings.Repeat("A", 44) +
+		".1.", strings.Repeat("A", 43) + ".1.?", a.Cookie() + ".", strings.Repeat("A", 9999)} {
 		if _, err := sso.ReadAttempt(cookie); !errors.Is(err, sso.ErrState) {
 			t.Errorf("the cookie %.50q gives %v", cookie, err)
 		}
@@ -359,7 +391,8 @@ func TestAnswersOfTheProvider(t *testing.T) {
 		extra url.Values
 		want  error
 	}{
-		"denied":                 {false, url.Values{"error": {"access_denied"}, "error_description": {"<script>"}}, sso.ErrDenied},
+		"denied": {false, url.Values{"error": {"access_denied"}, "error_description": {"<script>"}},
+			sso.ErrDenied},
 		"error and code":         {false, url.Values{"error": {"access_denied"}, "code": {"code"}}, sso.ErrDenied},
 		"nothing":                {false, nil, sso.ErrDenied},
 		"another issuer":         {false, url.Values{"code": {"code"}, "iss": {"https://login.example"}}, sso.ErrInvalid},
@@ -381,7 +414,8 @@ func TestAnswersOfTheProvider(t *testing.T) {
 			}
 			answer, err := a.Answer(query, time.Now())
 			kit.Must(t, err)
-			if _, err := client.Identify(t.Context(), answer); !errors.Is(err, test.want) || err != nil && err.Error() != test.want.Error() {
+			if _, err := client.Identify(t.Context(), answer); !errors.Is(err, test.want) || err != nil &&
+				err.Error() != test.want.Error() {
 				t.Errorf("Identify returned %v, want %v", err, test.want)
 			}
 		})
@@ -393,8 +427,9 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	h := newHostile(t)
 	h.attempt(t, h.client(t))
-	for key, want := range map[string]string{"response_type": "code", "client_id": hostileClient, "redirect_uri": hostileBase + "/login/sso/callback", "scope": "openid email",
-		"code_challenge_method": "S256", "theme": "dark"} {
+	for key, want := range map[string]string{"response_type": "code", "client_id": hostileClient,
+		"redirect_uri": hostileBase + "/login/sso/callback", "scope": "openid email", "code_challenge_method": "S256",
+		"theme": "dark"} {
 		if got := h.begun.Get(key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}

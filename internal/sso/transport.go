@@ -21,14 +21,15 @@ const (
 	maxLogged    = 300              // bytes of an error in the log, which may contain a body
 )
 
-// newHTTPClient returns the client for all calls to the provider. roots are the authorities for its certificate, nil for those of the
-// system.
+// newHTTPClient returns the client for all calls to the provider. roots are the authorities for its certificate, nil
+// for those of the system.
 func newHTTPClient(roots *x509.CertPool, loopback bool) *http.Client {
 	return &http.Client{
 		Timeout: callTimeout,
 		Transport: bounded{loopback: loopback, next: &http.Transport{
 			Proxy: nil, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: callTimeout, MaxConnsPerHost: maxExchanges, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+			TLSHandshakeTimeout: callTimeout, MaxConnsPerHost: maxExchanges, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: maxHeader,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the OpenID provider must not redirect calls")

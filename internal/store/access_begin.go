@@ -12,10 +12,13 @@ import (
 	"quittance/internal/secret"
 )
 
-// errAccessRecord says that the rows that decide who may act are sealed, and that somebody has removed the record of it.
-var errAccessRecord = errors.New("the rows that decide who may act in this database are sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
+// errAccessRecord says that the rows that decide who may act are sealed, and that somebody has removed the record of
+// it.
+var errAccessRecord = errors.New(
+	"the rows that decide who may act in this database are sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
 
-// sealsAccess reports whether rows without a right seal do not act. If they do, this does not change until the end of the transaction.
+// sealsAccess reports whether rows without a right seal do not act. If they do, this does not change until the end of
+// the transaction.
 func (t *tx) sealsAccess(ctx context.Context) (bool, error) {
 	if t.db.keys.access.Load() {
 		return true, nil
@@ -24,10 +27,11 @@ func (t *tx) sealsAccess(ctx context.Context) (bool, error) {
 	return form >= formAccess, err
 }
 
-// SealAccess seals the rows that decide who may act of a database that an earlier release has served, as it finds them, and records that in the
-// records of the keys, in the sealed set of companies and in the audit log: from then on a row without a right seal does not act. It does this
-// once. It does nothing while a server of an earlier release runs, which writes such rows without seals, nor before the evidence is sealed. It returns
-// an error if somebody has removed the record. It is for servers; [Open] does the same.
+// SealAccess seals the rows that decide who may act of a database that an earlier release has served, as it finds them,
+// and records that in the records of the keys, in the sealed set of companies and in the audit log: from then on a row
+// without a right seal does not act. It does this once. It does nothing while a server of an earlier release runs,
+// which writes such rows without seals, nor before the evidence is sealed. It returns an error if somebody has removed
+// the record. It is for servers; [Open] does the same.
 func (db *DB) SealAccess(ctx context.Context) error { return db.sealAccess(ctx, db.SingleServer()) }
 
 // sealAccess is [DB.SealAccess]. alone says that this process is the server of a database that only one can serve.
@@ -63,14 +67,17 @@ func (db *DB) sealAccess(ctx context.Context, alone bool) error {
 		}
 		sealed[table.name] = n
 	}
-	if err := db.write(ctx, "seal access", func(ctx context.Context, t *tx) error { return t.finishSealing(ctx, sealed) }); err != nil {
+	if err := db.write(ctx, "seal access", func(ctx context.Context,
+		t *tx) error {
+		return t.finishSealing(ctx, sealed)
+	}); err != nil {
 		return err
 	}
 	return db.CheckKeys(ctx)
 }
 
-// accessRecordGone reports whether somebody has removed the record that the rows which decide who may act are sealed. It takes the record of
-// another process into use, which has sealed them meanwhile.
+// accessRecordGone reports whether somebody has removed the record that the rows which decide who may act are sealed.
+// It takes the record of another process into use, which has sealed them meanwhile.
 func (db *DB) accessRecordGone(ctx context.Context) (bool, error) {
 	if db.keys.access.Load() {
 		return false, nil
@@ -85,10 +92,12 @@ func (db *DB) accessRecordGone(ctx context.Context) (bool, error) {
 	return err == nil && !db.keys.access.Load(), err
 }
 
-// refuseSealing returns an error if the rows of a database were sealed before, although the records of its keys do not say so any more.
+// refuseSealing returns an error if the rows of a database were sealed before, although the records of its keys do not
+// say so any more.
 func (db *DB) refuseSealing(ctx context.Context, q querier) error {
 	var traces int64
-	err := q.QueryRowContext(ctx, `select (select count(*) from sealed_sets) + (select count(*) from audit where chain = $1 and act = 'access.seal')`,
+	err := q.QueryRowContext(ctx,
+		`select (select count(*) from sealed_sets) + (select count(*) from audit where chain = $1 and act = 'access.seal')`,
 		make([]byte, len(ID{}))).Scan(&traces)
 	if err == nil && traces > 0 {
 		err = errAccessRecord
@@ -140,8 +149,9 @@ func sealAct(sealed map[string]int64) Act {
 	return act
 }
 
-// AcceptAccess seals rows that decide who may act as it finds them, although they have no right seal, and the set of companies that are here. It is
-// for an administrator who has looked at the rows, after an earlier release has written some of them. It returns the number by table.
+// AcceptAccess seals rows that decide who may act as it finds them, although they have no right seal, and the set of
+// companies that are here. It is for an administrator who has looked at the rows, after an earlier release has written
+// some of them. It returns the number by table.
 func (db *DB) AcceptAccess(ctx context.Context) (map[string]int64, error) {
 	accepted := map[string]int64{}
 	if !db.keys.access.Load() {
@@ -172,7 +182,8 @@ func (db *DB) AcceptAccess(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// sealTable seals the rows of a table that have no right seal, and removes the seals of those that need none. It returns how many it has sealed.
+// sealTable seals the rows of a table that have no right seal, and removes the seals of those that need none. It
+// returns how many it has sealed.
 func (db *DB) sealTable(ctx context.Context, table *sealedTable) (int64, error) {
 	sealed, _, err := db.eachSealed(ctx, table, func(r *sealedRecord) (bool, error) { return !r.sealed(db.keys), nil })
 	if table == sealedTenants && err == nil {
@@ -187,11 +198,14 @@ func (db *DB) sealTable(ctx context.Context, table *sealedTable) (int64, error) 
 	})
 }
 
-// sealNoEvents seals the number of the events of the tenants that have none, so that a company cannot be made one that never did anything.
+// sealNoEvents seals the number of the events of the tenants that have none, so that a company cannot be made one that
+// never did anything.
 func (db *DB) sealNoEvents(ctx context.Context) error {
 	for sealed := resealBatch; sealed == resealBatch; {
 		if err := db.write(ctx, "seal rows", func(ctx context.Context, t *tx) error {
-			tenants, err := collect(ctx, t, scanValue[ID], `select id from tenants where events = 0 and events_seal is null order by id limit $1`+db.dialect.ForUpdate(), resealBatch)
+			tenants, err := collect(ctx, t, scanValue[ID],
+				`select id from tenants where events = 0 and events_seal is null order by id limit $1`+db.dialect.ForUpdate(),
+				resealBatch)
 			if err != nil {
 				return err
 			}
@@ -213,13 +227,15 @@ func (db *DB) sealNoEvents(ctx context.Context) error {
 	return nil
 }
 
-// eachSealed calls stale for each row of a table that needs a seal, in batches, and seals those for which it returns true. It returns how many it has
-// sealed, and the errors of stale.
-func (db *DB) eachSealed(ctx context.Context, table *sealedTable, stale func(r *sealedRecord) (bool, error)) (sealed int64, failed []error, err error) {
+// eachSealed calls stale for each row of a table that needs a seal, in batches, and seals those for which it returns
+// true. It returns how many it has sealed, and the errors of stale.
+func (db *DB) eachSealed(ctx context.Context, table *sealedTable,
+	stale func(r *sealedRecord) (bool, error)) (sealed int64, failed []error, err error) {
 	keys := strings.Join(table.keys, ", ")
 	var after []any
 	for {
-		query, args := `select `+table.columns(table.name)+` from `+table.name+` where `+table.needsSeal(), append(after, resealBatch)
+		query, args := `select `+table.columns(table.name)+` from `+table.name+` where `+table.needsSeal(),
+			append(after, resealBatch)
 		if after != nil {
 			parameters := make([]string, len(after))
 			for n := range after {
@@ -296,7 +312,8 @@ func (db *DB) resealAccess(ctx context.Context, keys *secret.Keyring) (int, erro
 // accessKeysInUse adds to used the keys of the seals of rows.
 func (db *DB) accessKeysInUse(ctx context.Context, used map[uint32][]string) error {
 	for _, table := range sealedTables {
-		prefixes, err := collect(ctx, db.reader, scanValue[[]byte], `select distinct substr(seal, 1, 5) from `+table.name+` where seal is not null and `+table.needsSeal())
+		prefixes, err := collect(ctx, db.reader, scanValue[[]byte],
+			`select distinct substr(seal, 1, 5) from `+table.name+` where seal is not null and `+table.needsSeal())
 		if err != nil {
 			return db.classify(err)
 		}
@@ -307,7 +324,8 @@ func (db *DB) accessKeysInUse(ctx context.Context, used map[uint32][]string) err
 		}
 	}
 	var value []byte
-	if err := db.reader.QueryRowContext(ctx, `select value from sealed_sets where name = $1`, setTenants).Scan(&value); err != nil {
+	if err := db.reader.QueryRowContext(ctx, `select value from sealed_sets where name = $1`,
+		setTenants).Scan(&value); err != nil {
 		return db.classify(ignoreMissing(err))
 	}
 	if id, ok := secret.KeyID(value); ok {

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// A row that was right once keeps its seal, so that somebody who has an old copy of the database can put it back: a user who was disabled since, a
-// key that was revoked. The audit log says what became of each, and a verification compares.
+// A row that was right once keeps its seal, so that somebody who has an old copy of the database can put it back: a
+// user who was disabled since, a key that was revoked. The audit log says what became of each, and a verification
+// compares.
 
 // accessActs are the acts that decide who may act.
 const accessActs = `'account.create', 'account.suspend', 'account.reactivate', 'account.login-policy', 'sandbox.reset',
@@ -22,14 +23,17 @@ const accessActs = `'account.create', 'account.suspend', 'account.reactivate', '
 	'api_key.create', 'api_key.revoke', 'operator.add', 'operator.enrol', 'operator.log-in', 'operator.log-out', 'operator.disable', 'operator.reset',
 	'key.retire'`
 
-// actedSubject is somebody or something that may act: a user, an API key, an operator, a sealing key, an account or a tenant.
+// actedSubject is somebody or something that may act: a user, an API key, an operator, a sealing key, an account or a
+// tenant.
 type actedSubject struct {
 	table, name string
 	createdAt   int64
 	known       bool // an entry names it
-	// row and log are what the row and the log say: the role, or the login policy, and whether it is ended (disabled, revoked, suspended, frozen).
+	// row and log are what the row and the log say: the role, or the login policy, and whether it is ended (disabled,
+	// revoked, suspended, frozen).
 	row, log accessState
-	// passwordAt is when the row says that the password was set, or an operator enrolled; setAt is what the log says at least.
+	// passwordAt is when the row says that the password was set, or an operator enrolled; setAt is what the log says at
+	// least.
 	passwordAt, setAt int64
 }
 
@@ -46,7 +50,8 @@ type actedSession struct {
 	createdAt int64
 	// older says that an earlier release, which did not audit logins, began it.
 	older bool
-	// known says that the log has its login, over that it was ended, and others that all sessions but one were ended that its holder had then.
+	// known says that the log has its login, over that it was ended, and others that all sessions but one were ended that
+	// its holder had then.
 	known, over, others bool
 }
 
@@ -64,7 +69,8 @@ type accessLog struct {
 // verifyAccessLogs compares each chain of the audit log with the rows. A chain that is not intact has its own fault.
 func (db *DB) verifyAccessLogs(ctx context.Context, q querier, out *Verified) error {
 	var text string
-	if err := q.QueryRowContext(ctx, `select coalesce(max(value), '0') from settings where key = $1`, settingAuditBegun).Scan(&text); err != nil {
+	if err := q.QueryRowContext(ctx, `select coalesce(max(value), '0') from settings where key = $1`,
+		settingAuditBegun).Scan(&text); err != nil {
 		return err
 	}
 	begun, err := strconv.ParseInt(text, 10, 64)
@@ -83,8 +89,8 @@ func (db *DB) verifyAccessLogs(ctx context.Context, q querier, out *Verified) er
 	return nil
 }
 
-// verifyAccessLog compares one chain. An act between two queries can look like a fault, so it repeats a comparison with faults until nothing was added
-// meanwhile.
+// verifyAccessLog compares one chain. An act between two queries can look like a fault, so it repeats a comparison with
+// faults until nothing was added meanwhile.
 func (db *DB) verifyAccessLog(ctx context.Context, q querier, chain ID, begun int64, out *Verified) error {
 	length := func() (n int64, err error) {
 		err = q.QueryRowContext(ctx, `select count from audit_heads where chain = $1`, chain[:]).Scan(&n)
@@ -96,8 +102,8 @@ func (db *DB) verifyAccessLog(ctx context.Context, q querier, chain ID, begun in
 		if err != nil {
 			return err
 		}
-		l := accessLog{subjects: map[string]*actedSubject{}, begun: begun, byID: map[string][]*actedSession{}, byBegin: map[string][]*actedSession{},
-			factors: map[string]bool{}, enrolled: map[string]bool{}}
+		l := accessLog{subjects: map[string]*actedSubject{}, begun: begun, byID: map[string][]*actedSession{},
+			byBegin: map[string][]*actedSession{}, factors: map[string]bool{}, enrolled: map[string]bool{}}
 		if err := l.read(ctx, q, chain, micros(db.Now())); err != nil {
 			return err
 		}
@@ -146,7 +152,8 @@ func (l *accessLog) read(ctx context.Context, q querier, chain ID, now int64) er
 			var kind string
 			var id ID
 			s := &actedSubject{}
-			if row.Scan(&kind, &s.table, &id, &s.createdAt, &s.row.role, &s.row.ended, &s.passwordAt) == nil { // otherwise its seal is wrong, too
+			// otherwise its seal is wrong, too
+			if row.Scan(&kind, &s.table, &id, &s.createdAt, &s.row.role, &s.row.ended, &s.passwordAt) == nil {
 				s.name = id.String()
 				l.subjects[kind+" "+s.name] = s
 			}
@@ -171,7 +178,8 @@ func (l *accessLog) read(ctx context.Context, q querier, chain ID, now int64) er
 }
 
 func (l *accessLog) readFactors(ctx context.Context, q querier, account ID) error {
-	users, err := collect(ctx, q, scanValue[ID], `select f.user_id from second_factors f where f.account_id = $1 and `+isEnrolled, account[:])
+	users, err := collect(ctx, q, scanValue[ID], `select f.user_id from second_factors f where f.account_id = $1 and `+
+		isEnrolled, account[:])
 	for _, user := range users {
 		l.factors[user.String()] = true
 	}
@@ -184,7 +192,8 @@ func (l *accessLog) readKeys(ctx context.Context, q querier) error {
 		var retired sql.Null[int64]
 		err := row.Scan(&id, &retired)
 		name := strconv.FormatInt(id, 10)
-		l.subjects["key "+name] = &actedSubject{table: "sealing_keys", name: name, known: true, row: accessState{ended: retired.Valid}}
+		l.subjects["key "+name] = &actedSubject{table: "sealing_keys", name: name, known: true,
+			row: accessState{ended: retired.Valid}}
 		return struct{}{}, err
 	}, `select id, retired_at from sealing_keys`)
 	return err
@@ -192,7 +201,8 @@ func (l *accessLog) readKeys(ctx context.Context, q querier) error {
 
 // replay takes the entries of a chain into account. An entry that cannot be read is a fault of the chain.
 func (l *accessLog) replay(ctx context.Context, q querier, chain ID) (err error) {
-	rows, err := q.QueryContext(ctx, `select `+auditColumns+` from audit where chain = $1 and act in (`+accessActs+`) order by ordinal`, chain[:])
+	rows, err := q.QueryContext(ctx, `select `+auditColumns+` from audit where chain = $1 and act in (`+accessActs+
+		`) order by ordinal`, chain[:])
 	if err != nil {
 		return err
 	}
@@ -298,8 +308,8 @@ func (l *accessLog) session(e *AuditEntry, at int64, details map[string]string) 
 
 func (s *actedSession) end() { s.over = true }
 
-// each calls do for those sessions that had begun before an entry: the entries of a chain are in the order of the commits. What an earlier release
-// began has no entry, and is compared by its time.
+// each calls do for those sessions that had begun before an entry: the entries of a chain are in the order of the
+// commits. What an earlier release began has no entry, and is compared by its time.
 func (l *accessLog) each(at int64, which func(*actedSession) bool, do func(*actedSession)) {
 	for _, s := range l.sessions {
 		if which(s) && (s.known || s.older && s.createdAt < at) {

@@ -14,12 +14,13 @@ import (
 	"quittance/internal/secret"
 )
 
-// Rows that decide who may act have a seal: a value of the key ring that authenticates the primary key and all columns that decide. Whoever can
-// write to the database but has no key can make none, so that a row that was inserted, changed or exchanged does not act: those who read it to
-// decide treat it as absent.
+// Rows that decide who may act have a seal: a value of the key ring that authenticates the primary key and all columns
+// that decide. Whoever can write to the database but has no key can make none, so that a row that was inserted, changed
+// or exchanged does not act: those who read it to decide treat it as absent.
 //
-// The rows are written by [tx.insertSealed] and [tx.changeSealed] alone, which seal them in the same transaction. A row that ends for good, such
-// as a revoked token, needs no seal: the statement that ends it sets the seal to null, and nothing seals it again.
+// The rows are written by [tx.insertSealed] and [tx.changeSealed] alone, which seal them in the same transaction. A row
+// that ends for good, such as a revoked token, needs no seal: the statement that ends it sets the seal to null, and
+// nothing seals it again.
 
 // sealedTable is a table whose rows decide who may act.
 type sealedTable struct {
@@ -32,12 +33,16 @@ type sealedTable struct {
 
 //nolint:gochecknoglobals // constant tables
 var (
-	sealedAccounts = &sealedTable{name: "accounts", keys: []string{"id"}, decides: []string{"company", "status", "login_policy", "created_at", "suspended_at"}}
-	sealedTenants  = &sealedTable{name: "tenants", keys: []string{"id"}, decides: []string{"account_id", "created_at", "frozen_at"}}
-	sealedUsers    = &sealedTable{name: "users", keys: []string{"account_id", "id"},
-		decides: []string{"email", "role", "password_hash", "password_change_required", "created_at", "password_changed_at", "disabled_at", "proved_at"}}
+	sealedAccounts = &sealedTable{name: "accounts", keys: []string{"id"},
+		decides: []string{"company", "status", "login_policy", "created_at", "suspended_at"}}
+	sealedTenants = &sealedTable{name: "tenants", keys: []string{"id"},
+		decides: []string{"account_id", "created_at", "frozen_at"}}
+	sealedUsers = &sealedTable{name: "users", keys: []string{"account_id", "id"},
+		decides: []string{"email", "role", "password_hash", "password_change_required", "created_at", "password_changed_at",
+			"disabled_at", "proved_at"}}
 	sealedTokens = &sealedTable{name: "tokens", keys: []string{"digest"}, live: "revoked_at is null",
-		decides: []string{"account_id", "tenant_id", "user_id", "password_change_required", "created_at", "expires_at", "client", "means"}}
+		decides: []string{"account_id", "tenant_id", "user_id", "password_change_required", "created_at", "expires_at",
+			"client", "means"}}
 	sealedAPIKeys = &sealedTable{name: "api_keys", keys: []string{"account_id", "id"}, live: "revoked_at is null",
 		decides: []string{"digest", "scopes", "networks", "created_by", "created_at", "expires_at"}}
 	sealedInvitations = &sealedTable{name: "invitations", keys: []string{"account_id", "id"},
@@ -46,26 +51,34 @@ var (
 		decides: []string{"digest", "password_changed_at", "created_at", "expires_at"}}
 	sealedProofs = &sealedTable{name: "address_proofs", keys: []string{"account_id", "user_id"},
 		decides: []string{"digest", "created_at", "expires_at"}}
-	sealedChoices  = &sealedTable{name: "sign_on_choices", keys: []string{"digest"}, decides: []string{"issuer", "subject", "email", "expires_at"}}
-	sealedPending  = &sealedTable{name: "pending_logins", keys: []string{"digest"}, decides: []string{"account_id", "user_id", "means", "expires_at", "issuer", "subject"}}
-	sealedSubjects = &sealedTable{name: "sign_on_subjects", keys: []string{"account_id", "user_id"}, decides: []string{"issuer", "subject", "linked_at"}}
-	sealedCodes    = &sealedTable{name: "recovery_codes", keys: []string{"account_id", "user_id", "digest"}, live: "used_at is null"}
+	sealedChoices = &sealedTable{name: "sign_on_choices", keys: []string{"digest"},
+		decides: []string{"issuer", "subject", "email", "expires_at"}}
+	sealedPending = &sealedTable{name: "pending_logins", keys: []string{"digest"},
+		decides: []string{"account_id", "user_id", "means", "expires_at", "issuer", "subject"}}
+	sealedSubjects = &sealedTable{name: "sign_on_subjects", keys: []string{"account_id", "user_id"},
+		decides: []string{"issuer", "subject", "linked_at"}}
+	sealedCodes = &sealedTable{name: "recovery_codes", keys: []string{"account_id", "user_id", "digest"},
+		live: "used_at is null"}
 
 	sealedOperators = &sealedTable{name: "operators", keys: []string{"id"},
-		decides: []string{"email", "password_hash", "enrolment", "enrolment_expires_at", "created_at", "enrolled_at", "disabled_at"}}
-	sealedOperatorSessions = &sealedTable{name: "operator_sessions", keys: []string{"digest"}, decides: []string{"operator_id", "created_at", "expires_at"}}
-	sealedOperatorCodes    = &sealedTable{name: "operator_recovery_codes", keys: []string{"operator_id", "digest"}, live: "used_at is null"}
+		decides: []string{"email", "password_hash", "enrolment", "enrolment_expires_at", "created_at", "enrolled_at",
+			"disabled_at"}}
+	sealedOperatorSessions = &sealedTable{name: "operator_sessions", keys: []string{"digest"},
+		decides: []string{"operator_id", "created_at", "expires_at"}}
+	sealedOperatorCodes = &sealedTable{name: "operator_recovery_codes", keys: []string{"operator_id", "digest"},
+		live: "used_at is null"}
 
 	sealedKeys = &sealedTable{name: "sealing_keys", keys: []string{"id"}, decides: []string{"recorded_at", "retired_at"}}
 
 	sealedTables = []*sealedTable{
-		sealedAccounts, sealedTenants, sealedUsers, sealedTokens, sealedAPIKeys, sealedInvitations, sealedResets, sealedProofs, sealedChoices, sealedPending, sealedSubjects, sealedCodes,
-		sealedOperators, sealedOperatorSessions, sealedOperatorCodes, sealedKeys,
+		sealedAccounts, sealedTenants, sealedUsers, sealedTokens, sealedAPIKeys, sealedInvitations, sealedResets,
+		sealedProofs, sealedChoices, sealedPending, sealedSubjects, sealedCodes, sealedOperators, sealedOperatorSessions,
+		sealedOperatorCodes, sealedKeys,
 	}
 )
 
-// columns returns the columns of a row with an alias of the table, as [sealedRecord.into] receives them. It leaves out those that the
-// caller knows, because the condition of its query says what they are.
+// columns returns the columns of a row with an alias of the table, as [sealedRecord.into] receives them. It leaves out
+// those that the caller knows, because the condition of its query says what they are.
 func (s *sealedTable) columns(alias string, known ...string) string {
 	var out strings.Builder
 	for n := range len(s.keys) + len(s.decides) {
@@ -145,7 +158,8 @@ func (r *sealedRecord) value(column string) *any {
 // set sets a known column.
 func (r *sealedRecord) set(column string, value any) { *r.value(column) = value }
 
-// text, number and id return the value of a column, or the zero value if it has another type, which no row has that acts.
+// text, number and id return the value of a column, or the zero value if it has another type, which no row has that
+// acts.
 func (r *sealedRecord) text(column string) string {
 	text, _ := (*r.value(column)).(string)
 	return text
@@ -228,8 +242,8 @@ func (r *sealedRecord) name() string {
 	return strings.Join(parts, "/")
 }
 
-// acts reports whether rows have the right seals. It logs the first that has not, and counts it. In a database that a server of an earlier release
-// may still use, all rows act.
+// acts reports whether rows have the right seals. It logs the first that has not, and counts it. In a database that a
+// server of an earlier release may still use, all rows act.
 func (db *DB) acts(ctx context.Context, rows ...*sealedRecord) bool {
 	if !db.keys.access.Load() {
 		return true
@@ -237,7 +251,8 @@ func (db *DB) acts(ctx context.Context, rows ...*sealedRecord) bool {
 	for _, r := range rows {
 		if !r.sealed(db.keys) {
 			db.keys.changed.Add(1)
-			db.log.ErrorContext(ctx, "a row does not act: it was written or changed outside of the service", "table", r.table.name, "row", r.name())
+			db.log.ErrorContext(ctx, "a row does not act: it was written or changed outside of the service",
+				"table", r.table.name, "row", r.name())
 			return false
 		}
 	}
@@ -254,8 +269,9 @@ func (db *DB) acting(ctx context.Context, err error, rows ...*sealedRecord) erro
 
 // readSealed reads and locks a row. It returns nil if there is none.
 func (t *tx) readSealed(ctx context.Context, row sealedKey) (*sealedRecord, error) {
-	r, err := row.table.scanRecord(t.QueryRowContext(ctx, `select `+row.table.columns(row.table.name)+` from `+row.table.name+
-		` where `+row.table.where(1)+t.db.dialect.ForUpdate(), row.key...))
+	r, err := row.table.scanRecord(t.QueryRowContext(ctx,
+		`select `+row.table.columns(row.table.name)+` from `+row.table.name+
+			` where `+row.table.where(1)+t.db.dialect.ForUpdate(), row.key...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -283,8 +299,9 @@ func (t *tx) insertSealed(ctx context.Context, row sealedKey, statement string, 
 	return n, t.sealRow(ctx, row, nil)
 }
 
-// changeSealed runs a statement that changes the row, and seals it again. It does neither if the row does not act, and returns [sql.ErrNoRows] then,
-// so that no change makes what somebody else wrote valid. It returns how many rows the statement changed.
+// changeSealed runs a statement that changes the row, and seals it again. It does neither if the row does not act, and
+// returns [sql.ErrNoRows] then, so that no change makes what somebody else wrote valid. It returns how many rows the
+// statement changed.
 func (t *tx) changeSealed(ctx context.Context, row sealedKey, statement string, args ...any) (int64, error) {
 	before, err := t.readSealed(ctx, row)
 	if err != nil || before == nil {
@@ -319,5 +336,6 @@ func (t *tx) writeSeal(ctx context.Context, r *sealedRecord) error {
 		return err
 	}
 	r.seal = sealed
-	return t.ExecDeferred(ctx, `update `+r.table.name+` set seal = $1 where `+r.table.where(2), append([]any{sealed}, r.key()...)...)
+	return t.ExecDeferred(ctx, `update `+r.table.name+` set seal = $1 where `+r.table.where(2),
+		append([]any{sealed}, r.key()...)...)
 }

@@ -63,22 +63,25 @@ func (f *fixture) logIn(t *testing.T, n byte) [32]byte {
 	t.Helper()
 	user, err := f.UserByEmail(t.Context(), f.user.Email)
 	kit.Must(t, err)
-	kit.Must(t, second(f.CreateToken(t.Context(), user, store.NewToken{Digest: distinct(n), ExpiresAt: f.Clock.Now().Add(24 * time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
+	kit.Must(t, second(f.CreateToken(t.Context(), user, store.NewToken{Digest: distinct(n),
+		ExpiresAt: f.Clock.Now().Add(24 * time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
 	return distinct(n)
 }
 
 // distinct returns a digest whose session has an identifier of its own.
 func distinct(n byte) [32]byte { return [32]byte{0: n, 31: n} }
 
-// TestOldRowsAreNamed checks that a verification names a row that somebody has put back as it was once, with the seal that was right then, although a
-// later act has changed or ended it.
+// TestOldRowsAreNamed checks that a verification names a row that somebody has put back as it was once, with the seal
+// that was right then, although a later act has changed or ended it.
 func TestOldRowsAreNamed(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx, user, account := t.Context(), f.user.ID, f.account.ID
-		colleague, err := f.AddUser(ctx, account, store.NewUser{Email: "colleague@example.com", Role: access.Owner, PasswordHash: "$"})
+		colleague, err := f.AddUser(ctx, account, store.NewUser{Email: "colleague@example.com", Role: access.Owner,
+			PasswordHash: "$"})
 		kit.Must(t, err)
 		o := f.enrolled(t, 1)
-		key, err := f.tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: secret.New("qk_sandbox_" + strings.Repeat("0", 49)), Name: "old", Scopes: []access.Scope{access.ScopeRead}})
+		key, err := f.tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: secret.New("qk_sandbox_" + strings.Repeat("0", 49)),
+			Name: "old", Scopes: []access.Scope{access.ScopeRead}})
 		kit.Must(t, err)
 		kit.Must(t, f.BeginOperatorSession(ctx, o, store.OperatorProof{Step: 2}, digest(95), f.Clock.Now().Add(24*time.Hour)))
 		operating, err := f.AuthenticateOperator(ctx, digest(95))
@@ -97,17 +100,20 @@ func TestOldRowsAreNamed(t *testing.T) {
 			{"users", func() error { return f.SetRole(ctx, account, colleague, access.Viewer) }, `the audit log says "viewer"`},
 			{"users", func() error { return f.DisableUser(ctx, account, colleague, false) }, "it was disabled"},
 			{"users", func() error { return f.RemoveUser(ctx, account, colleague) }, "it was disabled"},
-			{"users", func() error { return f.ResetPassword(ctx, account, colleague, "$new") }, "the password was changed later"},
+			{"users", func() error { return f.ResetPassword(ctx, account, colleague, "$new") },
+				"the password was changed later"},
 			{"api_keys", func() error { return second(f.tenant.RevokeAPIKey(ctx, key.ID)) }, "it was disabled, revoked"},
 			{"tokens", func() error { return f.RevokeToken(ctx, distinct(1)) }, "the session was ended"},
 			{"tokens", func() error { return f.ResetPassword(ctx, account, user, "$new") }, "the session was ended"},
 			{"operator_sessions", func() error { return f.EndOperatorSession(ctx, operating) }, "the session was ended"},
-			{"operator_sessions", func() error { return second(f.DisableOperator(ctx, operatorEmail)) }, "the session was ended"},
+			{"operator_sessions", func() error { return second(f.DisableOperator(ctx, operatorEmail)) },
+				"the session was ended"},
 			{"operators", func() error { return second(f.DisableOperator(ctx, operatorEmail)) }, "it was disabled"},
 			{"operators", func() error {
 				return second(f.ResetOperator(ctx, operatorEmail, store.Enrolment{Digest: digest(81), ExpiresAt: f.Clock.Now()}))
 			}, "it did not enrol then"},
-			{"accounts", func() error { return f.SetLoginPolicy(ctx, account, store.LoginSecondFactor) }, `the audit log says "second_factor"`},
+			{"accounts", func() error { return f.SetLoginPolicy(ctx, account, store.LoginSecondFactor) },
+				`the audit log says "second_factor"`},
 			{"accounts", func() error { return f.SuspendAccount(ctx, account) }, "suspended"},
 			{"tenants", func() error { return second(f.ResetTenant(ctx, account)) }, "a company was removed"},
 		} {
@@ -130,8 +136,8 @@ func TestOldRowsAreNamed(t *testing.T) {
 	})
 }
 
-// TestExchangedCompanies checks that companies whose tenants were exchanged get nothing of each other, with submissions and without, and that a
-// verification names them; likewise if one is emptied.
+// TestExchangedCompanies checks that companies whose tenants were exchanged get nothing of each other, with submissions
+// and without, and that a verification names them; likewise if one is emptied.
 func TestExchangedCompanies(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		other := f.newCompany(t, "other@example.com")
@@ -161,7 +167,8 @@ func TestExchangedCompanies(t *testing.T) {
 			refused()
 		})
 		f.keepingAll(t, a, func() {
-			for _, statement := range []string{`delete from states where tenant_id = $1`, `delete from evidence where tenant_id = $1`, `delete from submissions where tenant_id = $1`,
+			for _, statement := range []string{`delete from states where tenant_id = $1`,
+				`delete from evidence where tenant_id = $1`, `delete from submissions where tenant_id = $1`,
 				`update tenants set events = 0, events_seal = null where id = $1`} {
 				a.do(t, statement, f.tenant.Key())
 			}
@@ -191,18 +198,22 @@ func TestChangesSealNothingForged(t *testing.T) {
 				func() error { return f.ChangePassword(ctx, session, f.user.PasswordHash, "$new") },
 				func() error { return f.Rehash(ctx, f.user, "$new") },
 				func() error {
-					return second(f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(70), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword}))
+					return second(f.CreateToken(ctx, f.user,
+						store.NewToken{Digest: digest(70), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword}))
 				},
 			}},
 			{`update accounts set status = 'active', login_policy = 'second_factor'`, []func() error{
-				func() error { return f.RenameAccount(ctx, account, "Forged") }, func() error { return f.SuspendAccount(ctx, account) },
+				func() error { return f.RenameAccount(ctx, account, "Forged") },
+				func() error { return f.SuspendAccount(ctx, account) },
 				func() error { return f.SetLoginPolicy(ctx, account, store.LoginAny) },
 				func() error {
-					return second(f.AddUser(ctx, account, store.NewUser{Email: "x@example.com", Role: access.Owner, PasswordHash: "$"}))
+					return second(f.AddUser(ctx, account, store.NewUser{Email: "x@example.com", Role: access.Owner,
+						PasswordHash: "$"}))
 				},
 			}},
 			{`update operators set password_hash = '$forged'`, []func() error{
-				func() error { return second(f.DisableOperator(ctx, o.Email)) }, func() error { return second(f.ResetOperator(ctx, o.Email, store.Enrolment{})) },
+				func() error { return second(f.DisableOperator(ctx, o.Email)) },
+				func() error { return second(f.ResetOperator(ctx, o.Email, store.Enrolment{})) },
 				func() error {
 					o.PasswordHash = "$forged"
 					return f.BeginOperatorSession(ctx, o, store.OperatorProof{Step: 9}, digest(96), f.Clock.Now().Add(time.Hour))
@@ -243,23 +254,26 @@ func (f *fixture) unseal(t *testing.T) {
 	f.execAny(t, `delete from sealed_sets`)
 	f.execAny(t, `update tenants set events_seal = null where events = 0`)
 	id := f.Options.Keys.PrimaryID()
-	check, err := f.Options.Keys.Seal([]byte{3}, secret.Binding{Table: "sealing_keys", Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, id)})
+	check, err := f.Options.Keys.Seal([]byte{3}, secret.Binding{Table: "sealing_keys", Column: "check_value",
+		Row: binary.BigEndian.AppendUint32(nil, id)})
 	kit.Must(t, err)
 	f.exec(t, `update sealing_keys set check_value = $1`, check)
 }
 
-// TestUpgradeSealsAccess checks that the rows of an older database get their seals once, when no older server runs any more, and that nobody without
-// the keys can make it look like an older database again.
+// TestUpgradeSealsAccess checks that the rows of an older database get their seals once, when no older server runs any
+// more, and that nobody without the keys can make it look like an older database again.
 func TestUpgradeSealsAccess(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		token := f.logIn(t, 60)
-		f.exec(t, `insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens`, bytesOf(distinct(61)))
+		f.exec(t,
+			`insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens`, bytesOf(distinct(61)))
 		const more = 1100
 		for n := range more { // more than two batches
 			of := digest(200)
 			binary.BigEndian.PutUint16(of[:], uint16(n))
-			f.exec(t, `insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens where digest = $2`, of[:], token[:])
+			f.exec(t,
+				`insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens where digest = $2`, of[:], token[:])
 		}
 		f.unseal(t)
 		older := f.olderServer(t)
@@ -270,7 +284,8 @@ func TestUpgradeSealsAccess(t *testing.T) {
 		for _, d := range [][32]byte{token, distinct(61)} {
 			kit.Must(t, second(beside.Authenticate(ctx, d)))
 		}
-		kit.Must(t, second(beside.CreateAccount(ctx, "Meanwhile", store.NewUser{Email: "meanwhile@example.com", PasswordHash: "$"})))
+		kit.Must(t, second(beside.CreateAccount(ctx, "Meanwhile", store.NewUser{Email: "meanwhile@example.com",
+			PasswordHash: "$"})))
 		older()
 		after := f.Again(t)
 		if !after.AccessSealed() {
@@ -293,7 +308,8 @@ func TestUpgradeSealsAccess(t *testing.T) {
 		}
 		// The raw copies of the token have no login of their own, and share the instant of the first.
 		f.wantFaultsOf(t, after)
-		f.exec(t, `insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens where digest = $2`, bytesOf(distinct(62)), token[:])
+		f.exec(t,
+			`insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at) select $1, account_id, tenant_id, user_id, created_at, expires_at from tokens where digest = $2`, bytesOf(distinct(62)), token[:])
 		for _, db := range []*store.DB{after, beside} {
 			wantErr(t, second(db.Authenticate(ctx, distinct(62))), store.ErrNotFound)
 		}
@@ -317,7 +333,8 @@ func (f *fixture) wantFaultsOf(t *testing.T, db *store.DB) {
 	}
 }
 
-// TestAcceptedRowsAct checks that an administrator with the keys can accept rows that an earlier release has written, and that this is audited.
+// TestAcceptedRowsAct checks that an administrator with the keys can accept rows that an earlier release has written,
+// and that this is audited.
 func TestAcceptedRowsAct(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -337,7 +354,8 @@ func TestAcceptedRowsAct(t *testing.T) {
 	})
 }
 
-// TestAccessFollowsTheKeys checks that rows act before, during and after a rotation of the keys, and that the old key can be retired.
+// TestAccessFollowsTheKeys checks that rows act before, during and after a rotation of the keys, and that the old key
+// can be retired.
 func TestAccessFollowsTheKeys(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx, old := t.Context(), f.Options.Keys.PrimaryID()
@@ -347,7 +365,8 @@ func TestAccessFollowsTheKeys(t *testing.T) {
 		fresh := again.Again(t)
 		kit.Must(t, second(fresh.Authenticate(ctx, token)))
 		var used *store.KeyInUseError
-		if _, err := fresh.RetireKey(ctx, old); !errors.As(err, &used) || !slices.Contains(used.Values, "seal of tokens") || !slices.Contains(used.Values, "set of companies") {
+		if _, err := fresh.RetireKey(ctx, old); !errors.As(err, &used) || !slices.Contains(used.Values, "seal of tokens") ||
+			!slices.Contains(used.Values, "set of companies") {
 			t.Errorf("retired: %v", err)
 		}
 		kit.Must(t, second(fresh.Reseal(ctx)))
@@ -371,9 +390,12 @@ func TestVerifyBesideAccess(t *testing.T) {
 				token := digest(1)
 				binary.BigEndian.PutUint32(token[:], n)
 				err := errors.Join(
-					second(f.CreateToken(t.Context(), f.user, store.NewToken{Digest: token, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword})),
-					f.RevokeToken(t.Context(), token), f.DisableUser(t.Context(), f.account.ID, f.user.ID, true), f.EnableUser(t.Context(), f.account.ID, f.user.ID),
-					f.SetLoginPolicy(t.Context(), f.account.ID, store.LoginSecondFactor), f.SetLoginPolicy(t.Context(), f.account.ID, store.LoginAny),
+					second(f.CreateToken(t.Context(), f.user, store.NewToken{Digest: token, ExpiresAt: f.Clock.Now().Add(time.Hour),
+						Means: store.LoginByPassword})),
+					f.RevokeToken(t.Context(), token), f.DisableUser(t.Context(), f.account.ID, f.user.ID, true),
+					f.EnableUser(t.Context(), f.account.ID, f.user.ID),
+					f.SetLoginPolicy(t.Context(), f.account.ID, store.LoginSecondFactor),
+					f.SetLoginPolicy(t.Context(), f.account.ID, store.LoginAny),
 					second(f.ResetTenant(t.Context(), f.account.ID)),
 				)
 				if err != nil {
@@ -392,11 +414,13 @@ func TestVerifyBesideAccess(t *testing.T) {
 	})
 }
 
-// TestKeysOfForgedNetworks checks that the networks of a key are those that were sealed, whatever the address of the caller.
+// TestKeysOfForgedNetworks checks that the networks of a key are those that were sealed, whatever the address of the
+// caller.
 func TestKeysOfForgedNetworks(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		text := secret.New("qk_sandbox_" + strings.Repeat("0", 49))
-		_, err := f.tenant.CreateAPIKey(t.Context(), store.NewAPIKey{Key: text, Name: "key", Scopes: []access.Scope{access.ScopeRead}, Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+		_, err := f.tenant.CreateAPIKey(t.Context(), store.NewAPIKey{Key: text, Name: "key",
+			Scopes: []access.Scope{access.ScopeRead}, Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 		kit.Must(t, err)
 		from := netip.MustParseAddr("192.0.2.1")
 		kit.Must(t, second(f.AuthenticateAPIKey(t.Context(), secret.Digest(text), from)))
@@ -405,18 +429,21 @@ func TestKeysOfForgedNetworks(t *testing.T) {
 	})
 }
 
-// TestForgedFactorsDoNotAct checks that pending logins, recovery codes and links of single sign-on that somebody else has written prove nothing.
+// TestForgedFactorsDoNotAct checks that pending logins, recovery codes and links of single sign-on that somebody else
+// has written prove nothing.
 func TestForgedFactorsDoNotAct(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		code := [32]byte{9}
 		on := store.SignOn{Issuer: "https://login.example", Subject: "person", Email: f.user.Email}
-		token := store.NewToken{Digest: distinct(70), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn}
+		token := store.NewToken{Digest: distinct(70), ExpiresAt: f.Clock.Now().Add(time.Hour),
+			Means: store.LoginBySingleSignOn}
 		_, _, err := f.CreateSignOnToken(ctx, on, token)
 		kit.Must(t, err)
 		f.enroll(t, f, f.startSession(ctx, t, f.user, 41, ""), [32]byte{8})
 		o := f.enrolled(t, 1)
-		f.exec(t, `insert into pending_logins (digest, account_id, user_id, means, expires_at) select $1, account_id, id, 'password', $2 from users`, code[:], f.Clock.Now().Add(time.Hour).UnixMicro())
+		f.exec(t,
+			`insert into pending_logins (digest, account_id, user_id, means, expires_at) select $1, account_id, id, 'password', $2 from users`, code[:], f.Clock.Now().Add(time.Hour).UnixMicro())
 		wantErr(t, second(f.PendingLogin(ctx, code)), store.ErrNotFound)
 		f.exec(t, `insert into recovery_codes (account_id, user_id, digest) select account_id, id, $1 from users`, code[:])
 		wantErr(t, f.withFactor(t, 42, &store.FactorProof{Recovery: code}), store.ErrSecondFactor)
@@ -424,7 +451,8 @@ func TestForgedFactorsDoNotAct(t *testing.T) {
 		f.exec(t, `update recovery_codes set used_at = null where digest = $1`, bytesOf([32]byte{8}))
 		wantErr(t, f.withFactor(t, 43, &store.FactorProof{Recovery: [32]byte{8}}), store.ErrSecondFactor)
 		f.exec(t, `insert into operator_recovery_codes (operator_id, digest) select id, $1 from operators`, code[:])
-		wantErr(t, f.BeginOperatorSession(ctx, o, store.OperatorProof{Recovery: &code}, distinct(71), f.Clock.Now().Add(time.Hour)), store.ErrCodeUsed)
+		wantErr(t, f.BeginOperatorSession(ctx, o, store.OperatorProof{Recovery: &code}, distinct(71),
+			f.Clock.Now().Add(time.Hour)), store.ErrCodeUsed)
 		f.exec(t, `update sign_on_subjects set subject = 'forger'`)
 		on.Subject, token.Digest = "forger", distinct(72)
 		_, _, err = f.CreateSignOnToken(ctx, on, token)
@@ -433,8 +461,9 @@ func TestForgedFactorsDoNotAct(t *testing.T) {
 	})
 }
 
-// TestRemovedRecordsAreRefused checks that nobody turns the seals off by making the database look older: without the records of the keys it does not
-// open, and without the note in them that who may act is sealed no server opens it, and a verification names it.
+// TestRemovedRecordsAreRefused checks that nobody turns the seals off by making the database look older: without the
+// records of the keys it does not open, and without the note in them that who may act is sealed no server opens it, and
+// a verification names it.
 func TestRemovedRecordsAreRefused(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

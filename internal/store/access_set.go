@@ -13,9 +13,10 @@ import (
 	"quittance/internal/secret"
 )
 
-// The seals of rows do not show that a row is gone. Of the companies none may vanish, so their set is sealed as well: the number of tenants, and the
-// sum of the digests of their rows, which each change updates without reading the others. The digests are keyed with a random value that is sealed
-// with them, so that nobody without the keys can look for other rows with the same sum.
+// The seals of rows do not show that a row is gone. Of the companies none may vanish, so their set is sealed as well:
+// the number of tenants, and the sum of the digests of their rows, which each change updates without reading the
+// others. The digests are keyed with a random value that is sealed with them, so that nobody without the keys can look
+// for other rows with the same sum.
 
 // tenantSet is the content of the seal of the set of all tenants.
 type tenantSet struct {
@@ -56,7 +57,8 @@ func (s *tenantSet) seal(keys *sealer) ([]byte, error) {
 }
 
 // errNoSet says that the record of the companies is gone or does not open.
-var errNoSet = errors.New("the sealed record of the companies is gone or does not open: the database was changed outside of quittance")
+var errNoSet = errors.New(
+	"the sealed record of the companies is gone or does not open: the database was changed outside of quittance")
 
 func openTenantSet(keys *sealer, sealed []byte) (tenantSet, error) {
 	text, err := keys.Open(sealed, setBinding())
@@ -69,7 +71,8 @@ func openTenantSet(keys *sealer, sealed []byte) (tenantSet, error) {
 	return s, nil
 }
 
-// writeTenantSet updates the set at the commit. A set that was tampered with stays as it is, so that every verification finds that.
+// writeTenantSet updates the set at the commit. A set that was tampered with stays as it is, so that every verification
+// finds that.
 func (t *tx) writeTenantSet(ctx context.Context, changes []tenantChange) error {
 	if len(changes) == 0 {
 		return nil
@@ -97,7 +100,8 @@ func (t *tx) writeTenantSet(ctx context.Context, changes []tenantChange) error {
 
 // lockedTenantSet reads and locks the sealed set; nil if there is none.
 func (t *tx) lockedTenantSet(ctx context.Context) (value []byte, err error) {
-	err = t.QueryRowContext(ctx, `select value from sealed_sets where name = $1`+t.db.dialect.ForUpdate(), setTenants).Scan(&value)
+	err = t.QueryRowContext(ctx, `select value from sealed_sets where name = $1`+t.db.dialect.ForUpdate(),
+		setTenants).Scan(&value)
 	return value, ignoreMissing(err)
 }
 
@@ -106,7 +110,9 @@ func (t *tx) saveTenantSet(ctx context.Context, set tenantSet) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into sealed_sets (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`, setTenants, value)
+	_, err = t.Exec(ctx,
+		`insert into sealed_sets (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
+		setTenants, value)
 	return err
 }
 
@@ -120,7 +126,8 @@ func (t *tx) countTenants(ctx context.Context) (set tenantSet, err error) {
 }
 
 // walkSealed calls visit for each row of a table that meets a condition, in one statement.
-func (db *DB) walkSealed(ctx context.Context, q querier, table *sealedTable, where string, visit func(r *sealedRecord)) (err error) {
+func (db *DB) walkSealed(ctx context.Context, q querier, table *sealedTable, where string,
+	visit func(r *sealedRecord)) (err error) {
 	rows, err := q.QueryContext(ctx, `select `+table.columns(table.name)+` from `+table.name+where)
 	if err != nil {
 		return err

@@ -72,8 +72,8 @@ type NewUser struct {
 	Proved bool
 }
 
-// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if somebody has proved
-// to have the e-mail address.
+// CreateAccount creates an account with its first tenant and its first user, who is an owner. It returns [ErrExists] if
+// somebody has proved to have the e-mail address.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
@@ -82,7 +82,8 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 			return err
 		}
 		account = Account{ID: id, Company: company, Status: AccountActive, LoginPolicy: LoginAny, CreatedAt: t.Now()}
-		if _, err := t.insertSealed(ctx, sealedAccounts.row(id), `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
+		if _, err := t.insertSealed(ctx, sealedAccounts.row(id),
+			`insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
 			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
 			return err
 		}
@@ -106,8 +107,8 @@ func (db *DB) existsError(err error, indexes ...string) error {
 	return err
 }
 
-// addressError returns [ErrExists] if err says that another user of the company has an e-mail address, and [ErrProvedElsewhere] if it says that
-// somebody else has proved it.
+// addressError returns [ErrExists] if err says that another user of the company has an e-mail address, and
+// [ErrProvedElsewhere] if it says that somebody else has proved it.
 func (db *DB) addressError(err error) error {
 	if errors.Is(db.existsError(err, "users_email_key"), ErrExists) {
 		return ErrProvedElsewhere
@@ -124,7 +125,8 @@ func (t *tx) insertTenant(ctx context.Context, account ID) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.insertSealed(ctx, sealedTenants.row(id), `insert into tenants (id, account_id, created_at, events_seal) values ($1, $2, $3, $4)`,
+	_, err = t.insertSealed(ctx, sealedTenants.row(id),
+		`insert into tenants (id, account_id, created_at, events_seal) values ($1, $2, $3, $4)`,
 		id, account, micros(t.Now()), noEvents)
 	return err
 }
@@ -134,7 +136,8 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	_, err = t.insertSealed(ctx, sealedUsers.row(account, id), `insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
+	_, err = t.insertSealed(ctx, sealedUsers.row(account, id),
+		`insert into users (account_id, id, email, name, role, password_hash, password_change_required, created_at, password_changed_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, account, id, user.Email, user.Name, user.Role, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
 	if err == nil && user.Proved {
 		err = t.prove(ctx, User{Account: account, ID: id, Email: user.Email})
@@ -147,7 +150,8 @@ func accountAct(name string, account ID, details map[string]string) Act {
 }
 
 func userAct(name string, account, user ID, email string) Act {
-	return Act{Name: name, Account: account, SubjectType: "user", Subject: user.String(), Details: map[string]string{"email": email}}
+	return Act{Name: name, Account: account, SubjectType: "user", Subject: user.String(),
+		Details: map[string]string{"email": email}}
 }
 
 // roleAct is an act that gives a user a role.
@@ -175,10 +179,12 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 
 const accountColumns = `id, company, status, login_policy, profile, created_at, suspended_at`
 
-// actingAccount reads an account with a query of accountColumns and the columns of its seal. It returns [sql.ErrNoRows] if it does not act.
+// actingAccount reads an account with a query of accountColumns and the columns of its seal. It returns [sql.ErrNoRows]
+// if it does not act.
 func (db *DB) actingAccount(ctx context.Context, q querier, lock string, id ID) (Account, error) {
 	record := sealedAccounts.record()
-	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`, `+sealedAccounts.columns("accounts")+` from accounts where id = $1`+lock, id), record.into()...)
+	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`, `+sealedAccounts.columns("accounts")+
+		` from accounts where id = $1`+lock, id), record.into()...)
 	return account, db.acting(ctx, err, record)
 }
 
@@ -187,7 +193,8 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 	var profile string
 	var created int64
 	var suspended sql.Null[int64]
-	if err := row.Scan(append([]any{&account.ID, &account.Company, &account.Status, &account.LoginPolicy, &profile, &created, &suspended}, more...)...); err != nil {
+	if err := row.Scan(append([]any{&account.ID, &account.Company, &account.Status, &account.LoginPolicy, &profile,
+		&created, &suspended}, more...)...); err != nil {
 		return Account{}, err
 	}
 	account.CreatedAt, account.SuspendedAt = instant(created), instantOrNil(suspended)
@@ -209,24 +216,27 @@ func (t *tx) readAccount(ctx context.Context, id ID) (Account, error) {
 
 // Account returns one account.
 func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
-	account, err := scanAccount(db.reader.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+	account, err := scanAccount(db.reader.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`,
+		id))
 	return account, db.classify(err)
 }
 
 // Accounts returns the accounts, oldest first and at most limit, from 1.
 func (db *DB) Accounts(ctx context.Context, limit int) ([]Account, error) {
-	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id limit $1`, limit)
+	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) },
+		`select `+accountColumns+` from accounts order by created_at, id limit $1`, limit)
 	return accounts, db.classify(err)
 }
 
 // Users returns the users of an account, oldest first.
 func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
-	users, err := collect(ctx, db.reader, scanUser, `select `+userColumns+` from users where account_id = $1 order by created_at, id`, account)
+	users, err := collect(ctx, db.reader, scanUser,
+		`select `+userColumns+` from users where account_id = $1 order by created_at, id`, account)
 	return users, db.classify(err)
 }
 
-// SuspendAccount prevents logins and permanently revokes all tokens of the account. Existing submissions are still polled,
-// and their events delivered.
+// SuspendAccount prevents logins and permanently revokes all tokens of the account. Existing submissions are still
+// polled, and their events delivered.
 func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 	return db.write(ctx, "suspend account", func(ctx context.Context, t *tx) error {
 		account, err := t.account(ctx, id)
@@ -234,10 +244,12 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 			return err
 		}
 		now := micros(t.Now())
-		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id),
+			`update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
 			return err
 		}
-		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where account_id = $1 and revoked_at is null`, id, now); err != nil {
+		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where account_id = $1 and revoked_at is null`,
+			id, now); err != nil {
 			return err
 		}
 		if err := t.endPasswordResets(ctx, id); err != nil {
@@ -253,7 +265,8 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
-		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id),
+			`update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
 			return err
 		}
 		return t.audit(accountAct("account.reactivate", id, nil))
@@ -273,7 +286,8 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update accounts set profile = $2, logo = $3 where id = $1`, id, string(text), logo); err != nil {
+		if _, err := t.Exec(ctx, `update accounts set profile = $2, logo = $3 where id = $1`, id, string(text),
+			logo); err != nil {
 			return err
 		}
 		old, err := json.Marshal(before.Profile)
@@ -291,11 +305,12 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 // ErrSuspended says that the account is suspended.
 var ErrSuspended = errors.New("account suspended")
 
-// CreateToken stores the digest of a new token of user for the current tenant of the account, and returns the account. It
-// returns [ErrSuspended] for a suspended account, [ErrSignOnRequired] for one that requires single sign-on, [ErrNotFound] if the user is
-// disabled or has another password hash now, [ErrSecondFactor] if the user has a second factor without a proof, and [ErrFactorRequired] if the
-// account requires one, the user has none, and the token is not for the console, where the user can set one up. The checks are part of the
-// transaction, so that no token survives a suspension or a change of the password.
+// CreateToken stores the digest of a new token of user for the current tenant of the account, and returns the account.
+// It returns [ErrSuspended] for a suspended account, [ErrSignOnRequired] for one that requires single sign-on,
+// [ErrNotFound] if the user is disabled or has another password hash now, [ErrSecondFactor] if the user has a second
+// factor without a proof, and [ErrFactorRequired] if the account requires one, the user has none, and the token is not
+// for the console, where the user can set one up. The checks are part of the transaction, so that no token survives a
+// suspension or a change of the password.
 func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
@@ -306,7 +321,9 @@ func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account
 		if account.Status != AccountActive {
 			return ErrSuspended
 		}
-		present, err := db.actingUser(ctx, t, `where account_id = $1 and id = $2 and password_hash = $3 and password_hash <> '' and disabled_at is null`+db.dialect.ForUpdate(),
+		present, err := db.actingUser(ctx, t,
+			`where account_id = $1 and id = $2 and password_hash = $3 and password_hash <> '' and disabled_at is null`+
+				db.dialect.ForUpdate(),
 			user.Account, user.ID, user.PasswordHash)
 		if err != nil {
 			return err
@@ -332,13 +349,15 @@ func (db *DB) CreateToken(ctx context.Context, user User, add NewToken) (Account
 	return account, err
 }
 
-// insertToken inserts a token of a user of a locked account. changeRequired says that the user has to change the password first.
+// insertToken inserts a token of a user of a locked account. changeRequired says that the user has to change the
+// password first.
 func (t *tx) insertToken(ctx context.Context, user User, add NewToken, changeRequired bool) error {
 	tenant, err := t.db.currentTenant(ctx, t, user.Account)
 	if err != nil {
 		return err
 	}
-	_, err = t.insertSealed(ctx, sealedTokens.row(add.Digest[:]), `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
+	_, err = t.insertSealed(ctx, sealedTokens.row(add.Digest[:]),
+		`insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, add.Digest[:], user.Account, tenant.id, user.ID, flag(changeRequired), micros(t.Now()), micros(add.ExpiresAt),
 		add.Client, add.Means, t.actor.Source, boundedUserAgent(add.UserAgent))
 	if err != nil {
@@ -356,14 +375,15 @@ func (t *tx) insertToken(ctx context.Context, user User, add NewToken, changeReq
 	return t.revokeExcess(ctx, user, add.Digest)
 }
 
-// revokeExcess revokes the oldest tokens of a user that exceed the quota, but never the new one. Expired tokens are older and go
-// first.
+// revokeExcess revokes the oldest tokens of a user that exceed the quota, but never the new one. Expired tokens are
+// older and go first.
 func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error {
 	most := t.db.quotas.Tokens
 	if most == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, `update tokens set revoked_at = $4, seal = null where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
+	_, err := t.Exec(ctx,
+		`update tokens set revoked_at = $4, seal = null where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
 		and digest in (select digest from tokens where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
 			order by created_at desc, expires_at desc limit $6 offset $5)`, user.Account, user.ID, fresh[:], micros(t.Now()), most-1, sweepBatch)
 	return err
@@ -387,15 +407,16 @@ type Session struct {
 	Digest [32]byte
 	// PasswordChangeRequired reports that the user must change the password before doing anything else in the console.
 	PasswordChangeRequired bool
-	// FactorRequired reports that the company requires a second factor and the user has none: the session allows nothing but to set one up.
+	// FactorRequired reports that the company requires a second factor and the user has none: the session allows nothing
+	// but to set one up.
 	FactorRequired bool
 	records        []*sealedRecord // that decide whether it acts
 	profile        string          // of the account, as it is stored
 	lastUsedAt     time.Time       // the last recorded use, or that of the login; zero for a key that was never used
 }
 
-// Actor returns the author of acts with the session, for [WithActor]. The session of somebody who is not logged in has a user without a
-// name; [DB.CreateToken] knows who logs in.
+// Actor returns the author of acts with the session, for [WithActor]. The session of somebody who is not logged in has
+// a user without a name; [DB.CreateToken] knows who logs in.
 func (s Session) Actor(means, source, requestID string) Actor {
 	if s.Key != nil {
 		return Actor{Kind: ActorKey, Name: s.Key.ID.String(), Means: means, Source: source, RequestID: requestID}
@@ -407,7 +428,8 @@ func (s Session) Actor(means, source, requestID string) Actor {
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
 		var account, user ID
-		switch err := t.QueryRowContext(ctx, `update tokens set revoked_at = $2, seal = null where digest = $1 and revoked_at is null returning account_id, user_id`, digest[:], micros(t.Now())).
+		switch err := t.QueryRowContext(ctx,
+			`update tokens set revoked_at = $2, seal = null where digest = $1 and revoked_at is null returning account_id, user_id`, digest[:], micros(t.Now())).
 			Scan(&account, &user); {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil
@@ -415,7 +437,8 @@ func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 			return err
 		}
 		var email string
-		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account,
+			user).Scan(&email); err != nil {
 			return err
 		}
 		act := userAct("session.end", account, user, email)
@@ -430,8 +453,8 @@ func (db *DB) User(ctx context.Context, session Session) (User, error) {
 	return user, db.classify(err)
 }
 
-// Logo returns the logo of the company's profile as a data URL, or nil. It is not part of [Account], which every call of the company
-// reads.
+// Logo returns the logo of the company's profile as a data URL, or nil. It is not part of [Account], which every call
+// of the company reads.
 func (t *Tenant) Logo(ctx context.Context) (*string, error) {
 	var logo sql.Null[string]
 	err := t.read(func(q querier) error {

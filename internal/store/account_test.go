@@ -28,7 +28,8 @@ func TestTokens(t *testing.T) {
 		token := f.token(t, 10, time.Hour)
 		session, err := f.Authenticate(ctx, token)
 		kit.Must(t, err)
-		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || session.Account.Company != f.account.Company ||
+		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID ||
+			session.Account.Company != f.account.Company ||
 			session.User != f.user.ID || session.Digest != token {
 			t.Errorf("session %+v is another user's", session)
 		}
@@ -132,7 +133,8 @@ func TestSuspensionRace(t *testing.T) {
 				return
 			}
 			// It may be refused, and then creates no token.
-			_, _ = f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(byte(20 + i)), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, _ = f.CreateToken(t.Context(), f.user, store.NewToken{Digest: digest(byte(20 + i)),
+				ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		})
 		kit.Must(t, f.ReactivateAccount(t.Context(), f.account.ID))
 		for i := range 12 {
@@ -166,12 +168,14 @@ func TestUsers(t *testing.T) {
 		_, err = f.AddUser(ctx, store.ID{1}, store.NewUser{Role: access.Owner, Email: "new@example.com"})
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(time.Second)
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", Name: "Second", PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", Name: "Second",
+			PasswordHash: "$2"})
 		kit.Must(t, err)
 		users, err := f.Users(ctx, f.account.ID)
 		kit.Must(t, err)
 		wantEqual(t, "users", users, []store.User{f.user,
-			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2", CreatedAt: f.Clock.Now()}})
+			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2",
+				CreatedAt: f.Clock.Now()}})
 		_, err = f.UserByEmail(ctx, "SECOND@example.com")
 		wantErr(t, err, store.ErrNotFound)
 
@@ -201,12 +205,14 @@ func TestProfile(t *testing.T) {
 		if logo, err := f.tenant.Logo(ctx); err != nil || logo != nil {
 			t.Errorf("logo of an account without a logo: %v, %v", logo, err)
 		}
-		kit.Must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
+		kit.Must(t, f.SetProfile(ctx, f.account.ID,
+			api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
 		logo, err := f.tenant.Logo(ctx)
 		kit.Must(t, err)
 		found, err := f.Account(ctx, f.account.ID)
 		kit.Must(t, err)
-		if logo == nil || *logo != "data:image/png;base64,AAAA" || found.Profile.Logo != nil || *found.Profile.LegalName != "Palm" {
+		if logo == nil || *logo != "data:image/png;base64,AAAA" || found.Profile.Logo != nil ||
+			*found.Profile.LegalName != "Palm" {
 			t.Errorf("logo %v, profile %+v", logo, found.Profile)
 		}
 		wantErr(t, f.SetProfile(ctx, store.ID{1}, api.Profile{}), store.ErrNotFound)

@@ -18,7 +18,8 @@ import (
 	"quittance/test/kit"
 )
 
-var ann = store.Actor{Kind: store.ActorUser, Name: "ann@example.com", Means: store.MeansAPI, Source: "192.0.2.7", RequestID: "r-1"}
+var ann = store.Actor{Kind: store.ActorUser, Name: "ann@example.com", Means: store.MeansAPI, Source: "192.0.2.7",
+	RequestID: "r-1"}
 
 // actsSince returns the acts of the audit log after the first n entries of the fixture's account.
 func (f *fixture) actsSince(t *testing.T, n int) (acts []string, all []store.AuditEntry) {
@@ -31,8 +32,8 @@ func (f *fixture) actsSince(t *testing.T, n int) (acts []string, all []store.Aud
 	return acts, all
 }
 
-// TestUserActs checks that every act of a user leaves one entry, with the actor and without contents, and that one that changes nothing,
-// fails or is replayed leaves none.
+// TestUserActs checks that every act of a user leaves one entry, with the actor and without contents, and that one that
+// changes nothing, fails or is replayed leaves none.
 func TestUserActs(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
@@ -44,7 +45,8 @@ func TestUserActs(t *testing.T) {
 			got, all := f.actsSince(t, seen)
 			wantEqual(t, "acts", got, want)
 			for _, e := range all[seen:] {
-				if e.Kind != store.ActorSystem && (e.Name != ann.Name && e.Name != f.user.Email || e.RequestID != "r-1" || e.Source != ann.Source || e.Means != ann.Means) {
+				if e.Kind != store.ActorSystem && (e.Name != ann.Name && e.Name != f.user.Email || e.RequestID != "r-1" ||
+					e.Source != ann.Source || e.Means != ann.Means) {
 					t.Errorf("%s: actor %+v", e.Act, e.Actor)
 				}
 				for _, content := range []string{"Consulting", "Buyer", signingSecret, hookURL, "$hash", "Sharjah"} {
@@ -90,18 +92,20 @@ func TestUserActs(t *testing.T) {
 		kit.Must(t, f.tenant.DeleteInvoice(ctx, second.ID, any))
 		acts("draft.create", "draft.delete")
 		for range 2 { // the second one is replayed
-			_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{1}, time.Hour, func(_ context.Context, joined *store.Tenant) (store.IdempotentResponse, error) {
-				_, err := joined.CreateInvoice(context.Background(), draft("INV-3")) // of another call that is committed with it
-				return store.IdempotentResponse{Status: 201, Body: []byte("x")}, err
-			})
+			_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{1}, time.Hour,
+				func(_ context.Context, joined *store.Tenant) (store.IdempotentResponse, error) {
+					_, err := joined.CreateInvoice(context.Background(), draft("INV-3")) // of another call that is committed with it
+					return store.IdempotentResponse{Status: 201, Body: []byte("x")}, err
+				})
 			kit.Must(t, err)
 		}
 		acts("draft.create")
 		failed := errors.New("failed")
-		_, _, err = f.tenant.Idempotent(ctx, "other", [32]byte{2}, time.Hour, func(ctx context.Context, joined *store.Tenant) (store.IdempotentResponse, error) {
-			_, err := joined.CreateInvoice(ctx, draft("INV-4"))
-			return store.IdempotentResponse{}, errors.Join(err, failed)
-		})
+		_, _, err = f.tenant.Idempotent(ctx, "other", [32]byte{2}, time.Hour,
+			func(ctx context.Context, joined *store.Tenant) (store.IdempotentResponse, error) {
+				_, err := joined.CreateInvoice(ctx, draft("INV-4"))
+				return store.IdempotentResponse{}, errors.Join(err, failed)
+			})
 		wantErr(t, err, failed)
 		acts()
 
@@ -114,9 +118,11 @@ func TestUserActs(t *testing.T) {
 		_, _, err = f.tenant.BeginSubmission(ctx, first.ID, intent())
 		kit.Must(t, err)
 		acts()
-		note, err := f.tenant.CreateCreditNote(ctx, first.ID, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
-			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned", Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
-		})
+		note, err := f.tenant.CreateCreditNote(ctx, first.ID,
+			func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
+				return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned",
+					Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
+			})
 		kit.Must(t, err)
 		for range 2 { // the second one changes nothing
 			_, err = f.tenant.UpdateCreditNote(ctx, note.ID, any, func(c api.CreditNoteChange) (api.CreditNoteChange, error) {
@@ -126,14 +132,16 @@ func TestUserActs(t *testing.T) {
 			kit.Must(t, err)
 		}
 		acts("credit_note.create", "credit_note.update")
-		wantEqual(t, "details", last.Details, fmt.Sprintf(`{"credit_note_number":"CN-1","fields":"issue_date","invoice":"%v"}`, first.ID))
+		wantEqual(t, "details", last.Details,
+			fmt.Sprintf(`{"credit_note_number":"CN-1","fields":"issue_date","invoice":"%v"}`, first.ID))
 		for range 2 {
 			_, err = f.tenant.VoidCreditNote(ctx, note.ID)
 			kit.Must(t, err)
 		}
 		acts("credit_note.void")
 
-		s, err := f.tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: []api.EventKind{api.EventStatusChanged}})
+		s, err := f.tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL,
+			Events: []api.EventKind{api.EventStatusChanged}})
 		kit.Must(t, err)
 		acts("subscription.create")
 		for range 2 {
@@ -144,8 +152,8 @@ func TestUserActs(t *testing.T) {
 	})
 }
 
-// TestAuditTogether checks that entries of many accounts that are committed together, and beside each other on several replicas, make
-// whole chains: none is lost or there twice.
+// TestAuditTogether checks that entries of many accounts that are committed together, and beside each other on several
+// replicas, make whole chains: none is lost or there twice.
 func TestAuditTogether(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		const companies, drafts = 6, 25
@@ -165,7 +173,8 @@ func TestAuditTogether(t *testing.T) {
 				tenant, err := db.Tenant(t.Context(), made.ID)
 				kit.Must(t, err)
 				running.Go(func() {
-					ctx := store.WithActor(context.Background(), store.Actor{Kind: store.ActorUser, Name: email, Means: store.MeansAPI})
+					ctx := store.WithActor(context.Background(),
+						store.Actor{Kind: store.ActorUser, Name: email, Means: store.MeansAPI})
 					created, err := tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-%d", n)))
 					if err != nil {
 						t.Error(err)
@@ -206,11 +215,13 @@ func TestActNames(t *testing.T) {
 	names := store.Acts()
 	for _, name := range names {
 		noun, verb, ok := strings.Cut(name, ".")
-		if !ok || strings.Trim(noun, "abcdefghijklmnopqrstuvwxyz_") != "" || strings.Trim(verb, "abcdefghijklmnopqrstuvwxyz-") != "" {
+		if !ok || strings.Trim(noun, "abcdefghijklmnopqrstuvwxyz_") != "" ||
+			strings.Trim(verb, "abcdefghijklmnopqrstuvwxyz-") != "" {
 			t.Errorf("act %q", name)
 		}
 	}
-	wantEqual(t, "the acts in docs/audit.md", slices.Sorted(slices.Values(audittest.Read(t).Names)), slices.Sorted(slices.Values(names)))
+	wantEqual(t, "the acts in docs/audit.md", slices.Sorted(slices.Values(audittest.Read(t).Names)),
+		slices.Sorted(slices.Values(names)))
 	if slices.Sort(names); len(slices.Compact(names)) != len(store.Acts()) {
 		t.Error("an act occurs twice")
 	}

@@ -12,8 +12,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestResetProves checks that a link for a new password proves the address: each of several unproved users gets one, which nobody but this user ends
-// and of which no company learns; with the link sessions and invitations of the user end, the second factor stays, and the others give way.
+// TestResetProves checks that a link for a new password proves the address: each of several unproved users gets one,
+// which nobody but this user ends and of which no company learns; with the link sessions and invitations of the user
+// end, the second factor stays, and the others give way.
 func TestResetProves(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -22,7 +23,8 @@ func TestResetProves(t *testing.T) {
 		squatting := f.newCompany(t, "squatter@example.com")
 		squatter, own := f.unproved(t, squatting, email, 11), f.unproved(t, f.company, email, 12)
 		company{user: own, tenant: f.tenant}.enroll(t, f, f.sessionOf(t, 12), digest(10))
-		kit.Must(t, second(f.tenant.Invite(ctx, new(f.sessionOf(t, 12)), store.NewInvitation{Email: "by@example.com", Role: access.Owner, Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+		kit.Must(t, second(f.tenant.Invite(ctx, new(f.sessionOf(t, 12)), store.NewInvitation{Email: "by@example.com",
+			Role: access.Owner, Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 		kit.Must(t, f.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: "en"}))
 		kit.Must(t, second(f.AnswerResetRequest(ctx, numbered(20))))
 		links := map[store.ID]byte{}
@@ -57,8 +59,8 @@ func numbered(n byte) func() (store.NewReset, error) {
 	}
 }
 
-// TestPendingLoginKeepsItsAddress checks that a login by single sign-on which lacks the second factor is not completed with an address that its user
-// has taken meanwhile.
+// TestPendingLoginKeepsItsAddress checks that a login by single sign-on which lacks the second factor is not completed
+// with an address that its user has taken meanwhile.
 func TestPendingLoginKeepsItsAddress(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -76,7 +78,8 @@ func TestPendingLoginKeepsItsAddress(t *testing.T) {
 		begun := login(20)
 		kit.Must(t, second(f.ChangeAddress(ctx, other.account.ID, mallory.ID, store.AddressChange{Email: f.user.Email})))
 		wantErr(t, second(f.PendingLogin(ctx, digest(20))), store.ErrNotFound)
-		for address, token := range map[string]store.NewToken{"that of another company's user": f.bySignOn(21), "one that nobody has": f.bySignOn(22)} {
+		for address, token := range map[string]store.NewToken{"that of another company's user": f.bySignOn(21),
+			"one that nobody has": f.bySignOn(22)} {
 			on := *begun.SignOn
 			if on.Email = f.user.Email; token.Digest == f.bySignOn(22).Digest {
 				on.Email = "nobody@example.com"
@@ -89,27 +92,32 @@ func TestPendingLoginKeepsItsAddress(t *testing.T) {
 	})
 }
 
-// TestMailsToStrangers checks that a company cannot use the mails that prove addresses to write to more strangers than by invitations.
+// TestMailsToStrangers checks that a company cannot use the mails that prove addresses to write to more strangers than
+// by invitations.
 func TestMailsToStrangers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.sendMails(t)
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "first@example.com", Name: "First", Role: access.Viewer, PasswordHash: "$"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "first@example.com", Name: "First", Role: access.Viewer,
+			PasswordHash: "$"})
 		kit.Must(t, err)
 		for n := range store.MaxInvitationMails + 10 {
-			kit.Must(t, second(f.ChangeAddress(ctx, f.account.ID, id, store.AddressChange{Email: fmt.Sprintf("stranger-%d@example.com", n), Proof: proof(byte(n))})))
+			kit.Must(t, second(f.ChangeAddress(ctx, f.account.ID, id,
+				store.AddressChange{Email: fmt.Sprintf("stranger-%d@example.com", n), Proof: proof(byte(n))})))
 		}
-		mails := f.number(t, `select count(*) from mails where account_id = $1 and kind = $2`, f.account.ID, store.MailAddressProof)
+		mails := f.number(t, `select count(*) from mails where account_id = $1 and kind = $2`, f.account.ID,
+			store.MailAddressProof)
 		wantEqual(t, "mails to strangers", mails, int64(store.MaxInvitationMails))
-		made, err := f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: "next@example.com", Role: access.Viewer, Digest: digest(240), MailDigest: digest(241),
-			Secret: secret.New("qi_x"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		made, err := f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: "next@example.com",
+			Role: access.Viewer, Digest: digest(240), MailDigest: digest(241), Secret: secret.New("qi_x"),
+			ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		kit.Must(t, err)
 		wantEqual(t, "the mail of an invitation", made.Mail.State, store.MailFailed)
 	})
 }
 
-// TestMailLimits checks that the mails of a kind to one address are limited, whatever causes them, and that one company cannot use up what
-// another may send.
+// TestMailLimits checks that the mails of a kind to one address are limited, whatever causes them, and that one company
+// cannot use up what another may send.
 func TestMailLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -133,8 +141,9 @@ func TestMailLimits(t *testing.T) {
 			c := f.newCompany(t, fmt.Sprintf("owner-%d@example.com", company))
 			first := 0
 			for n := range byte(2 * store.MaxMailsTo) {
-				made, err := c.tenant.Invite(ctx, new(as(c.user.ID)), store.NewInvitation{Email: "one@example.com", Role: access.Viewer, Digest: digest(100 + 10*company + n),
-					MailDigest: digest(200 + n), Secret: secret.New("qi_x"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+				made, err := c.tenant.Invite(ctx, new(as(c.user.ID)),
+					store.NewInvitation{Email: "one@example.com", Role: access.Viewer, Digest: digest(100 + 10*company + n),
+						MailDigest: digest(200 + n), Secret: secret.New("qi_x"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 				kit.Must(t, err)
 				if made.Mail.State == store.MailPending {
 					first++

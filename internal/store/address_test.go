@@ -15,12 +15,14 @@ import (
 // unproved adds an unproved user to a company, with a session of the given number.
 func (f *fixture) unproved(t *testing.T, c company, email string, n byte) store.User {
 	t.Helper()
-	id, err := f.AddUser(t.Context(), c.account.ID, store.NewUser{Email: email, Name: "Unproved", Role: access.Owner, PasswordHash: fmt.Sprint("$", n)})
+	id, err := f.AddUser(t.Context(), c.account.ID, store.NewUser{Email: email, Name: "Unproved", Role: access.Owner,
+		PasswordHash: fmt.Sprint("$", n)})
 	kit.Must(t, err)
 	user, err := f.UserOf(t.Context(), c.account.ID, email)
 	kit.Must(t, err)
 	wantEqual(t, "the user", user.ID, id)
-	kit.Must(t, second(f.CreateToken(t.Context(), user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientAPI})))
+	kit.Must(t, second(f.CreateToken(t.Context(), user,
+		store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientAPI})))
 	f.Clock.Advance(time.Second)
 	return user
 }
@@ -49,14 +51,15 @@ func (f *fixture) wantGivenWay(t *testing.T, user store.User, sessions ...byte) 
 		wantErr(t, second(f.Authenticate(t.Context(), digest(n))), store.ErrNotFound)
 	}
 	for _, table := range []string{"pending_logins", "address_proofs"} {
-		if rows := f.number(t, `select count(*) from `+table+` where account_id = $1 and user_id = $2`, user.Account, user.ID); rows != 0 {
+		if rows := f.number(t, `select count(*) from `+table+` where account_id = $1 and user_id = $2`, user.Account,
+			user.ID); rows != 0 {
 			t.Errorf("%s has %d rows of the user", table, rows)
 		}
 	}
 }
 
-// TestUnprovedAddress checks that an address that nobody has proved is free for others, and that all users with it give way to the one who
-// proves it with the link that was mailed for an invitation.
+// TestUnprovedAddress checks that an address that nobody has proved is free for others, and that all users with it give
+// way to the one who proves it with the link that was mailed for an invitation.
 func TestUnprovedAddress(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -67,11 +70,13 @@ func TestUnprovedAddress(t *testing.T) {
 		again := f.unproved(t, third, email, 12)
 		session := f.sessionOf(t, 11)
 		company{user: squatter, tenant: squatting.tenant}.enroll(t, f, session, digest(10))
-		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(13), User: squatter, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
+		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(13), User: squatter, Means: store.LoginByPassword},
+			f.Clock.Now().Add(time.Hour)))
 		kit.Must(t, squatting.tenant.RequestAddressProof(ctx, session, proof(14)))
 
-		made, err := f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: email, Role: access.Viewer, Digest: digest(15), MailDigest: digest(16),
-			Secret: secret.New("qi_mailed"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		made, err := f.tenant.Invite(ctx, new(as(f.user.ID)),
+			store.NewInvitation{Email: email, Role: access.Viewer, Digest: digest(15), MailDigest: digest(16),
+				Secret: secret.New("qi_mailed"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		kit.Must(t, err)
 		wantEqual(t, "the mail", made.Mail.State, store.MailPending)
 		joined, err := f.Join(ctx, digest(16), store.NewUser{Name: "Victim", PasswordHash: "$own"}, proof(17))
@@ -88,9 +93,11 @@ func TestUnprovedAddress(t *testing.T) {
 			wantEqual(t, "how many log in there", len(f.logins(t, email, company)), 0)
 		}
 		kit.Must(t, second(f.SecondFactor(ctx, squatter))) // nobody else removes it
-		wantErr(t, second(f.CreateToken(ctx, squatter, store.NewToken{Digest: digest(18), ExpiresAt: f.Clock.Now().Add(time.Hour)})), store.ErrNotFound)
+		wantErr(t, second(f.CreateToken(ctx, squatter,
+			store.NewToken{Digest: digest(18), ExpiresAt: f.Clock.Now().Add(time.Hour)})), store.ErrNotFound)
 		wantErr(t, second(squatting.tenant.ProveAddress(ctx, session, digest(14))), store.ErrSessionEnded)
-		wantErr(t, second(f.AddUser(ctx, third.account.ID, store.NewUser{Email: email, Role: access.Viewer, PasswordHash: "$"})), store.ErrExists)
+		wantErr(t, second(f.AddUser(ctx, third.account.ID,
+			store.NewUser{Email: email, Role: access.Viewer, PasswordHash: "$"})), store.ErrExists)
 		entries, err := f.Audit(ctx, store.AuditFilter{Account: &squatting.account.ID, Limit: 1})
 		kit.Must(t, err)
 		if len(entries) != 1 || entries[0].Act != "user.give-way" || entries[0].Actor != store.SystemActor() {
@@ -110,8 +117,8 @@ func (f *fixture) logins(t *testing.T, email string, account store.ID) (ids []st
 	return ids
 }
 
-// TestUsersToLogIn checks that of several users with an address the passwords of all are compared who can log in, in an order that nobody who comes
-// later changes, and only that of the company which the login names.
+// TestUsersToLogIn checks that of several users with an address the passwords of all are compared who can log in, in an
+// order that nobody who comes later changes, and only that of the company which the login names.
 func TestUsersToLogIn(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -125,7 +132,8 @@ func TestUsersToLogIn(t *testing.T) {
 		kit.Must(t, f.SuspendAccount(ctx, companies[0].account.ID))
 		kit.Must(t, f.DisableUser(ctx, companies[1].account.ID, users[1], false))
 		kit.Must(t, f.SetLoginPolicy(ctx, companies[2].account.ID, store.LoginSingleSignOn))
-		wantEqual(t, "who may log in", f.logins(t, email, store.ID{}), []store.ID{users[3], users[4], users[5], users[0], users[2]})
+		wantEqual(t, "who may log in", f.logins(t, email, store.ID{}),
+			[]store.ID{users[3], users[4], users[5], users[0], users[2]})
 		wantEqual(t, "who may log in to a company", f.logins(t, email, companies[4].account.ID), []store.ID{users[4]})
 		f.sendMails(t)
 		session := f.sessionOf(t, 16)
@@ -136,20 +144,23 @@ func TestUsersToLogIn(t *testing.T) {
 	})
 }
 
-// TestLastOwnerStays checks that the last owner of a company who can log in does not give way, that the link of an invitation names those who do, and
-// that an address which is proved cannot be proved again elsewhere while its user is active.
+// TestLastOwnerStays checks that the last owner of a company who can log in does not give way, that the link of an
+// invitation names those who do, and that an address which is proved cannot be proved again elsewhere while its user is
+// active.
 func TestLastOwnerStays(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.sendMails(t)
 		other := f.newCompany(t, "second@example.com")
 		viewer := f.unproved(t, other, "person@example.com", 11)
-		kit.Must(t, second(f.CreateAccount(ctx, "Of the person", store.NewUser{Email: "person@example.com", Name: "Person", PasswordHash: "$own"})))
+		kit.Must(t, second(f.CreateAccount(ctx, "Of the person", store.NewUser{Email: "person@example.com", Name: "Person",
+			PasswordHash: "$own"})))
 		own := f.logins(t, "person@example.com", store.ID{})[1]
 		invite := func(c company, n byte) {
 			t.Helper()
-			_, err := c.tenant.Invite(ctx, new(as(c.user.ID)), store.NewInvitation{Email: "person@example.com", Role: access.Viewer, Digest: digest(n), MailDigest: digest(n + 1),
-				Secret: secret.New("qi_mailed"), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := c.tenant.Invite(ctx, new(as(c.user.ID)), store.NewInvitation{Email: "person@example.com",
+				Role: access.Viewer, Digest: digest(n), MailDigest: digest(n + 1), Secret: secret.New("qi_mailed"),
+				ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			kit.Must(t, err)
 		}
 		invite(f.company, 20)
@@ -167,7 +178,8 @@ func TestLastOwnerStays(t *testing.T) {
 		invite(third, 30)
 		kit.Must(t, second(f.UsableInvitation(ctx, digest(30))))
 		wantErr(t, second(f.UsableInvitation(ctx, digest(31))), store.ErrProvedElsewhere)
-		wantErr(t, second(f.Join(ctx, digest(31), store.NewUser{Name: "Person", PasswordHash: "$"}, proof(32))), store.ErrProvedElsewhere)
+		wantErr(t, second(f.Join(ctx, digest(31), store.NewUser{Name: "Person", PasswordHash: "$"}, proof(32))),
+			store.ErrProvedElsewhere)
 		kit.Must(t, f.DisableUser(ctx, f.account.ID, joined.ID, false))
 		again, err := f.Join(ctx, digest(31), store.NewUser{Name: "Person", PasswordHash: "$third"}, proof(32))
 		kit.Must(t, err)
@@ -179,8 +191,8 @@ func TestLastOwnerStays(t *testing.T) {
 	})
 }
 
-// TestProveAddress checks that only a session of the user who got the link can use it, once, within a day, and only while the address is the
-// same.
+// TestProveAddress checks that only a session of the user who got the link can use it, once, within a day, and only
+// while the address is the same.
 func TestProveAddress(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -194,7 +206,8 @@ func TestProveAddress(t *testing.T) {
 		}
 		wantErr(t, f.tenant.RequestAddressProof(ctx, session, proof(30)), store.ErrMailLimited)
 		mails := f.claimMails(t)
-		if len(mails) != 1 || mails[0].Kind != store.MailAddressProof || mails[0].To != email || mails[0].Secret.Reveal() != proof(24).Secret.Reveal() {
+		if len(mails) != 1 || mails[0].Kind != store.MailAddressProof || mails[0].To != email ||
+			mails[0].Secret.Reveal() != proof(24).Secret.Reveal() {
 			t.Fatalf("mails %+v", mails)
 		}
 		squatter := f.unproved(t, f.newCompany(t, "squatter@example.com"), email, 13)
@@ -213,7 +226,8 @@ func TestProveAddress(t *testing.T) {
 		late := f.unproved(t, f.company, "late@example.com", 14)
 		kit.Must(t, f.tenant.RequestAddressProof(ctx, f.sessionOf(t, 14), proof(31)))
 		f.Clock.Advance(store.ProofTTL)
-		kit.Must(t, second(f.CreateToken(ctx, late, store.NewToken{Digest: digest(15), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+		kit.Must(t,
+			second(f.CreateToken(ctx, late, store.NewToken{Digest: digest(15), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 		wantErr(t, second(f.tenant.ProveAddress(ctx, f.sessionOf(t, 15), digest(31))), store.ErrNotFound)
 		kit.Must(t, f.tenant.RequestAddressProof(ctx, f.sessionOf(t, 15), proof(32)))
 		kit.Must(t, second(f.ChangeAddress(ctx, f.account.ID, late.ID, store.AddressChange{Email: "later@example.com"})))
@@ -221,21 +235,23 @@ func TestProveAddress(t *testing.T) {
 	})
 }
 
-// TestShownLinkDoesNotProve checks that who joins by the link that was shown has an unproved address and gets one mail, whose link proves it, and
-// that this user gets no other mails.
+// TestShownLinkDoesNotProve checks that who joins by the link that was shown has an unproved address and gets one mail,
+// whose link proves it, and that this user gets no other mails.
 func TestShownLinkDoesNotProve(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.sendMails(t)
 		const email = "shown@example.com"
-		kit.Must(t, second(f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: email, Role: access.Owner, Digest: digest(15), MailDigest: digest(16),
-			Secret: secret.New("qi_mailed"), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+		kit.Must(t, second(f.tenant.Invite(ctx, new(as(f.user.ID)),
+			store.NewInvitation{Email: email, Role: access.Owner, Digest: digest(15), MailDigest: digest(16),
+				Secret: secret.New("qi_mailed"), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 		joined, err := f.Join(ctx, digest(15), store.NewUser{Name: "Shown", PasswordHash: "$own"}, proof(17))
 		kit.Must(t, err)
 		if joined.ProvedAt != nil {
 			t.Errorf("joined %+v", joined)
 		}
-		wantErr(t, second(f.Join(ctx, digest(16), store.NewUser{Name: "Again", PasswordHash: "$"}, proof(18))), store.ErrNotFound)
+		wantErr(t, second(f.Join(ctx, digest(16), store.NewUser{Name: "Again", PasswordHash: "$"}, proof(18))),
+			store.ErrNotFound)
 		mails := f.claimMails(t)
 		if len(mails) != 1 || mails[0].Kind != store.MailAddressProof || mails[0].To != email {
 			t.Fatalf("mails after the link that was shown: %+v", mails)
@@ -247,8 +263,8 @@ func TestShownLinkDoesNotProve(t *testing.T) {
 	})
 }
 
-// TestSignOnChoosesCompany checks that single sign-on does not land in a company by an unproved user: the person chooses one, once, and what
-// others had there ends.
+// TestSignOnChoosesCompany checks that single sign-on does not land in a company by an unproved user: the person
+// chooses one, once, and what others had there ends.
 func TestSignOnChoosesCompany(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -263,7 +279,8 @@ func TestSignOnChoosesCompany(t *testing.T) {
 		kit.Must(t, err)
 		wantEqual(t, "address", got, email)
 		wantEqual(t, "companies", len(companies), 2)
-		wantErr(t, third(f.CompleteSignOnChoice(ctx, digest(20), f.newCompany(t, "none@example.com").account.ID, f.bySignOn(14))), store.ErrNotFound)
+		wantErr(t, third(f.CompleteSignOnChoice(ctx, digest(20), f.newCompany(t, "none@example.com").account.ID,
+			f.bySignOn(14))), store.ErrNotFound)
 		guarded := f.newCompany(t, "guarded@example.com")
 		company{user: f.unproved(t, guarded, email, 18), tenant: guarded.tenant}.enroll(t, f, f.sessionOf(t, 18), digest(10))
 		wantErr(t, third(f.CompleteSignOnChoice(ctx, digest(20), guarded.account.ID, f.bySignOn(14))), store.ErrSecondFactor)
@@ -284,20 +301,24 @@ func TestSignOnChoosesCompany(t *testing.T) {
 
 func third[A, B any](_ A, _ B, err error) error { return err }
 
-// TestChangeAddress checks who may change the address of whom, that the new one is unproved, and that a proved old one is told.
+// TestChangeAddress checks who may change the address of whom, that the new one is unproved, and that a proved old one
+// is told.
 func TestChangeAddress(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.sendMails(t)
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "old@example.com", Name: "Viewer", Role: access.Viewer, PasswordHash: "$2", Proved: true})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "old@example.com", Name: "Viewer", Role: access.Viewer,
+			PasswordHash: "$2", Proved: true})
 		kit.Must(t, err)
 		viewer, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)
-		kit.Must(t, second(f.CreateToken(ctx, viewer, store.NewToken{Digest: digest(11), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+		kit.Must(t, second(f.CreateToken(ctx, viewer,
+			store.NewToken{Digest: digest(11), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 		session := f.sessionOf(t, 11)
 		change := store.AddressChange{Email: "new@example.com", Proof: proof(12)}
 		wantErr(t, second(f.tenant.ChangeAddress(ctx, session, f.user.ID, change)), store.ErrForbidden)
-		wantErr(t, second(f.tenant.ChangeAddress(ctx, session, id, store.AddressChange{Email: f.user.Email})), store.ErrExists)
+		wantErr(t, second(f.tenant.ChangeAddress(ctx, session, id, store.AddressChange{Email: f.user.Email})),
+			store.ErrExists)
 		// That of another company's user is as free as any, so that nobody learns who uses the service.
 		kit.Must(t, second(f.tenant.ChangeAddress(ctx, session, id, store.AddressChange{Email: f.decoy.user.Email})))
 		kit.Must(t, second(f.tenant.ChangeAddress(ctx, session, id, store.AddressChange{Email: "old@example.com"})))
@@ -313,21 +334,26 @@ func TestChangeAddress(t *testing.T) {
 		for _, m := range f.claimMails(t) {
 			told[m.To] = m.Kind
 		}
-		wantEqual(t, "mails", told, map[string]store.MailKind{"old@example.com": store.MailAddressChanged, "new@example.com": store.MailAddressProof})
+		wantEqual(t, "mails", told, map[string]store.MailKind{"old@example.com": store.MailAddressChanged,
+			"new@example.com": store.MailAddressProof})
 		kit.Must(t, second(f.tenant.ProveAddress(ctx, session, digest(12))))
 		kit.Must(t, second(f.tenant.ChangeAddress(ctx, as(f.user.ID), id, store.AddressChange{Email: "third@example.com"})))
 		limit := store.LimitUse{Key: digest(99), Max: 1, Window: time.Hour}
-		kit.Must(t, second(f.tenant.ChangeAddress(ctx, as(f.user.ID), id, store.AddressChange{Email: "fourth@example.com", Limit: &limit})))
-		_, err = f.tenant.ChangeAddress(ctx, as(f.user.ID), id, store.AddressChange{Email: "fifth@example.com", Limit: &limit})
+		kit.Must(t, second(f.tenant.ChangeAddress(ctx, as(f.user.ID), id,
+			store.AddressChange{Email: "fourth@example.com", Limit: &limit})))
+		_, err = f.tenant.ChangeAddress(ctx, as(f.user.ID), id,
+			store.AddressChange{Email: "fifth@example.com", Limit: &limit})
 		if _, limited := errors.AsType[*store.LimitExceededError](err); !limited {
 			t.Errorf("beyond the limit: %v", err)
 		}
 		other := f.newCompany(t, "other@example.com")
-		wantErr(t, second(other.tenant.ChangeAddress(ctx, as(other.user.ID), id, store.AddressChange{Email: "x@example.com"})), store.ErrNotFound)
+		wantErr(t, second(other.tenant.ChangeAddress(ctx, as(other.user.ID), id,
+			store.AddressChange{Email: "x@example.com"})), store.ErrNotFound)
 	})
 }
 
-// TestRemoveUser checks that a removed user leaves nothing but entries of the audit log, that the address is free, and that an owner stays.
+// TestRemoveUser checks that a removed user leaves nothing but entries of the audit log, that the address is free, and
+// that an owner stays.
 func TestRemoveUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -339,9 +365,11 @@ func TestRemoveUser(t *testing.T) {
 		add.Creator = session
 		key, err := f.tenant.CreateAPIKey(ctx, add)
 		kit.Must(t, err)
-		kit.Must(t, second(f.tenant.Invite(ctx, new(as(user.ID)), store.NewInvitation{Email: "by@example.com", Role: access.Viewer, Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+		kit.Must(t, second(f.tenant.Invite(ctx, new(as(user.ID)), store.NewInvitation{Email: "by@example.com",
+			Role: access.Viewer, Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 		kit.Must(t, f.tenant.SetMailSettings(ctx, session, store.MailSettings{Language: "ar"}))
-		viewer, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Role: access.Viewer, PasswordHash: "$"})
+		viewer, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Role: access.Viewer,
+			PasswordHash: "$"})
 		kit.Must(t, err)
 		wantErr(t, second(f.tenant.RemoveUser(ctx, as(viewer), user.ID)), store.ErrForbidden)
 		other := f.newCompany(t, "other@example.com")
@@ -355,7 +383,8 @@ func TestRemoveUser(t *testing.T) {
 		if left.RevokedAt != nil || left.CreatedBy != nil {
 			t.Errorf("the key is %+v", left)
 		}
-		kit.Must(t, second(f.AddUser(ctx, other.account.ID, store.NewUser{Email: user.Email, Role: access.Viewer, PasswordHash: "$", Proved: true})))
+		kit.Must(t, second(f.AddUser(ctx, other.account.ID,
+			store.NewUser{Email: user.Email, Role: access.Viewer, PasswordHash: "$", Proved: true})))
 		kit.Must(t, second(f.tenant.RemoveUser(ctx, as(f.user.ID), viewer)))
 	})
 }
@@ -366,12 +395,14 @@ func TestOwnerWhoHasGivenWay(t *testing.T) {
 		ctx := t.Context()
 		f.unproved(t, f.company, "gone@example.com", 11)
 		other := f.newCompany(t, "other@example.com")
-		kit.Must(t, second(f.AddUser(ctx, other.account.ID, store.NewUser{Email: "gone@example.com", Role: access.Viewer, PasswordHash: "$", Proved: true})))
+		kit.Must(t, second(f.AddUser(ctx, other.account.ID,
+			store.NewUser{Email: "gone@example.com", Role: access.Viewer, PasswordHash: "$", Proved: true})))
 		wantErr(t, f.RemoveUser(ctx, f.account.ID, f.user.ID), store.ErrLastOwner)
 	})
 }
 
-// TestProofsAtOnce checks that of users who prove one address at the same time one wins, and that nobody is left with a session but this one.
+// TestProofsAtOnce checks that of users who prove one address at the same time one wins, and that nobody is left with a
+// session but this one.
 func TestProofsAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -390,10 +421,12 @@ func TestProofsAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if proved := f.number(t, `select count(*) from users where email = $1 and proved_at is not null`, email); proved != 1 {
+		if proved := f.number(t, `select count(*) from users where email = $1 and proved_at is not null`,
+			email); proved != 1 {
 			t.Errorf("%d users have proved the address", proved)
 		}
-		if live := f.number(t, `select count(*) from tokens t join users u on u.account_id = t.account_id and u.id = t.user_id where u.email = $1 and t.revoked_at is null`, email); live != 1 {
+		if live := f.number(t,
+			`select count(*) from tokens t join users u on u.account_id = t.account_id and u.id = t.user_id where u.email = $1 and t.revoked_at is null`, email); live != 1 {
 			t.Errorf("%d sessions are left", live)
 		}
 	})

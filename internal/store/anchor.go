@@ -96,7 +96,8 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 		again, textErr := entry.text()
 		signed, signedErr := entry.signedText()
 		out.Entries++
-		if err != nil || textErr != nil || signedErr != nil || !bytes.Equal(again, line) || entry.Format != anchorFormat || entry.Previous != hexDigest(out.sum) ||
+		if err != nil || textErr != nil || signedErr != nil || !bytes.Equal(again, line) || entry.Format != anchorFormat ||
+			entry.Previous != hexDigest(out.sum) ||
 			!public.Equal(ed25519.PublicKey(entry.PublicKey)) || !ed25519.Verify(public, signed, entry.Signature) {
 			return out, fmt.Errorf("line %d: %w", out.Entries, errAnchor)
 		}
@@ -179,7 +180,8 @@ func (t *Tenant) anchored(ctx context.Context, q querier, at time.Time) (anchorT
 	return out, nil
 }
 
-func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at time.Time, out *anchorTenant, count *int64, hash digester) (err error) {
+func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at time.Time, out *anchorTenant,
+	count *int64, hash digester) (err error) {
 	rows, err := q.QueryContext(ctx, query, t.id, micros(at))
 	if err != nil {
 		return err
@@ -208,7 +210,8 @@ func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at t
 
 // anchoredAudit returns the audit log from before a time; see [Tenant.anchored].
 func (db *DB) anchoredAudit(ctx context.Context, q querier, at time.Time) (out anchorAudit, err error) {
-	rows, err := q.QueryContext(ctx, `select chain, ordinal, digest from audit where at < $1 order by chain, ordinal`, micros(at))
+	rows, err := q.QueryContext(ctx, `select chain, ordinal, digest from audit where at < $1 order by chain, ordinal`,
+		micros(at))
 	if err != nil {
 		return out, err
 	}
@@ -249,9 +252,11 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 			return nil, db.classify(err)
 		}
 		if got != want {
-			faults = append(faults, EvidenceError{Tenant: want.ID, Kind: KindTenant, Of: want.ID, Field: "anchor", What: fmt.Sprintf(
-				"at %s it held %d submissions and %d incoming e-invoices with %d entries; of these %d, %d and %d are here, or they are others",
-				anchors.At.Format(time.RFC3339), want.Submissions, want.Incoming, want.Entries, got.Submissions, got.Incoming, got.Entries)})
+			faults = append(faults, EvidenceError{Tenant: want.ID, Kind: KindTenant, Of: want.ID, Field: "anchor",
+				What: fmt.Sprintf(
+					"at %s it held %d submissions and %d incoming e-invoices with %d entries; of these %d, %d and %d are here, or they are others",
+					anchors.At.Format(time.RFC3339), want.Submissions, want.Incoming, want.Entries, got.Submissions, got.Incoming,
+					got.Entries)})
 		}
 	}
 	audit, err := db.anchoredAudit(ctx, q, anchors.At)
@@ -259,8 +264,9 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 		return nil, db.classify(err)
 	}
 	if want := anchors.last.Audit; audit != want {
-		faults = append(faults, EvidenceError{Kind: kindAudit, Field: "anchor", What: fmt.Sprintf("at %s it held %d entries; of these %d are here, or they are others",
-			anchors.At.Format(time.RFC3339), want.Entries, audit.Entries)})
+		faults = append(faults, EvidenceError{Kind: kindAudit, Field: "anchor",
+			What: fmt.Sprintf("at %s it held %d entries; of these %d are here, or they are others",
+				anchors.At.Format(time.RFC3339), want.Entries, audit.Entries)})
 	}
 	return faults, nil
 }

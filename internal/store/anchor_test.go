@@ -49,7 +49,8 @@ func TestAnchor(t *testing.T) {
 			t.Fatal("no seal")
 		}
 		a := f.attacker(t)
-		for _, statement := range []string{`create table kept_submissions as select * from submissions`, `create table kept_states as select * from states`} {
+		for _, statement := range []string{`create table kept_submissions as select * from submissions`,
+			`create table kept_states as select * from states`} {
 			_, err := a.conn.ExecContext(t.Context(), statement)
 			kit.Must(t, err)
 		}
@@ -68,8 +69,9 @@ func TestAnchor(t *testing.T) {
 			"a silent submission is gone": {`delete from submissions where id = $2 and tenant_id = $1`},
 			"an earlier state is put back": {
 				`delete from evidence where tenant_id = $1 and submission_id = $3 and ordinal = 2`,
-				`delete from deliveries where tenant_id = $1`, `delete from states where tenant_id = $1`, `insert into states select * from kept_states`,
-				`delete from submissions where tenant_id = $1 and id = $3`, `insert into submissions select * from kept_submissions where id = $3 and tenant_id = $1`},
+				`delete from deliveries where tenant_id = $1`, `delete from states where tenant_id = $1`,
+				`insert into states select * from kept_states`, `delete from submissions where tenant_id = $1 and id = $3`,
+				`insert into submissions select * from kept_submissions where id = $3 and tenant_id = $1`},
 			"an e-invoice is gone": {`delete from revisions where tenant_id = $1`, `delete from incoming where tenant_id = $1`},
 		} {
 			tx, err := a.conn.BeginTx(t.Context(), nil)
@@ -102,7 +104,8 @@ func (f *fixture) tornAnchors(t *testing.T, first, second []byte) {
 	last := second[len(first):]
 	for name, file := range map[string][]byte{
 		"a byte": bytes.Replace(second, []byte(`"submissions":2`), []byte(`"submissions":1`), 1), "the first line": last,
-		"an order": append(slices.Clone(last), first...), "the same twice": append(slices.Clone(second), last...), "nonsense": append(slices.Clone(first), "{}\n"...),
+		"an order": append(slices.Clone(last), first...), "the same twice": append(slices.Clone(second), last...),
+		"nonsense": append(slices.Clone(first), "{}\n"...),
 	} {
 		if _, err := f.ReadAnchors(t.Context(), file); err == nil {
 			t.Errorf("%s can be changed unseen", name)

@@ -19,8 +19,8 @@ const (
 	keptAPIKeys = 1000
 )
 
-// APIKey is the credential of a machine that acts for a company. It belongs to the account: it outlives the user who created it, and
-// stays when a sandbox is reset.
+// APIKey is the credential of a machine that acts for a company. It belongs to the account: it outlives the user who
+// created it, and stays when a sandbox is reset.
 type APIKey struct {
 	ID ID
 	// Prefix and LastFour are the parts of the key that may be shown.
@@ -34,8 +34,8 @@ type APIKey struct {
 	CreatedAt time.Time
 	// ExpiresAt is the time from which the key is not accepted any more; nil for never.
 	ExpiresAt *time.Time
-	// LastUsedAt is when the key was used last, and LastUsedFrom the address that it was used from. They are written at most once a
-	// minute; nil for a key that was never used.
+	// LastUsedAt is when the key was used last, and LastUsedFrom the address that it was used from. They are written at
+	// most once a minute; nil for a key that was never used.
 	LastUsedAt   *time.Time
 	LastUsedFrom *string
 	RevokedAt    *time.Time
@@ -64,9 +64,10 @@ func (e *ScopeError) Error() string {
 	return fmt.Sprintf("the role of the creator does not cover the scope %s", e.Scope)
 }
 
-// CreateAPIKey stores the digest of a new API key. It returns a [*QuotaError] if the company has [MaxAPIKeys] usable keys,
-// [ErrSessionEnded] if the session of the creator is no longer valid, [ErrForbidden] if the creator's role no longer allows keys, and a
-// [*ScopeError] if it does not cover the scopes. The transaction checks all of it, so that nobody whose access has ended leaves a key behind.
+// CreateAPIKey stores the digest of a new API key. It returns a [*QuotaError] if the company has [MaxAPIKeys] usable
+// keys, [ErrSessionEnded] if the session of the creator is no longer valid, [ErrForbidden] if the creator's role no
+// longer allows keys, and a [*ScopeError] if it does not cover the scopes. The transaction checks all of it, so that
+// nobody whose access has ended leaves a key behind.
 func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error) {
 	var k APIKey
 	err := t.write(ctx, "create API key", func(ctx context.Context, tx *tx) error {
@@ -87,7 +88,8 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error
 		if add.ExpiresAt != nil {
 			expires = micros(*add.ExpiresAt)
 		}
-		if _, err := tx.insertSealed(ctx, sealedAPIKeys.row(t.account, id), `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
+		if _, err := tx.insertSealed(ctx, sealedAPIKeys.row(t.account, id),
+			`insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.account, id, digest[:], prefix, lastFour, add.Name, joinTexts(add.Scopes), joinTexts(add.Networks),
 			creator, micros(tx.Now()), expires); err != nil {
 			return err
@@ -100,8 +102,8 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, add NewAPIKey) (APIKey, error
 	return k, err
 }
 
-// apiKeyCreator returns the user who creates a key, as the value of a column; nil for an administrator. It locks the account, so that neither
-// the session nor the role can change before the transaction ends.
+// apiKeyCreator returns the user who creates a key, as the value of a column; nil for an administrator. It locks the
+// account, so that neither the session nor the role can change before the transaction ends.
 func (t *Tenant) apiKeyCreator(ctx context.Context, tx *tx, add NewAPIKey) (any, error) {
 	if add.Creator.User.IsZero() {
 		return nil, nil
@@ -121,16 +123,18 @@ func (t *Tenant) apiKeyCreator(ctx context.Context, tx *tx, add NewAPIKey) (any,
 	return user.ID, nil
 }
 
-// makeRoomForAPIKey checks the quota of keys, and removes the oldest keys that have ended if too many are kept. It locks the row of the
-// tenant, so that two concurrent creations cannot both be the last.
+// makeRoomForAPIKey checks the quota of keys, and removes the oldest keys that have ended if too many are kept. It
+// locks the row of the tenant, so that two concurrent creations cannot both be the last.
 func (t *Tenant) makeRoomForAPIKey(ctx context.Context, tx *tx) error {
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+
+		t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 		return err
 	}
 	now := micros(tx.Now())
 	var all, usable int64
-	if err := tx.QueryRowContext(ctx, `select count(*), count(case when revoked_at is null and (expires_at is null or expires_at > $2) then 1 end)
+	if err := tx.QueryRowContext(ctx,
+		`select count(*), count(case when revoked_at is null and (expires_at is null or expires_at > $2) then 1 end)
 		from api_keys where account_id = $1`, t.account, now).Scan(&all, &usable); err != nil {
 		return err
 	}
@@ -153,7 +157,8 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id ID) (APIKey, error) {
 			return err
 		}
 		k.RevokedAt = new(tx.Now())
-		if _, err := tx.Exec(ctx, `update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2`, t.account, id, micros(*k.RevokedAt)); err != nil {
+		if _, err := tx.Exec(ctx, `update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2`,
+			t.account, id, micros(*k.RevokedAt)); err != nil {
 			return err
 		}
 		return t.audit(tx, apiKeyAct("api_key.revoke", &k))
@@ -161,8 +166,9 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id ID) (APIKey, error) {
 	return k, err
 }
 
-// RevokeAPIKeysOf revokes the API keys that a user has made and that are usable, and returns how many. It returns [ErrNotFound] if the account
-// has no such user. Once the user is disabled or may not manage keys any more, there will be no others.
+// RevokeAPIKeysOf revokes the API keys that a user has made and that are usable, and returns how many. It returns
+// [ErrNotFound] if the account has no such user. Once the user is disabled or may not manage keys any more, there will
+// be no others.
 func (db *DB) RevokeAPIKeysOf(ctx context.Context, account, user ID) (revoked int, err error) {
 	err = db.write(ctx, "revoke API keys of a user", func(ctx context.Context, t *tx) error {
 		locked, err := t.lockUser(ctx, account, user)
@@ -177,13 +183,17 @@ func (db *DB) RevokeAPIKeysOf(ctx context.Context, account, user ID) (revoked in
 // revokeAPIKeysOf revokes the usable API keys that a user of a locked account has made, and returns how many.
 func (t *tx) revokeAPIKeysOf(ctx context.Context, user User) (int, error) {
 	now := micros(t.Now())
-	keys, err := collect(ctx, t, scanAPIKey, selectAPIKeys+` where k.account_id = $1 and k.created_by = $2 and k.revoked_at is null
+	keys, err := collect(ctx, t, scanAPIKey,
+		selectAPIKeys+` where k.account_id = $1 and k.created_by = $2 and k.revoked_at is null
 		and (k.expires_at is null or k.expires_at > $3) order by k.id`, user.Account, user.ID, now)
 	if err != nil {
 		return 0, err
 	}
 	for _, k := range keys {
-		if _, err := t.Exec(ctx, `update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2 and revoked_at is null`, user.Account, k.ID, now); err != nil {
+		if _,
+			err := t.Exec(ctx,
+			`update api_keys set revoked_at = $3, seal = null where account_id = $1 and id = $2 and revoked_at is null`,
+			user.Account, k.ID, now); err != nil {
 			return 0, err
 		}
 		act := apiKeyAct("api_key.revoke", &k)
@@ -211,7 +221,8 @@ func (t *Tenant) APIKeys(ctx context.Context) ([]APIKey, error) {
 func (t *Tenant) APIKeyCounts(ctx context.Context) (map[ID]int, error) {
 	counts := map[ID]int{}
 	err := t.read(func(q querier) error {
-		makers, err := collect(ctx, q, scanValue[ID], `select created_by from api_keys where account_id = $1 and created_by is not null and revoked_at is null
+		makers, err := collect(ctx, q, scanValue[ID],
+			`select created_by from api_keys where account_id = $1 and created_by is not null and revoked_at is null
 			and (expires_at is null or expires_at > $2)`, t.account, micros(t.db.Now()))
 		for _, maker := range makers {
 			counts[maker]++
@@ -236,11 +247,13 @@ func scanAPIKey(row scanner) (APIKey, error) {
 	var creator, from sql.Null[string]
 	var created int64
 	var expires, used, revoked sql.Null[int64]
-	if err := row.Scan(&k.ID, &k.Prefix, &k.LastFour, &k.Name, &scopes, &networks, &creator, &created, &expires, &used, &from, &revoked); err != nil {
+	if err := row.Scan(&k.ID, &k.Prefix, &k.LastFour, &k.Name, &scopes, &networks, &creator, &created, &expires, &used,
+		&from, &revoked); err != nil {
 		return APIKey{}, err
 	}
 	k.Scopes, k.CreatedBy, k.CreatedAt = splitScopes(scopes), textOrNil(creator), instant(created)
-	k.ExpiresAt, k.LastUsedAt, k.LastUsedFrom, k.RevokedAt = instantOrNil(expires), instantOrNil(used), textOrNil(from), instantOrNil(revoked)
+	k.ExpiresAt, k.LastUsedAt, k.LastUsedFrom, k.RevokedAt = instantOrNil(expires), instantOrNil(used), textOrNil(from),
+		instantOrNil(revoked)
 	var err error
 	k.Networks, err = parseNetworks(networks)
 	return k, err

@@ -36,8 +36,8 @@ func (f *fixture) ask(ctx context.Context, add store.NewAPIKey) (store.Session, 
 	return f.AuthenticateAPIKey(ctx, secret.Digest(add.Key), netip.MustParseAddr("192.0.2.7"))
 }
 
-// TestAPIKey: a key is shown by its prefix and its last four characters, it is the identity of its company, and it ends for good when
-// it is revoked.
+// TestAPIKey: a key is shown by its prefix and its last four characters, it is the identity of its company, and it ends
+// for good when it is revoked.
 func TestAPIKey(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -46,12 +46,13 @@ func TestAPIKey(t *testing.T) {
 		add.ExpiresAt = new(f.Clock.Now().Add(time.Hour))
 		created := f.createKey(t, f, add)
 		text := add.Key.Reveal()
-		want := store.APIKey{ID: created.ID, Prefix: "qk_sandbox_", LastFour: text[len(text)-4:], Name: "ERP", Scopes: add.Scopes, Networks: add.Networks,
-			CreatedAt: created.CreatedAt, ExpiresAt: add.ExpiresAt}
+		want := store.APIKey{ID: created.ID, Prefix: "qk_sandbox_", LastFour: text[len(text)-4:], Name: "ERP",
+			Scopes: add.Scopes, Networks: add.Networks, CreatedAt: created.CreatedAt, ExpiresAt: add.ExpiresAt}
 		wantEqual(t, "created key", created, want)
 		session, err := f.ask(ctx, add)
 		kit.Must(t, err)
-		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || !session.User.IsZero() || session.Key.ID != created.ID || session.Account.Kind != "http" {
+		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || !session.User.IsZero() ||
+			session.Key.ID != created.ID || session.Account.Kind != "http" {
 			t.Errorf("session %+v", session)
 		}
 		listed, err := f.tenant.APIKeys(ctx)
@@ -74,7 +75,8 @@ func TestAPIKey(t *testing.T) {
 
 		acts, err := f.Audit(ctx, store.AuditFilter{Account: &f.account.ID, Act: "api_key", Limit: 10})
 		kit.Must(t, err)
-		if len(acts) != 2 || acts[0].Act != "api_key.create" || acts[1].Act != "api_key.revoke" || acts[1].Subject != created.ID.String() {
+		if len(acts) != 2 || acts[0].Act != "api_key.create" || acts[1].Act != "api_key.revoke" ||
+			acts[1].Subject != created.ID.String() {
 			t.Errorf("acts %+v", acts)
 		}
 		for _, stored := range []string{fmt.Sprint(acts), f.dump(t, f.company)} {
@@ -85,8 +87,8 @@ func TestAPIKey(t *testing.T) {
 	})
 }
 
-// TestAPIKeyIsRefused: a key is refused from the microsecond of its expiry, by a suspended account, and from another network, but not
-// because its user is disabled or its sandbox reset.
+// TestAPIKeyIsRefused: a key is refused from the microsecond of its expiry, by a suspended account, and from another
+// network, but not because its user is disabled or its sandbox reset.
 func TestAPIKeyIsRefused(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -105,12 +107,13 @@ func TestAPIKeyIsRefused(t *testing.T) {
 
 		_, err = f.ask(ctx, unknown)
 		wantErr(t, err, store.ErrNotFound)
-		for from, accepted := range map[string]bool{"198.51.100.9": true, "::ffff:198.51.100.9": true, "2001:db8:1::9": true, "fe80::1%eth0": false,
-			"198.51.101.9": false, "2001:db8:2::9": false, "": false} {
+		for from, accepted := range map[string]bool{"198.51.100.9": true, "::ffff:198.51.100.9": true, "2001:db8:1::9": true,
+			"fe80::1%eth0": false, "198.51.101.9": false, "2001:db8:2::9": false, "": false} {
 			address, _ := netip.ParseAddr(from)
 			_, err := f.AuthenticateAPIKey(ctx, secret.Digest(bound.Key), address)
 			var refused *store.SourceNetworkError
-			if (err == nil) != accepted || !accepted && (!errors.As(err, &refused) || refused.Key != boundKey.ID || refused.Account != f.account.ID) {
+			if (err == nil) != accepted || !accepted && (!errors.As(err, &refused) || refused.Key != boundKey.ID ||
+				refused.Account != f.account.ID) {
 				t.Errorf("from %q: %v", from, err)
 			}
 		}
@@ -248,8 +251,8 @@ func TestAPIKeyUseConcurrently(t *testing.T) {
 	})
 }
 
-// TestAPIKeyQuota: a company has at most [store.MaxAPIKeys] usable keys, also if it creates several at the same time, and those that
-// have ended are removed when there are too many.
+// TestAPIKeyQuota: a company has at most [store.MaxAPIKeys] usable keys, also if it creates several at the same time,
+// and those that have ended are removed when there are too many.
 func TestAPIKeyQuota(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -261,7 +264,8 @@ func TestAPIKeyQuota(t *testing.T) {
 			f.createKey(t, f, newKey(t, fmt.Sprint("key ", n)))
 		}
 		var quota *store.QuotaError
-		if _, err := f.tenant.CreateAPIKey(ctx, newKey(t, "one more")); !errors.As(err, &quota) || quota.Quota != store.QuotaAPIKeys || quota.Limit != store.MaxAPIKeys {
+		if _, err := f.tenant.CreateAPIKey(ctx, newKey(t, "one more")); !errors.As(err, &quota) ||
+			quota.Quota != store.QuotaAPIKeys || quota.Limit != store.MaxAPIKeys {
 			t.Errorf("error %v", err)
 		}
 		used, err := f.tenant.Quotas(ctx, f.user.ID)
@@ -291,7 +295,8 @@ func TestAPIKeyQuota(t *testing.T) {
 		}
 
 		for n := range 900 {
-			_, err := f.raw.ExecContext(ctx, `insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_at, revoked_at)
+			_, err := f.raw.ExecContext(ctx,
+				`insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_at, revoked_at)
 				select account_id, $3, $2, prefix, last_four, 'ended', scopes, networks, created_at, 1 from api_keys where id = $1`, revoked.ID, fmt.Appendf(nil, "%032d", n), fmt.Appendf(nil, "\x00%015d", n))
 			kit.Must(t, err)
 		}

@@ -29,16 +29,18 @@ type SessionKey struct {
 	networks []netip.Prefix
 }
 
-// AuthenticateAPIKey returns the session of a valid API key that is used from an address. It returns [ErrNotFound] if the key is unknown,
-// expired or revoked, or its account suspended; callers do not learn which. It returns a [*SourceNetworkError] if the key is not accepted
-// from the address. Like a token, a key is looked up for each call, so that one that was revoked is refused at once by every replica.
+// AuthenticateAPIKey returns the session of a valid API key that is used from an address. It returns [ErrNotFound] if
+// the key is unknown, expired or revoked, or its account suspended; callers do not learn which. It returns a
+// [*SourceNetworkError] if the key is not accepted from the address. Like a token, a key is looked up for each call, so
+// that one that was revoked is refused at once by every replica.
 func (db *DB) AuthenticateAPIKey(ctx context.Context, digest [32]byte, from netip.Addr) (Session, error) {
 	session, err := db.actingSession(ctx, db.keySessions, digest)
 	if err != nil {
 		return Session{}, err
 	}
 	from = from.Unmap().WithZone("")
-	if len(session.Key.networks) > 0 && !slices.ContainsFunc(session.Key.networks, func(network netip.Prefix) bool { return network.Contains(from) }) {
+	if len(session.Key.networks) > 0 && !slices.ContainsFunc(session.Key.networks,
+		func(network netip.Prefix) bool { return network.Contains(from) }) {
 		return Session{}, &SourceNetworkError{Account: session.Account.ID, Key: session.Key.ID, Source: from}
 	}
 	if useDue(session.lastUsedAt, db.Now()) {

@@ -24,14 +24,18 @@ func TestAppendOnly(t *testing.T) {
 			`update revisions set supplier_name = 'Mallory'`, `update revisions set body = body where revision = 1`,
 			`delete from revisions`, `delete from revisions where revision = 2`,
 			`insert into revisions select * from revisions where revision = 1 on conflict (tenant_id, incoming_id, revision) do update set supplier_name = 'Mallory'`,
-			`with gone as (delete from evidence returning 1) select * from gone`, `truncate evidence cascade`, `truncate revisions`, `truncate evidence, states`,
+			`with gone as (delete from evidence returning 1) select * from gone`, `truncate evidence cascade`,
+			`truncate revisions`, `truncate evidence, states`,
 		}
 		if f.Path != "" {
 			statements = append(statements[:len(statements)-4],
-				`insert or replace into evidence select * from evidence where ordinal = 1`, `replace into revisions select * from revisions`,
-				`insert or replace into evidence (rowid, `+strings.Join(columnsOf(t, "evidence"), ", ")+`) select rowid, tenant_id, zeroblob(16), submission_id, 77, `+
+				`insert or replace into evidence select * from evidence where ordinal = 1`,
+				`replace into revisions select * from revisions`,
+				`insert or replace into evidence (rowid, `+strings.Join(columnsOf(t, "evidence"), ", ")+
+					`) select rowid, tenant_id, zeroblob(16), submission_id, 77, `+
 					strings.Join(columnsOf(t, "evidence")[4:], ", ")+` from evidence where ordinal = 1`,
-				`insert or replace into revisions (rowid, `+strings.Join(columnsOf(t, "revisions"), ", ")+`) select rowid, tenant_id, incoming_id, 77, `+
+				`insert or replace into revisions (rowid, `+strings.Join(columnsOf(t, "revisions"), ", ")+
+					`) select rowid, tenant_id, incoming_id, 77, `+
 					strings.Join(columnsOf(t, "revisions")[3:], ", ")+` from revisions where revision = 1`,
 				`update or replace evidence set ordinal = 1 where ordinal = 2`)
 		}
@@ -74,7 +78,8 @@ func columnsOf(t *testing.T, name string) []string {
 // disarm removes the protection against changes of the evidence, as an owner of the database can.
 func (f *fixture) disarm(t *testing.T) {
 	t.Helper()
-	statements := []string{`drop trigger evidence_append_only on evidence`, `drop trigger revisions_append_only on revisions`, `drop trigger audit_append_only on audit`}
+	statements := []string{`drop trigger evidence_append_only on evidence`,
+		`drop trigger revisions_append_only on revisions`, `drop trigger audit_append_only on audit`}
 	if f.Path != "" {
 		statements = nil
 		for _, row := range f.rows(t, `select name from sqlite_master where type = 'trigger'`) {

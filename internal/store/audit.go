@@ -39,7 +39,8 @@ const (
 // Actor is the author of an act, as the audit log names it. The context of the act carries it; see [WithActor].
 type Actor struct {
 	Kind ActorKind
-	// Name is the operating system user and host of an administrator, the e-mail address of a user, or the identifier of a key.
+	// Name is the operating system user and host of an administrator, the e-mail address of a user, or the identifier of a
+	// key.
 	Name string
 	// Means is one of the Means constants.
 	Means string
@@ -119,8 +120,8 @@ func (e *AuditEntry) computeDigest() [32]byte {
 	return c.sum()
 }
 
-// auditEnd is the end of a chain of the audit log. chains is the number of the accounts' chains; only the chain of no account counts
-// them.
+// auditEnd is the end of a chain of the audit log. chains is the number of the accounts' chains; only the chain of no
+// account counts them.
 type auditEnd struct {
 	chainEnd
 	chains int64
@@ -151,8 +152,8 @@ func unsealAuditEnd(keys *sealer, sealed []byte, chain ID) (auditEnd, error) {
 	return e, nil
 }
 
-// audit records an act of the transaction's actor in the audit log. The entry is written at the end of the transaction; see
-// [tx.writeAudit].
+// audit records an act of the transaction's actor in the audit log. The entry is written at the end of the transaction;
+// see [tx.writeAudit].
 func (t *tx) audit(act Act) error {
 	_, err := t.auditAs(t.actor, act)
 	return err
@@ -170,7 +171,8 @@ func (t *tx) auditAs(actor Actor, act Act) (*AuditEntry, error) {
 			return nil, fmt.Errorf("audit: %w", err)
 		}
 	}
-	e := &AuditEntry{Actor: actor, At: t.Now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
+	e := &AuditEntry{Actor: actor, At: t.Now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject,
+		Details: string(details), chain: act.Account}
 	if act.Reason != "" {
 		e.Reason = act.Reason
 	}
@@ -221,11 +223,12 @@ func (e *AuditEntry) size() (sum int64) {
 }
 
 func (e *AuditEntry) texts() [10]string {
-	return [...]string{string(e.Kind), e.Name, e.Means, e.Source, e.RequestID, e.Act, e.SubjectType, e.Subject, e.Reason, e.Details}
+	return [...]string{string(e.Kind), e.Name, e.Means, e.Source, e.RequestID, e.Act, e.SubjectType, e.Subject, e.Reason,
+		e.Details}
 }
 
-// writeAudit appends the entries of a transaction to the audit log. The ends of chains are locked last of all, the latest account first
-// and the chain of no account, which counts the others, at the end.
+// writeAudit appends the entries of a transaction to the audit log. The ends of chains are locked last of all, the
+// latest account first and the chain of no account, which counts the others, at the end.
 func (t *tx) writeAudit(ctx context.Context, all []*AuditEntry) error {
 	entries := map[ID][]*AuditEntry{}
 	for _, e := range all {
@@ -244,8 +247,8 @@ func (t *tx) writeAudit(ctx context.Context, all []*AuditEntry) error {
 	return nil
 }
 
-// appendAudit appends entries to a chain whose end is locked. If the chain was tampered with, appendAudit appends them too, but does
-// not update the seal, so that a verification still finds the fault.
+// appendAudit appends entries to a chain whose end is locked. If the chain was tampered with, appendAudit appends them
+// too, but does not update the seal, so that a verification still finds the fault.
 func (t *tx) appendAudit(ctx context.Context, chain ID, at *lockedAuditEnd, entries []*AuditEntry) error {
 	end, rows := at.chainEnd, make([][]any, len(entries))
 	if !at.intact {
@@ -259,8 +262,8 @@ func (t *tx) appendAudit(ctx context.Context, chain ID, at *lockedAuditEnd, entr
 		if e.Account != nil {
 			account = *e.Account
 		}
-		rows[n] = []any{chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
-			e.Reason, e.Details, e.previous[:], e.digest[:]}
+		rows[n] = []any{chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act,
+			account, e.SubjectType, e.Subject, e.Reason, e.Details, e.previous[:], e.digest[:]}
 	}
 	if err := t.Insert(ctx, `insert into audit (`+auditColumns+`) values`, rows, ``); err != nil {
 		return err
@@ -276,7 +279,8 @@ func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
 	if err != nil {
 		return err
 	}
-	return t.ExecDeferred(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`, chain[:], to.count, to.head[:], to.chains, sealed)
+	return t.ExecDeferred(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`,
+		chain[:], to.count, to.head[:], to.chains, sealed)
 }
 
 // lockedAuditEnd is the end of a chain that the transaction has locked.
@@ -288,8 +292,8 @@ type lockedAuditEnd struct {
 	intact bool
 }
 
-// lockAuditEnds locks and reads the ends of chains, in their order. It begins those that do not exist, and then counts them in the
-// chain of no account.
+// lockAuditEnds locks and reads the ends of chains, in their order. It begins those that do not exist, and then counts
+// them in the chain of no account.
 func (t *tx) lockAuditEnds(ctx context.Context, chains []ID) (map[ID]*lockedAuditEnd, error) {
 	ends := map[ID]*lockedAuditEnd{}
 	if err := t.readAuditEnds(ctx, ends, chains); err != nil {
@@ -338,7 +342,8 @@ func (t *tx) readAuditEnds(ctx context.Context, into map[ID]*lockedAuditEnd, cha
 	in := `h.chain in (` + strings.Join(parameters, ", ") + `)`
 	if lock := t.db.dialect.ForUpdate(); lock != "" {
 		// A statement of its own, so that the next one reads what was committed before the rows were locked.
-		if err := t.ExecDeferred(ctx, `select 1 from audit_heads h where `+in+` order by h.chain desc`+lock, args...); err != nil {
+		if err := t.ExecDeferred(ctx, `select 1 from audit_heads h where `+in+` order by h.chain desc`+lock,
+			args...); err != nil {
 			return err
 		}
 	}
@@ -351,14 +356,18 @@ func (t *tx) readAuditEnds(ctx context.Context, into map[ID]*lockedAuditEnd, cha
 		end.intact = head.readable && err == nil && sealed == head.auditEnd && end.last == head.count
 		into[head.chain] = end
 		return struct{}{}, nil
-	}, `select `+auditHeadColumns+`, coalesce((select max(a.ordinal) from audit a where a.chain = h.chain), 0) from audit_heads h where `+in, args...)
+	}, `select `+auditHeadColumns+
+		`, coalesce((select max(a.ordinal) from audit a where a.chain = h.chain), 0) from audit_heads h where `+in, args...)
 	return err
 }
 
-// beginAuditChain begins a chain that does not exist, unless another transaction has begun it meanwhile, and reports whether it did.
+// beginAuditChain begins a chain that does not exist, unless another transaction has begun it meanwhile, and reports
+// whether it did.
 func (t *tx) beginAuditChain(ctx context.Context, ends map[ID]*lockedAuditEnd, chain ID) (begun bool, err error) {
 	var none [32]byte
-	inserted, err := t.Exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], none[:])
+	inserted, err := t.Exec(ctx,
+		`insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:],
+		none[:])
 	if err != nil {
 		return false, err
 	}
@@ -371,126 +380,8 @@ func (t *tx) beginAuditChain(ctx context.Context, ends map[ID]*lockedAuditEnd, c
 		return end.intact, nil
 	}
 	// If the time is recorded already, the whole audit log was removed.
-	recorded, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.Now()), 10))
+	recorded, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`,
+		settingAuditBegun, strconv.FormatInt(micros(t.Now()), 10))
 	end.intact = recorded == 1
 	return end.intact, err
-}
-
-// auditHead is a row of audit_heads: the end of a chain, and its seal.
-type auditHead struct {
-	chain ID
-	auditEnd
-	seal     []byte
-	readable bool
-}
-
-const auditHeadColumns = `h.chain, h.count, h.head, h.chains, h.seal`
-
-func (h *auditHead) fields() []any {
-	return []any{&h.chain, &h.count, (*digestColumn)(&h.head), &h.chains, &h.seal}
-}
-
-// scanAuditHead reads auditHeadColumns. A row that cannot be read is a fault of its chain only, so it sets readable to false instead
-// of failing.
-func scanAuditHead(row scanner) (h auditHead, err error) {
-	h.readable = row.Scan(h.fields()...) == nil
-	return h, nil
-}
-
-// digestColumn reads a digest from its column.
-type digestColumn [32]byte
-
-// Scan implements [sql.Scanner].
-func (d *digestColumn) Scan(value any) error {
-	raw, ok := value.([]byte)
-	if !ok {
-		return fmt.Errorf("a stored digest is a %T", value)
-	}
-	return parseDigest((*[32]byte)(d), raw)
-}
-
-// settingAuditBegun is the key of the time at which the audit log began, in microseconds since 1970.
-const settingAuditBegun = "audit_begun_at"
-
-const auditColumns = `chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest`
-
-func scanAudit(row scanner) (e AuditEntry, err error) {
-	err = e.scan(row)
-	return e, err
-}
-
-// scan reads auditColumns, which follow the columns that before receives.
-func (e *AuditEntry) scan(row scanner, before ...any) error {
-	var at int64
-	var account []byte
-	if err := row.Scan(append(before, &e.chain, &e.ordinal, &e.ID, &at, &e.Kind, &e.Name, &e.Means, &e.Source, &e.RequestID, &e.Act, &account,
-		&e.SubjectType, &e.Subject, &e.Reason, &e.Details, (*digestColumn)(&e.previous), (*digestColumn)(&e.digest))...); err != nil {
-		return err
-	}
-	e.At = instant(at)
-	if account == nil {
-		return nil
-	}
-	e.Account = new(ID)
-	return e.Account.Scan(account)
-}
-
-// RecordAudit appends an act to the audit log that does not write to the database, such as an export. Acts that do are recorded in
-// their own transactions.
-func (db *DB) RecordAudit(ctx context.Context, act Act) error {
-	return db.write(ctx, "record audit", func(ctx context.Context, t *tx) error { return t.audit(act) })
-}
-
-// AuditFilter selects entries of the audit log.
-type AuditFilter struct {
-	// Account selects one account; nil selects all entries, including those of no account.
-	Account *ID
-	// Since is the earliest time, and entries are from before Until; zero for any.
-	Since, Until time.Time
-	// Actor is the name of an actor; empty for any.
-	Actor string
-	// Act is the name of an act, or a prefix that ends before a dot, such as account; empty for any.
-	Act string
-	// Limit is the maximum number of entries, from 1; the latest ones are returned.
-	Limit int
-}
-
-// Audit returns the selected entries of the audit log, oldest first.
-func (db *DB) Audit(ctx context.Context, filter AuditFilter) ([]AuditEntry, error) {
-	var args []any
-	next := func(value any) string {
-		args = append(args, value)
-		return base.Parameter(len(args))
-	}
-	var since int64
-	if !filter.Since.IsZero() {
-		since = micros(filter.Since)
-	}
-	where := `at >= ` + next(since)
-	if filter.Account != nil {
-		where += ` and chain = ` + next(*filter.Account)
-	}
-	if !filter.Until.IsZero() {
-		where += ` and at < ` + next(micros(filter.Until))
-	}
-	if rest := filter.rest(next); rest != "" {
-		where += ` and ` + rest
-	}
-	entries, err := collect(ctx, db.reader, scanAudit, `select `+auditColumns+` from (select * from audit where `+where+
-		` order by at desc, chain desc, ordinal desc limit `+next(filter.Limit)+`) latest order by at, chain, ordinal`, args...)
-	return entries, db.classify(err)
-}
-
-// rest returns the condition for the actor and the act, which no index answers; "" for none. next adds an argument to the statement and
-// returns the name of its parameter.
-func (f AuditFilter) rest(next func(value any) string) string {
-	var where []string
-	if f.Actor != "" {
-		where = append(where, `actor = `+next(f.Actor))
-	}
-	if f.Act != "" {
-		act := next(f.Act)
-		where = append(where, `(act = `+act+` or substr(act, 1, length(`+act+`) + 1) = `+act+` || '.')`)
-	}
-	return strings.Join(where, ` and `)
 }

@@ -22,7 +22,8 @@ func TestAuditLog(t *testing.T) {
 		for n := range 6 {
 			f.Clock.Advance(time.Minute)
 			var err error
-			last, err = f.tenant.CreateInvoice(store.WithActor(t.Context(), by([]string{"ann@example.com", "bob@example.com"}[n%2])), draft(fmt.Sprintf("INV-%d", n)))
+			last, err = f.tenant.CreateInvoice(store.WithActor(t.Context(),
+				by([]string{"ann@example.com", "bob@example.com"}[n%2])), draft(fmt.Sprintf("INV-%d", n)))
 			kit.Must(t, err)
 		}
 		call := f.begin(t, last.ID)
@@ -52,7 +53,8 @@ func TestAuditLog(t *testing.T) {
 		lists(view.AuditFilter{Actor: "system", Act: "invoice"}, submit)
 		lists(view.AuditFilter{Actor: "system", Act: "invoic"})
 		lists(view.AuditFilter{Actor: "quittance"})
-		lists(view.AuditFilter{Act: "draft.create", From: began.Add(2 * time.Minute), To: began.Add(4 * time.Minute)}, ann, bob)
+		lists(view.AuditFilter{Act: "draft.create", From: began.Add(2 * time.Minute), To: began.Add(4 * time.Minute)},
+			ann, bob)
 		lists(view.AuditFilter{Subject: last.ID.String()}, submit, bob)
 		lists(view.AuditFilter{Subject: last.ID.String(), Actor: "bob@example.com"}, bob)
 		lists(view.AuditFilter{Subject: f.decoy.connection.ID.String()})
@@ -75,14 +77,17 @@ func TestAuditLog(t *testing.T) {
 // TestShownAudit checks that a company sees what an administrator did, but not who it was, from where and why.
 func TestShownAudit(t *testing.T) {
 	t.Parallel()
-	e := store.AuditEntry{Actor: store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Source: "10.0.0.1", RequestID: "r", Reason: "ticket 7"},
+	e := store.AuditEntry{Actor: store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
+		Means: store.MeansCommandLine, Source: "10.0.0.1", RequestID: "r", Reason: "ticket 7"},
 		Act: "user.add", SubjectType: "user", Subject: "u", Details: `{"email":"a@example.com","fingerprint":"secret"}`}
 	shown := view.AuditEntry(e)
-	if shown.Actor.Name != nil || shown.Source != nil || shown.RequestID != nil || len(shown.Details) != 1 || shown.Details["email"] == "" || shown.Means != "command_line" {
+	if shown.Actor.Name != nil || shown.Source != nil || shown.RequestID != nil || len(shown.Details) != 1 ||
+		shown.Details["email"] == "" || shown.Means != "command_line" {
 		t.Errorf("an administrator: %+v", shown)
 	}
 	e.Kind, e.Means = store.ActorUser, store.MeansAPI
-	if shown = view.AuditEntry(e); *shown.Actor.Name != "ada@desk" || *shown.Source != "10.0.0.1" || *shown.RequestID != "r" || len(shown.Details) != 2 || shown.Means != "api" {
+	if shown = view.AuditEntry(e); *shown.Actor.Name != "ada@desk" || *shown.Source != "10.0.0.1" ||
+		*shown.RequestID != "r" || len(shown.Details) != 2 || shown.Means != "api" {
 		t.Errorf("a user: %+v", shown)
 	}
 }

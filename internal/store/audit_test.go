@@ -18,14 +18,18 @@ import (
 // those of no account.
 func (f *fixture) administrate(t *testing.T) []string {
 	t.Helper()
-	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
-	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash", Proved: true})
+	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
+		Means: store.MeansCommandLine, Reason: "ticket 7"})
+	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash",
+		Proved: true})
 	kit.Must(t, err)
-	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
+	user, err := f.AddUser(ctx, made.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+		PasswordHash: "$hash"})
 	kit.Must(t, err)
 	kit.Must(t, f.ResetPassword(ctx, made.ID, user, "$other"))
 	kit.Must(t, f.SetProfile(ctx, made.ID, api.Profile{}))
-	c, err := f.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
+	c, err := f.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "production",
+		BaseURL: providerURL, Credential: secret.New(credential)})
 	kit.Must(t, err)
 	for _, change := range []func() error{
 		func() error { _, err := f.ApproveConnection(ctx, c.ID, "Ada", "C-1", "1.0.0"); return err },
@@ -40,8 +44,9 @@ func (f *fixture) administrate(t *testing.T) []string {
 	} {
 		kit.Must(t, change())
 	}
-	return []string{"database.restored", "account.create", "user.add", "user.reset-password", "account.profile", "connection.add", "connection.approve", "connection.approve",
-		"connection.activate", "connection.replace-credential", "connection.disable", "account.suspend", "account.reactivate", "evidence.export"}
+	return []string{"database.restored", "account.create", "user.add", "user.reset-password", "account.profile",
+		"connection.add", "connection.approve", "connection.approve", "connection.activate", "connection.replace-credential",
+		"connection.disable", "account.suspend", "account.reactivate", "evidence.export"}
 }
 
 // TestAudit checks that the audit log has an entry for every act of an administrator, with the actor, time, object and
@@ -50,7 +55,8 @@ func TestAudit(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		began := f.Clock.Advance(time.Minute)
 		want := f.administrate(t)
-		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com", Proved: true}); err == nil {
+		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com",
+			Proved: true}); err == nil {
 			t.Error("an e-mail address was used twice")
 		}
 		entries, err := f.Audit(t.Context(), store.AuditFilter{Since: began, Limit: 100})
@@ -58,16 +64,19 @@ func TestAudit(t *testing.T) {
 		var got []string
 		for _, e := range entries {
 			got = append(got, e.Act)
-			wantEqual(t, "the actor of "+e.Act, e.Actor, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
+			wantEqual(t, "the actor of "+e.Act, e.Actor, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
+				Means: store.MeansCommandLine, Reason: "ticket 7"})
 			if !e.At.Equal(began) {
 				t.Errorf("%s at %v, want %v", e.Act, e.At, began)
 			}
-			if !json.Valid([]byte(e.Details)) || strings.Contains(e.Details, credential) || strings.Contains(e.Details, "$other") {
+			if !json.Valid([]byte(e.Details)) || strings.Contains(e.Details, credential) ||
+				strings.Contains(e.Details, "$other") {
 				t.Errorf("details of %s: %s", e.Act, e.Details)
 			}
 		}
 		wantEqual(t, "audited acts", got, want)
-		if approved := f.audited(t, "connection.approve"); !strings.Contains(approved[1].Details, `"before_release":"1.0.0"`) || !strings.Contains(approved[1].Details, `"before_by":"Ada"`) {
+		if approved := f.audited(t, "connection.approve"); !strings.Contains(approved[1].Details,
+			`"before_release":"1.0.0"`) || !strings.Contains(approved[1].Details, `"before_by":"Ada"`) {
 			t.Errorf("the earlier approval is lost: %s", approved[1].Details)
 		}
 		account := entries[1].Account
@@ -101,9 +110,11 @@ func TestAuditIsProven(t *testing.T) {
 			attacks = append(attacks, altered("audit_heads", column)...)
 		}
 		attacks = append(attacks,
-			`delete from audit where ordinal = 2`, `delete from audit where ordinal = (select max(ordinal) from audit)`, `delete from audit`,
-			`delete from audit_heads`, `delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
-			`delete from audit_heads where chain = (select chain from audit_heads order by chain limit 1)`, `update audit_heads set seal = null`,
+			`delete from audit where ordinal = 2`, `delete from audit where ordinal = (select max(ordinal) from audit)`,
+			`delete from audit`, `delete from audit_heads`,
+			`delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
+			`delete from audit_heads where chain = (select chain from audit_heads order by chain limit 1)`,
+			`update audit_heads set seal = null`,
 			`update audit_heads set count = count - 1`,
 			// The removal of a whole chain, and a cut with the head restored.
 			`delete from audit where chain = (select chain from audit_heads order by chain desc limit 1); delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
@@ -119,7 +130,8 @@ func TestAuditIsProven(t *testing.T) {
 				if len(clean()) == 0 {
 					t.Errorf("not detected: %s", attack)
 				}
-				if _, err := f.CreateAccount(t.Context(), "After", store.NewUser{Email: "after@example.com"}); err != nil && !strings.Contains(attack, "audit set") {
+				if _, err := f.CreateAccount(t.Context(), "After", store.NewUser{Email: "after@example.com"}); err != nil &&
+					!strings.Contains(attack, "audit set") {
 					t.Errorf("after %s, acts fail: %v", attack, err)
 				}
 				if _, err := f.MarkRestored(t.Context()); err == nil && len(clean()) == 0 {
@@ -140,8 +152,10 @@ func altered(table, column string) []string {
 		if column == "previous" || column == "digest" || column == "head" {
 			length = 32
 		}
-		return []string{fmt.Sprintf(`update %s set %s = '\x%s' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column, strings.Repeat("7f", length)),
-			fmt.Sprintf(`update %s set %s = '\x7f' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column)}
+		return []string{fmt.Sprintf(
+			`update %s set %s = '\x%s' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column, strings.Repeat("7f", length)),
+			fmt.Sprintf(
+				`update %s set %s = '\x7f' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column)}
 	case "actor_kind":
 		return []string{`update audit set actor_kind = 'system'`}
 	}

@@ -9,11 +9,12 @@ import (
 	base "quittance/internal/db"
 )
 
-// kindAudit is the kind of an [EvidenceError] about the audit log. Its Of is an account, or zero for the chain of no account.
+// kindAudit is the kind of an [EvidenceError] about the audit log. Its Of is an account, or zero for the chain of no
+// account.
 const kindAudit = "audit"
 
-// verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Entries may be added meanwhile,
-// because one statement reads each chain with its end.
+// verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Entries may be added
+// meanwhile, because one statement reads each chain with its end.
 func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 	ctx = base.WithoutQueryDeadline(ctx)
 	// The ends are read first: entries are never removed, so the entries of each end are still there when they are read.
@@ -30,7 +31,8 @@ func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 			return db.classify(err)
 		}
 	}
-	lost, err := collect(ctx, db.reader, scanChain, `select distinct chain from audit where chain not in (select chain from audit_heads) order by chain`)
+	lost, err := collect(ctx, db.reader, scanChain,
+		`select distinct chain from audit where chain not in (select chain from audit_heads) order by chain`)
 	if err != nil {
 		return db.classify(err)
 	}
@@ -56,7 +58,8 @@ func (v *Verified) auditFault(chain ID, ordinal int64, what string) {
 
 // verifyAuditChain verifies one chain up to its first fault.
 func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verified) (err error) {
-	rows, err := db.reader.QueryContext(ctx, `select `+auditHeadColumns+`, `+auditColumns+` from audit_heads h join audit using (chain)
+	rows, err := db.reader.QueryContext(ctx, `select `+auditHeadColumns+`, `+auditColumns+
+		` from audit_heads h join audit using (chain)
 		where h.chain = $1 order by ordinal`, head.chain[:])
 	if err != nil {
 		return err
@@ -101,10 +104,14 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 func (db *DB) verifyAuditChains(ctx context.Context, out *Verified) error {
 	var seal []byte
 	var chains, begun int64
-	err := db.reader.QueryRowContext(ctx, `select seal, (select count(*) from audit_heads) - 1, chains from audit_heads where chain = $1`, make([]byte, len(ID{}))).Scan(&seal, &chains, &begun)
+	err := db.reader.QueryRowContext(ctx,
+		`select seal, (select count(*) from audit_heads) - 1, chains from audit_heads where chain = $1`,
+		make([]byte, len(ID{}))).Scan(&seal, &chains, &begun)
 	if errors.Is(err, sql.ErrNoRows) {
 		var traces int64
-		if err := db.reader.QueryRowContext(ctx, `select (select count(*) from audit_heads) + (select count(*) from settings where key = $1)`, settingAuditBegun).Scan(&traces); err != nil {
+		if err := db.reader.QueryRowContext(ctx,
+			`select (select count(*) from audit_heads) + (select count(*) from settings where key = $1)`,
+			settingAuditBegun).Scan(&traces); err != nil {
 			return err
 		}
 		if traces > 0 {

@@ -14,12 +14,13 @@ import (
 // backlog records n events at once.
 func (f *fixture) backlog(t *testing.T, n int) {
 	t.Helper()
-	record(t, f.submit(t, "INV-BACKLOG"), allFour("accepted", false), slices.Repeat([]api.EventKind{api.EventStatusChanged}, n)...)
+	record(t, f.submit(t, "INV-BACKLOG"), allFour("accepted", false),
+		slices.Repeat([]api.EventKind{api.EventStatusChanged}, n)...)
 }
 
-// TestLargeBacklogEnds: a subscription with many pending deliveries is deactivated at once, by its owner or by an attempt; its
-// deliveries end in batches of a bounded size, each a transaction of its own, which any process goes on with. Readers see them ended
-// from the beginning, and none is ever claimed.
+// TestLargeBacklogEnds: a subscription with many pending deliveries is deactivated at once, by its owner or by an
+// attempt; its deliveries end in batches of a bounded size, each a transaction of its own, which any process goes on
+// with. Readers see them ended from the beginning, and none is ever claimed.
 func TestLargeBacklogEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -35,7 +36,8 @@ func TestLargeBacklogEnds(t *testing.T) {
 		},
 		"unsafe": func(t *testing.T, f *fixture, s store.Subscription) {
 			d := f.claimDeliveries(t, s.ID, 1)[0]
-			kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
+			kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 0),
+				store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
 			f.wantDelivery(t, d.ID, delivery{state: "blocked", reason: "unsafe_address", attempts: 1, round: 1})
 		},
 	} {
@@ -76,7 +78,9 @@ func TestLargeBacklogEnds(t *testing.T) {
 					}
 					left = now
 				}
-				if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and (state = 'pending' or due_at is not null)`, s.ID); n != 0 {
+				if n := f.number(t,
+					`select count(*) from deliveries where subscription_id = $1 and (state = 'pending' or due_at is not null)`,
+					s.ID); n != 0 {
 					t.Errorf("%d are left", n)
 				}
 				if n := len(f.claimDeliveries(t, other.ID, waiting+1)); n != waiting {
@@ -87,8 +91,8 @@ func TestLargeBacklogEnds(t *testing.T) {
 	}
 }
 
-// TestAbandonedAttempt: a delivery whose lease ran out is claimed as one with an abandoned attempt, also when its process has ended and
-// another one has freed it; settled, or asked for again, it has none.
+// TestAbandonedAttempt: a delivery whose lease ran out is claimed as one with an abandoned attempt, also when its
+// process has ended and another one has freed it; settled, or asked for again, it has none.
 func TestAbandonedAttempt(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -107,8 +111,10 @@ func TestAbandonedAttempt(t *testing.T) {
 		claim(true)
 		kit.Must(t, f.ReleaseOrphanedLeases(ctx))
 		d := claim(true)
-		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
-		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: f.Clock.Now().Add(time.Minute).UnixMicro()})
+		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 0),
+			store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1,
+			due: f.Clock.Now().Add(time.Minute).UnixMicro()})
 		f.Clock.Advance(time.Minute)
 		claim(false)
 		f.Clock.Advance(leaseDuration)

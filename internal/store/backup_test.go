@@ -42,8 +42,8 @@ func newAddress(t *testing.T, engine string) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
 }
 
-// TestRestoreOfAnOlderSchema: a copy of a database of release 0.3.0 is restored, and has the present schema afterwards. One of a later
-// schema than that of the program is refused before anything is created.
+// TestRestoreOfAnOlderSchema: a copy of a database of release 0.3.0 is restored, and has the present schema afterwards.
+// One of a later schema than that of the program is refused before anything is created.
 func TestRestoreOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -76,13 +76,15 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 			if done := db.Migration(); done.From != done.To {
 				t.Error("the restored database did not have the present schema")
 			}
-			_, err = db.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner", PasswordHash: "$hash"})
+			_, err = db.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner",
+				PasswordHash: "$hash"})
 			kit.Must(t, err)
 		})
 	}
 }
 
-// TestRecordBackup: the moment of the last backup is known afterwards, and the audit log has an entry if there are keys.
+// TestRecordBackup: the moment of the last backup is known afterwards, and the audit log has an entry if there are
+// keys.
 func TestRecordBackup(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -105,13 +107,15 @@ func TestRecordBackup(t *testing.T) {
 		kit.Must(t, err)
 		entries, err := f.Audit(ctx, store.AuditFilter{Act: "database.backup", Limit: 10})
 		kit.Must(t, err)
-		if audited || len(entries) != 2 || entries[0].Details != `{"backup":"20260131T220000.250Z-4f1c22ab","place":"/backups"}` {
+		if audited || len(entries) != 2 ||
+			entries[0].Details != `{"backup":"20260131T220000.250Z-4f1c22ab","place":"/backups"}` {
 			t.Errorf("without keys: audited %v; the entries are %+v", audited, entries)
 		}
 	})
 }
 
-// TestBackupIdentity: the backups of a database carry the same identity until a restore is recorded, whoever asks for it.
+// TestBackupIdentity: the backups of a database carry the same identity until a restore is recorded, whoever asks for
+// it.
 func TestBackupIdentity(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -9,9 +9,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// BindSecrets reseals the credentials and signing secrets of a database of a version before 0015_sealing_keys, so that they are bound
-// to their destinations, and records this: from then on a secret that is not bound does not open. It does nothing while a server of
-// such a version runs, because that could not open them.
+// BindSecrets reseals the credentials and signing secrets of a database of a version before 0015_sealing_keys, so that
+// they are bound to their destinations, and records this: from then on a secret that is not bound does not open. It
+// does nothing while a server of such a version runs, because that could not open them.
 func (db *DB) BindSecrets(ctx context.Context) error {
 	if db.keys.bound.Load() {
 		return nil
@@ -21,7 +21,8 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 		return err
 	}
 	if older {
-		db.log.DebugContext(ctx, "servers of the previous version are running: secrets are bound to their rows after these have stopped")
+		db.log.DebugContext(ctx,
+			"servers of the previous version are running: secrets are bound to their rows after these have stopped")
 		return nil
 	}
 	ctx = base.WithoutQueryDeadline(ctx) // it reads whole tables
@@ -35,7 +36,10 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 	} else if err != nil {
 		db.log.ErrorContext(ctx, "some secrets do not open and cannot be bound", "error", err)
 	}
-	if err := db.write(ctx, "bind secrets", func(ctx context.Context, t *tx) error { return t.finishBinding(ctx) }); err != nil {
+	if err := db.write(ctx, "bind secrets", func(ctx context.Context,
+		t *tx) error {
+		return t.finishBinding(ctx)
+	}); err != nil {
 		return err
 	}
 	return db.CheckKeys(ctx)
@@ -89,8 +93,8 @@ func (t *tx) finishBinding(ctx context.Context) error {
 	return t.raiseKeyRecords(ctx, keys, records, formBound)
 }
 
-// refuseBound returns an error if a secret is bound. A database without records of its keys has bound secrets only if somebody
-// has removed the records, to make secrets that are not bound open again.
+// refuseBound returns an error if a secret is bound. A database without records of its keys has bound secrets only if
+// somebody has removed the records, to make secrets that are not bound open again.
 func (t *tx) refuseBound(ctx context.Context, keys *secret.Keyring) error {
 	for _, column := range boundColumns() {
 		query, args := column.page(nil)

@@ -22,7 +22,8 @@ type BookFields interface {
 	api.CustomerFields | api.CatalogueItemFields
 }
 
-// BookEntry is a customer or an item that drafts are filled with. Drafts copy its fields, so nothing refers to an entry.
+// BookEntry is a customer or an item that drafts are filled with. Drafts copy its fields, so nothing refers to an
+// entry.
 type BookEntry[F BookFields] struct {
 	ID        ID
 	Fields    F
@@ -55,16 +56,18 @@ type bookKind[F BookFields] struct {
 
 // Customers returns the customer book.
 func (t *Tenant) Customers() Book[api.CustomerFields] {
-	return Book[api.CustomerFields]{tenant: t, kind: bookKind[api.CustomerFields]{name: "customer", quota: QuotaCustomers, names: func(c api.CustomerFields) (string, string) {
-		return c.Name(), textOf(c.RecipientName) + "\n" + textOf(c.RecipientNetworkID)
-	}}}
+	return Book[api.CustomerFields]{tenant: t, kind: bookKind[api.CustomerFields]{name: "customer", quota: QuotaCustomers,
+		names: func(c api.CustomerFields) (string, string) {
+			return c.Name(), textOf(c.RecipientName) + "\n" + textOf(c.RecipientNetworkID)
+		}}}
 }
 
 // Items returns the item catalogue.
 func (t *Tenant) Items() Book[api.CatalogueItemFields] {
-	return Book[api.CatalogueItemFields]{tenant: t, kind: bookKind[api.CatalogueItemFields]{name: "item", quota: QuotaItems, names: func(i api.CatalogueItemFields) (string, string) {
-		return textOf(i.Name), textOf(i.ItemCode)
-	}}}
+	return Book[api.CatalogueItemFields]{tenant: t, kind: bookKind[api.CatalogueItemFields]{name: "item",
+		quota: QuotaItems, names: func(i api.CatalogueItemFields) (string, string) {
+			return textOf(i.Name), textOf(i.ItemCode)
+		}}}
 }
 
 // textOf returns an optional text, "" if it is absent.
@@ -105,7 +108,8 @@ func scanBookEntry[F BookFields](row scanner) (BookEntry[F], error) {
 
 // entry reads an entry in a transaction; lock is appended to the statement.
 func (b Book[F]) entry(ctx context.Context, q querier, id ID, lock string) (BookEntry[F], error) {
-	return scanBookEntry[F](q.QueryRowContext(ctx, `select `+bookColumns+` from book_entries where tenant_id = $1 and id = $2 and kind = $3`+lock, b.tenant.id, id, b.kind.name))
+	return scanBookEntry[F](q.QueryRowContext(ctx, `select `+bookColumns+
+		` from book_entries where tenant_id = $1 and id = $2 and kind = $3`+lock, b.tenant.id, id, b.kind.name))
 }
 
 // Entry returns one entry.
@@ -113,8 +117,8 @@ func (b Book[F]) Entry(ctx context.Context, id ID) (BookEntry[F], error) {
 	return readValue(b.tenant, func(q querier) (BookEntry[F], error) { return b.entry(ctx, q, id, "") })
 }
 
-// Create adds an entry, which the caller has validated. It returns a [*QuotaError] if the company has [MaxBookEntries] of the kind, or has
-// used up its bytes.
+// Create adds an entry, which the caller has validated. It returns a [*QuotaError] if the company has [MaxBookEntries]
+// of the kind, or has used up its bytes.
 func (b Book[F]) Create(ctx context.Context, fields F) (BookEntry[F], error) {
 	var created BookEntry[F]
 	err := b.tenant.write(ctx, "create book entry", func(ctx context.Context, tx *tx) error {
@@ -131,7 +135,8 @@ func (b Book[F]) Create(ctx context.Context, fields F) (BookEntry[F], error) {
 		}
 		created = BookEntry[F]{ID: id, Fields: fields, Version: 1, CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
 		name, terms := b.kind.names(fields)
-		if _, err := tx.Exec(ctx, `insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, 1, $7, $7)`,
+		if _, err := tx.Exec(ctx,
+			`insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, 1, $7, $7)`,
 			b.tenant.id, id, b.kind.name, BookKey(name), BookKey(terms), string(text), micros(tx.Now())); err != nil {
 			return err
 		}
@@ -143,9 +148,11 @@ func (b Book[F]) Create(ctx context.Context, fields F) (BookEntry[F], error) {
 	return created, err
 }
 
-// Update changes the fields of an entry. unchanged reports whether version is the one that the caller expects; if not, Update returns
-// [ErrVersion]. change returns the new fields for the stored form of the current ones; its error is returned as it is.
-func (b Book[F]) Update(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (F, error)) (BookEntry[F], error) {
+// Update changes the fields of an entry. unchanged reports whether version is the one that the caller expects; if not,
+// Update returns [ErrVersion]. change returns the new fields for the stored form of the current ones; its error is
+// returned as it is.
+func (b Book[F]) Update(ctx context.Context, id ID, unchanged func(version int64) bool,
+	change func(current []byte) (F, error)) (BookEntry[F], error) {
 	var updated BookEntry[F]
 	err := b.tenant.write(ctx, "update book entry", func(ctx context.Context, tx *tx) error {
 		found, err := b.entry(ctx, tx, id, b.tenant.db.dialect.ForUpdate())
@@ -182,8 +189,10 @@ func (b Book[F]) Update(ctx context.Context, id ID, unchanged func(version int64
 			}
 		}
 		name, terms := b.kind.names(fields)
-		if _, err := tx.Exec(ctx, `update book_entries set name = $3, terms = $4, fields = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
-			b.tenant.id, id, BookKey(name), BookKey(terms), string(text), updated.Version, micros(updated.UpdatedAt)); err != nil {
+		if _, err := tx.Exec(ctx,
+			`update book_entries set name = $3, terms = $4, fields = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
+			b.tenant.id, id, BookKey(name), BookKey(terms), string(text), updated.Version,
+			micros(updated.UpdatedAt)); err != nil {
 			return err
 		}
 		tx.use(b.tenant.id, usage{bytes: more})
@@ -223,10 +232,12 @@ func (b Book[F]) audit(tx *tx, verb string, id ID, name, changed string) error {
 	if changed != "" {
 		details["fields"] = changed
 	}
-	return b.tenant.audit(tx, Act{Name: b.kind.name + "." + verb, SubjectType: b.kind.name, Subject: id.String(), Details: details})
+	return b.tenant.audit(tx, Act{Name: b.kind.name + "." + verb, SubjectType: b.kind.name, Subject: id.String(),
+		Details: details})
 }
 
-// count counts added entries, or removed ones if more is negative, and their bytes. The row of the tenant is locked last.
+// count counts added entries, or removed ones if more is negative, and their bytes. The row of the tenant is locked
+// last.
 func (b Book[F]) count(ctx context.Context, tx *tx, more, size int64) error {
 	tx.use(b.tenant.id, usage{bytes: size})
 	customers, items := more, int64(0)

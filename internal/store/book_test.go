@@ -18,12 +18,14 @@ import (
 
 // customerFields returns a customer with every kind of field.
 func customerFields(name string) api.CustomerFields {
-	return api.CustomerFields{RecipientName: &name, RecipientNetworkID: new("1234567890"), BuyerCountry: new("AE"), PaymentTermsDays: new(30), Note: new("two\r\nlines")}
+	return api.CustomerFields{RecipientName: &name, RecipientNetworkID: new("1234567890"), BuyerCountry: new("AE"),
+		PaymentTermsDays: new(30), Note: new("two\r\nlines")}
 }
 
 // itemFields returns an item with every kind of field.
 func itemFields(name string) api.CatalogueItemFields {
-	return api.CatalogueItemFields{Name: &name, ItemCode: new("SKU-7"), NetUnitPrice: new(api.MustDecimal("100.00")), Currency: new("AED")}
+	return api.CatalogueItemFields{Name: &name, ItemCode: new("SKU-7"), NetUnitPrice: new(api.MustDecimal("100.00")),
+		Currency: new("AED")}
 }
 
 // fillBook gives a company a customer and an item.
@@ -36,7 +38,8 @@ func (c company) fillBook(t testing.TB) (customer, item store.ID) {
 	return one.ID, other.ID
 }
 
-// TestBook checks that customers and items are kept digit by digit, that they change by version, and that a customer is no item.
+// TestBook checks that customers and items are kept digit by digit, that they change by version, and that a customer is
+// no item.
 func TestBook(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -61,7 +64,8 @@ func TestBook(t *testing.T) {
 		f.Clock.Advance(time.Second)
 		updated, err := book.Update(ctx, created.ID, func(version int64) bool { return version == 1 }, rename("Training"))
 		kit.Must(t, err)
-		if updated.Version != 2 || *updated.Fields.Name != "Training" || !updated.UpdatedAt.After(created.UpdatedAt) || !updated.CreatedAt.Equal(created.CreatedAt) {
+		if updated.Version != 2 || *updated.Fields.Name != "Training" || !updated.UpdatedAt.After(created.UpdatedAt) ||
+			!updated.CreatedAt.Equal(created.CreatedAt) {
 			t.Errorf("updated %+v", updated)
 		}
 		same, err := book.Update(ctx, created.ID, anyVersion, rename("Training"))
@@ -70,7 +74,8 @@ func TestBook(t *testing.T) {
 		first := func(version int64) bool { return version == 1 }
 		_, err = book.Update(ctx, created.ID, first, rename("Late"))
 		wantErr(t, err, store.ErrVersion)
-		_, err = book.Update(ctx, created.ID, anyVersion, func([]byte) (api.CatalogueItemFields, error) { return api.CatalogueItemFields{}, context.Canceled })
+		_, err = book.Update(ctx, created.ID, anyVersion,
+			func([]byte) (api.CatalogueItemFields, error) { return api.CatalogueItemFields{}, context.Canceled })
 		wantErr(t, err, context.Canceled)
 		wantErr(t, book.Delete(ctx, created.ID, first), store.ErrVersion)
 		kit.Must(t, book.Delete(ctx, created.ID, anyVersion))
@@ -83,11 +88,13 @@ func TestBook(t *testing.T) {
 		for _, e := range entries.Entries {
 			acts = append(acts, e.Act+" "+e.Details)
 		}
-		wantEqual(t, "acts", acts, []string{`item.delete {"name":"Training"}`, `item.update {"fields":"name","name":"Training"}`, `item.create {"name":"Consulting"}`})
+		wantEqual(t, "acts", acts, []string{`item.delete {"name":"Training"}`,
+			`item.update {"fields":"name","name":"Training"}`, `item.create {"name":"Consulting"}`})
 	})
 }
 
-// TestBookLists checks the order of the lists, and that they find texts in names and codes in any case, and nothing of another company.
+// TestBookLists checks the order of the lists, and that they find texts in names and codes in any case, and nothing of
+// another company.
 func TestBookLists(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -112,13 +119,15 @@ func TestBookLists(t *testing.T) {
 			}
 			return names
 		}
-		for search, want := range map[string]string{"ÄRZTE": "1,Ärzte 100% & Co_", "100%": "1,Ärzte 100% & Co_", "o_": "1,Ärzte 100% & Co_", `K\S`: `1,back\slash`, "abra": "1,Branch 7",
-			"branch": "1,Branch 7", "net-7": "1,Branch 7", "%": "1,Ärzte 100% & Co_", "Palm": "0", "consult": "0", " ZEPHYR ": "1,zephyr"} {
+		for search, want := range map[string]string{"ÄRZTE": "1,Ärzte 100% & Co_", "100%": "1,Ärzte 100% & Co_",
+			"o_": "1,Ärzte 100% & Co_", `K\S`: `1,back\slash`, "abra": "1,Branch 7", "branch": "1,Branch 7",
+			"net-7": "1,Branch 7", "%": "1,Ärzte 100% & Co_", "Palm": "0", "consult": "0", " ZEPHYR ": "1,zephyr"} {
 			if got := list(search, 1, 10); got != want {
 				t.Errorf("%q finds %s, want %s", search, got, want)
 			}
 		}
-		if got := list("", 1, 2) + ";" + list("", 2, 2) + ";" + list("", 3, 2) + ";" + list("", 1<<40, 100); !strings.HasPrefix(got, `4,back\slash,Branch 7;4,`) || !strings.HasSuffix(got, ";4;4") {
+		if got := list("", 1, 2) + ";" + list("", 2, 2) + ";" + list("", 3, 2) + ";" + list("", 1<<40,
+			100); !strings.HasPrefix(got, `4,back\slash,Branch 7;4,`) || !strings.HasSuffix(got, ";4;4") {
 			t.Errorf("the pages are %s", got)
 		}
 		named, err := of.CustomerNamed(ctx, " BRANCH 7 ")
@@ -133,14 +142,15 @@ func TestBookLists(t *testing.T) {
 		}
 		items, err := of.CatalogueItems(ctx, "sku", 1, 10)
 		kit.Must(t, err)
-		if item, err := of.CatalogueItemNamed(ctx, "zephyr"); err != nil || items.Total != 1 || item == nil || item.ID != items.Entries[0].ID {
+		if item, err := of.CatalogueItemNamed(ctx, "zephyr"); err != nil || items.Total != 1 || item == nil ||
+			item.ID != items.Entries[0].ID {
 			t.Errorf("items %+v, %v", items, err)
 		}
 	})
 }
 
-// TestBookIsBounded checks that a company has at most MaxBookEntries of each kind, even if they are created concurrently, that a deletion
-// makes room, and that an entry of the longest texts can be stored.
+// TestBookIsBounded checks that a company has at most MaxBookEntries of each kind, even if they are created
+// concurrently, that a deletion makes room, and that an entry of the longest texts can be stored.
 func TestBookIsBounded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -183,7 +193,8 @@ func TestBookIsBounded(t *testing.T) {
 		kit.Must(t, f.tenant.Items().Delete(ctx, made.ID, anyVersion))
 		quotas, err := f.tenant.Quotas(ctx, f.user.ID)
 		kit.Must(t, err)
-		if got := quotas[store.QuotaItems]; got.Used != store.MaxBookEntries-1 || *got.Limit != store.MaxBookEntries || quotas[store.QuotaCustomers].Used != 2 {
+		if got := quotas[store.QuotaItems]; got.Used != store.MaxBookEntries-1 || *got.Limit != store.MaxBookEntries ||
+			quotas[store.QuotaCustomers].Used != 2 {
 			t.Errorf("quotas %+v", quotas)
 		}
 	})
@@ -226,7 +237,8 @@ func bookRequests(tenant *store.Tenant, rows *planRows) []operation {
 			return err
 		}},
 		{name: "ChangeCustomer", run: func(ctx context.Context) error {
-			_, err := tenant.Customers().Update(ctx, rows.customer, anyVersion, func([]byte) (api.CustomerFields, error) { return customerFields("Changed"), nil })
+			_, err := tenant.Customers().Update(ctx, rows.customer, anyVersion,
+				func([]byte) (api.CustomerFields, error) { return customerFields("Changed"), nil })
 			return err
 		}},
 		{name: "CustomerNamed", uses: "book_entries_name", run: func(ctx context.Context) error {
@@ -237,7 +249,10 @@ func bookRequests(tenant *store.Tenant, rows *planRows) []operation {
 			_, err := of.CatalogueItemNamed(ctx, "Consulting")
 			return err
 		}},
-		{name: "DeleteItem", run: func(ctx context.Context) error { return tenant.Items().Delete(ctx, rows.item, anyVersion) }},
+		{name: "DeleteItem", run: func(ctx context.Context) error {
+			return tenant.Items().Delete(ctx, rows.item,
+				anyVersion)
+		}},
 	}
 }
 

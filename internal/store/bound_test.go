@@ -84,7 +84,8 @@ func TestApprovalCannotBeWritten(t *testing.T) {
 		add.Environment = "production"
 		c, err := f.AddConnection(t.Context(), f.account.ID, add)
 		kit.Must(t, err)
-		f.exec(t, `update connections set approved_at = 1, approved_by = 'Mallory', approved_contract = 'C', approved_release = '1' where id = $1`, c.ID)
+		f.exec(t,
+			`update connections set approved_at = 1, approved_by = 'Mallory', approved_contract = 'C', approved_release = '1' where id = $1`, c.ID)
 		c, err = f.Connection(t.Context(), c.ID)
 		kit.Must(t, err)
 		_, err = f.Credential(c)
@@ -107,7 +108,8 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 		}
 		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 10)
 		kit.Must(t, err)
-		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed || *page.Entries[0].Reason != "subscription_changed" {
+		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed ||
+			*page.Entries[0].Reason != "subscription_changed" {
 			t.Fatalf("deliveries %+v", page.Entries)
 		}
 		f.exec(t, `update subscriptions set url = $2 where id = $1`, s.ID, s.URL)
@@ -119,8 +121,9 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 	})
 }
 
-// TestChangedDestinationEndsInBatches checks that the pending deliveries of a subscription whose URL was changed outside of the
-// store end in batches of 500, that the claims of an ended batch are undone, and that another subscription keeps its deliveries.
+// TestChangedDestinationEndsInBatches checks that the pending deliveries of a subscription whose URL was changed
+// outside of the store end in batches of 500, that the claims of an ended batch are undone, and that another
+// subscription keeps its deliveries.
 func TestChangedDestinationEndsInBatches(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const waiting, batch = 520, 500
@@ -132,7 +135,8 @@ func TestChangedDestinationEndsInBatches(t *testing.T) {
 				t.Fatalf("%d deliveries go to %s", len(claimed), claimed[0].URL)
 			}
 			pending := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'pending'`, s.ID)
-			ended := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_changed' and due_at is null`, s.ID)
+			ended := f.number(t,
+				`select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_changed' and due_at is null`, s.ID)
 			claimed := f.number(t, `select count(*) from deliveries where subscription_id = $1 and leased > 0`, s.ID)
 			if pending != left || ended != waiting-left || claimed != 0 {
 				t.Errorf("%d pending, %d ended, %d claimed; want %d, %d, 0", pending, ended, claimed, left, waiting-left)
@@ -150,9 +154,11 @@ func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (creden
 	t.Helper()
 	account, connection, tenant := c.account.ID, c.connection.ID, c.tenant.Key()
 	var err error
-	credentialSealed, err = f.Options.Keys.Seal([]byte(credential), secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
+	credentialSealed, err = f.Options.Keys.Seal([]byte(credential),
+		secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
 	kit.Must(t, err)
-	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret), secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
+	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret),
+		secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
 	kit.Must(t, err)
 	f.exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
 	f.exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
@@ -178,10 +184,12 @@ func TestUpgradeBindsSecrets(t *testing.T) {
 		if text, err := db.Credential(c); err != nil || text.Reveal() != credential {
 			t.Fatalf("after the upgrade: %v", err)
 		}
-		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t, `select count(*) from subscriptions where secret = $1`, oldSecret); n != 0 {
+		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t,
+			`select count(*) from subscriptions where secret = $1`, oldSecret); n != 0 {
 			t.Fatalf("%d secrets are not bound", n)
 		}
-		f.exec(t, `update connections set credential = $2, base_url = 'http://127.0.0.1:9' where id = $1`, f.connection.ID, oldCredential)
+		f.exec(t, `update connections set credential = $2, base_url = 'http://127.0.0.1:9' where id = $1`, f.connection.ID,
+			oldCredential)
 		for _, db := range []*store.DB{db, f.Again(t)} {
 			c, err = db.Connection(ctx, f.connection.ID)
 			kit.Must(t, err)
@@ -211,28 +219,34 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		db := f.Again(t)
 		tenant, err := db.Tenant(ctx, f.account.ID)
 		kit.Must(t, err)
-		second, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+		second, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:],
+			Secret: secret.New(signingSecret)})
 		kit.Must(t, err)
 		var sealed []byte
 		kit.Must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
 		key, id := tenant.Key(), second.ID
-		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err != nil {
+		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret",
+			Row: id[:]}); err != nil {
 			t.Errorf("the older server does not open a new secret: %v", err)
 		}
-		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t, `select count(*) from subscriptions where secret = $1`, oldSecret); n != 2 {
+		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t,
+			`select count(*) from subscriptions where secret = $1`, oldSecret); n != 2 {
 			t.Errorf("%d of 2 secrets are as the older server opens them", n)
 		}
 		older()
 		f.Again(t)
-		if n := f.number(t, `select count(*) from subscriptions where secret = $1 or secret = $2`, oldSecret, sealed); n != 0 {
+		if n := f.number(t, `select count(*) from subscriptions where secret = $1 or secret = $2`, oldSecret,
+			sealed); n != 0 {
 			t.Errorf("%d secrets are not bound after the older server has ended", n)
 		}
 		// The earlier process learns this when it seals the next value.
-		third, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+		third, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:],
+			Secret: secret.New(signingSecret)})
 		kit.Must(t, err)
 		id = third.ID
 		kit.Must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
-		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
+		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret",
+			Row: id[:]}); err == nil {
 			t.Error("a secret was sealed in the old form after the upgrade")
 		}
 	})

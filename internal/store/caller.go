@@ -22,9 +22,9 @@ var (
 		from users where account_id = $1 and id = $2 and disabled_at is null`
 )
 
-// For returns the session for one operation that needs a permission. Every write of its tenant checks in its own transaction that the user
-// still has it, and returns [ErrForbidden] otherwise: the role was read before the operation began, and may have changed since. An API key has
-// its scopes for good.
+// For returns the session for one operation that needs a permission. Every write of its tenant checks in its own
+// transaction that the user still has it, and returns [ErrForbidden] otherwise: the role was read before the operation
+// began, and may have changed since. An API key has its scopes for good.
 func (s Session) For(needs access.Permission) Session {
 	if s.Tenant == nil || s.User.IsZero() {
 		return s
@@ -35,17 +35,18 @@ func (s Session) For(needs access.Permission) Session {
 	return s
 }
 
-// service returns the tenant for the work that the service does after an operation, such as to record the answer to what was sent: that does
-// not depend on what its user may do by then.
+// service returns the tenant for the work that the service does after an operation, such as to record the answer to
+// what was sent: that does not depend on what its user may do by then.
 func (t *Tenant) service() *Tenant {
 	own := *t
 	own.caller = nil
 	return &own
 }
 
-// authorize returns [ErrForbidden] unless the caller of the tenant may do what it does. Keys outlive the operation, so their maker's role stays
-// until the transaction ends. For anything else the row of the user is not locked: those who change the role would wait for as long as the user
-// always has one more call under way. A call that is under way when the role changes counts as the earlier of the two.
+// authorize returns [ErrForbidden] unless the caller of the tenant may do what it does. Keys outlive the operation, so
+// their maker's role stays until the transaction ends. For anything else the row of the user is not locked: those who
+// change the role would wait for as long as the user always has one more call under way. A call that is under way when
+// the role changes counts as the earlier of the two.
 func (t *Tenant) authorize(ctx context.Context, tx *tx) error {
 	if t.caller == nil {
 		return nil

@@ -11,13 +11,14 @@ import (
 	"quittance/test/kit"
 )
 
-// TestRoleChangesUnderLoad checks that a change of a user's role does not wait for what the user does: a user with many calls always has one
-// under way. What the user begins afterwards is refused.
+// TestRoleChangesUnderLoad checks that a change of a user's role does not wait for what the user does: a user with many
+// calls always has one under way. What the user begins afterwards is refused.
 func TestRoleChangesUnderLoad(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		caller := store.Session{User: f.user.ID, Tenant: f.tenant}.For(access.Write).Tenant
-		kit.Must(t, second(f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2"})))
+		kit.Must(t, second(f.AddUser(ctx, f.account.ID,
+			store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2"})))
 		made, err := caller.CreateInvoice(ctx, draft("INV-1"))
 		kit.Must(t, err)
 		under, released, updated := make(chan struct{}), make(chan struct{}), make(chan error, 1)

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Each provider connection has a circuit breaker. It opens after openCircuitAfter calls in a row without a usable response, or at
-// once if such a response asks for a wait (Retry-After): the provider limits the connection, not one document.
-// While it is open, only one poll at a time goes through, the probe: the first after minProbeInterval, then after twice as
-// long each time, up to maxProbeInterval. So an outage with thousands of open submissions costs the provider and this
-// service one call per interval. Any usable response closes the circuit.
+// Each provider connection has a circuit breaker. It opens after openCircuitAfter calls in a row without a usable
+// response, or at once if such a response asks for a wait (Retry-After): the provider limits the connection, not one
+// document. While it is open, only one poll at a time goes through, the probe: the first after minProbeInterval, then
+// after twice as long each time, up to maxProbeInterval. So an outage with thousands of open submissions costs the
+// provider and this service one call per interval. Any usable response closes the circuit.
 //
 // New submissions of customers are not stopped, because the provider may be back; their success closes the circuit too.
-// Purchase syncs neither count nor wait: a provider may answer one kind of call and not the other, and a sync has a backoff
-// of its own.
+// Purchase syncs neither count nor wait: a provider may answer one kind of call and not the other, and a sync has a
+// backoff of its own.
 //
-// The state is in the row of the connection: failures, and retry_at (the time of the next probe), which is null while the
-// circuit is closed.
+// The state is in the row of the connection: failures, and retry_at (the time of the next probe), which is null while
+// the circuit is closed.
 const (
 	openCircuitAfter = 5
 	minProbeInterval = time.Second
@@ -32,21 +32,27 @@ type circuitTurn struct {
 	reason   string
 }
 
-// logCircuit writes the one line about the beginning or the end of a connection's trouble. Exactly one process sees each in its transaction.
+// logCircuit writes the one line about the beginning or the end of a connection's trouble. Exactly one process sees
+// each in its transaction.
 func (l SubmissionLease) logCircuit(ctx context.Context, turned circuitTurn) {
 	log, since := l.Tenant.db.log, turned.since.Format(time.RFC3339)
 	if turned.open {
-		log.WarnContext(ctx, "a provider connection is in trouble: new submissions are tried once and their invoices stay drafts, states of submitted ones come late, nothing is lost",
-			"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason, "failures", turned.failures, "since", since)
+		log.WarnContext(ctx,
+			"a provider connection is in trouble: new submissions are tried once and their invoices stay drafts, states of submitted ones come late, nothing is lost",
+			"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason,
+			"failures", turned.failures, "since", since)
 		return
 	}
 	log.InfoContext(ctx, "a provider connection works again: what waits for it is asked at once",
-		"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason, "failures", turned.failures, "since", since)
+		"account", l.Tenant.account, "connection", l.Submission.Connection, "reason", turned.reason,
+		"failures", turned.failures, "since", since)
 }
 
-// updateCircuit updates the circuit breaker after a response, and returns how it turned, or nil. failures is the count when the transaction
-// began, so that a usable response of a healthy connection writes nothing. It sets s.HeldUntil to the time of the next probe.
-func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) (*circuitTurn, error) {
+// updateCircuit updates the circuit breaker after a response, and returns how it turned, or nil. failures is the count
+// when the transaction began, so that a usable response of a healthy connection writes nothing. It sets s.HeldUntil to
+// the time of the next probe.
+func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64,
+	d Decision) (*circuitTurn, error) {
 	account, id := l.Tenant.account, l.Submission.Connection
 	if d.FailureReason == "" && failures == 0 {
 		return nil, nil
@@ -55,7 +61,8 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	var retry sql.Null[int64]
 	var reason string
 	now := tx.Now()
-	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait, coalesce(failing_since, $3), coalesce(trouble, '') from connections
+	if err := tx.QueryRowContext(ctx,
+		`select failures, retry_at, retry_wait, coalesce(failing_since, $3), coalesce(trouble, '') from connections
 		where account_id = $1 and id = $2`+tx.db.dialect.ForUpdate(), account, id, micros(now)).Scan(&failures, &retry, &wait, &since, &reason); err != nil {
 		return nil, err
 	}
@@ -67,7 +74,8 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		}
 		s.HeldUntil = nil
 		tx.notify(WorkSubmissions) // everything due may be polled again
-		return turned, tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
+		return turned, tx.ExecDeferred(ctx,
+			`update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
 	}
 	failures++
@@ -83,13 +91,15 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	if wasOpen || !retry.Valid {
 		turned = nil
 	}
-	return turned, tx.ExecDeferred(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
+	return turned, tx.ExecDeferred(ctx,
+		`update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 
 // acquireProbe claims the probe of an open circuit until the given time. It returns false when another worker has it.
 func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
-	changed, err := tx.Exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
+	changed,
+		err := tx.Exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
 		q.account, q.id, micros(*c.RetryAt), micros(until))
 	return changed == 1, err
 }
@@ -116,7 +126,8 @@ func (db *DB) PollLag(ctx context.Context) (PollLag, error) {
 	var s PollLag
 	var oldest sql.Null[int64]
 	now := db.Now()
-	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),
+	err := db.reader.QueryRowContext(ctx,
+		`select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),
 			min((select min(s.due_at) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1))
 		from connections c`, micros(now)).Scan(&s.Overdue, &oldest)
 	if err != nil {
@@ -127,6 +138,7 @@ func (db *DB) PollLag(ctx context.Context) (PollLag, error) {
 	}
 	s.Connections, err = collect(ctx, db.reader, func(row scanner) (h ConnectionHealth, err error) {
 		return h, row.Scan(&h.Kind, &h.Active, &h.OpenCircuits)
-	}, `select kind, count(*), sum(case when retry_at is null then 0 else 1 end) from connections where state = 'active' group by kind order by kind`)
+	},
+		`select kind, count(*), sum(case when retry_at is null then 0 else 1 end) from connections where state = 'active' group by kind order by kind`)
 	return s, db.classify(err)
 }

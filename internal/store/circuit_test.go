@@ -14,8 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// unusableResponse is the decision after a call without a usable response: the outcome is unknown, and the submission is due
-// at once.
+// unusableResponse is the decision after a call without a usable response: the outcome is unknown, and the submission
+// is due at once.
 func unusableResponse(class string, retryAfter time.Duration) func(store.Submission, time.Time) store.Decision {
 	return func(s store.Submission, now time.Time) store.Decision {
 		d := outcome(s, api.OutcomeUnknown)
@@ -47,27 +47,31 @@ func (f *fixture) failCalls(t *testing.T, numbers ...string) {
 	}
 }
 
-// TestCircuitBreaker: after five calls in a row without a usable response the circuit breaker of the connection opens. Only one
-// probe at a time goes through, after a second and then after twice as long each time, up to a minute, or as long as the
-// provider demands. The first usable response closes the circuit. Other companies are not affected.
+// TestCircuitBreaker: after five calls in a row without a usable response the circuit breaker of the connection opens.
+// Only one probe at a time goes through, after a second and then after twice as long each time, up to a minute, or as
+// long as the provider demands. The first usable response closes the circuit. Other companies are not affected.
 func TestCircuitBreaker(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		since := f.Clock.Now()
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4")
-		if c := f.readConnection(t); c.Failures != 4 || c.RetryAt != nil || c.FailureReason != "timeout" || !c.FailingSince.Equal(since) {
+		if c := f.readConnection(t); c.Failures != 4 || c.RetryAt != nil || c.FailureReason != "timeout" ||
+			!c.FailingSince.Equal(since) {
 			t.Fatalf("after four: %+v", c)
 		}
 		decide(t, f.submit(t, "INV-5"), usableResponse)
-		if c := f.readConnection(t); c.Failures != 0 || c.FailingSince != nil || c.FailureReason != "" || view.Connection(c).FailingSince != nil {
+		if c := f.readConnection(t); c.Failures != 0 || c.FailingSince != nil || c.FailureReason != "" ||
+			view.Connection(c).FailingSince != nil {
 			t.Fatalf("after a usable response: %+v", c)
 		}
 		since = f.Clock.Advance(time.Minute)
 		f.failCalls(t, "INV-6", "INV-7", "INV-8", "INV-9", "INV-10")
-		if c := f.readConnection(t); c.Failures != 5 || !c.FailingSince.Equal(since) || !view.Connection(c).FailingSince.Equal(since) {
+		if c := f.readConnection(t); c.Failures != 5 || !c.FailingSince.Equal(since) ||
+			!view.Connection(c).FailingSince.Equal(since) {
 			t.Fatalf("after five: %+v", c)
 		}
-		for n, step := range []struct{ wait, asked time.Duration }{{time.Second, 0}, {2 * time.Second, 0}, {4 * time.Second, 0}, {8 * time.Second, 0},
-			{16 * time.Second, 0}, {32 * time.Second, 0}, {time.Minute, 0}, {time.Minute, 5 * time.Minute}, {5 * time.Minute, 0}} {
+		for n, step := range []struct{ wait, asked time.Duration }{{time.Second, 0}, {2 * time.Second, 0},
+			{4 * time.Second, 0}, {8 * time.Second, 0}, {16 * time.Second, 0}, {32 * time.Second, 0}, {time.Minute, 0},
+			{time.Minute, 5 * time.Minute}, {5 * time.Minute, 0}} {
 			f.wantNext(t, f.Clock.Now().Add(step.wait))
 			if claimed := f.claimSubmissions(t, 16); len(claimed) != 0 {
 				t.Fatalf("step %d: %d are claimed while the circuit is open", n, len(claimed))
@@ -90,7 +94,8 @@ func TestCircuitBreaker(t *testing.T) {
 	})
 }
 
-// wantNext fails the test unless the queue of the fixture's connection is due at a time and every submission reports that time.
+// wantNext fails the test unless the queue of the fixture's connection is due at a time and every submission reports
+// that time.
 func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	t.Helper()
 	c := f.readConnection(t)
@@ -108,7 +113,8 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	}
 }
 
-// TestTroubleIsLoggedTwice: the trouble of a connection has one line at its beginning, with its reason, and one at its end, with its length.
+// TestTroubleIsLoggedTwice: the trouble of a connection has one line at its beginning, with its reason, and one at its
+// end, with its length.
 func TestTroubleIsLoggedTwice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		var log bytes.Buffer
@@ -131,21 +137,23 @@ func TestTroubleIsLoggedTwice(t *testing.T) {
 		}
 		f.failCalls(t, "INV-6", "INV-7", "INV-8", "INV-9", "INV-10", "INV-11", "INV-12")
 		begin := log.String()
-		if strings.Count(begin, "\n") != 1 || !strings.Contains(begin, "level=WARN") || !strings.Contains(begin, "is in trouble") || !strings.Contains(begin, "failures=5") ||
+		if strings.Count(begin, "\n") != 1 || !strings.Contains(begin, "level=WARN") ||
+			!strings.Contains(begin, "is in trouble") || !strings.Contains(begin, "failures=5") ||
 			!strings.Contains(begin, "reason=timeout") || !strings.Contains(begin, f.connection.ID.String()) {
 			t.Errorf("at the beginning: %s", begin)
 		}
 		log.Reset()
 		decide(t, f.submit(t, "INV-13"), usableResponse)
 		decide(t, f.submit(t, "INV-14"), usableResponse)
-		if end := log.String(); strings.Count(end, "\n") != 1 || !strings.Contains(end, "works again") || !strings.Contains(end, "failures=7") || !strings.Contains(end, "since=") {
+		if end := log.String(); strings.Count(end, "\n") != 1 || !strings.Contains(end, "works again") ||
+			!strings.Contains(end, "failures=7") || !strings.Contains(end, "since=") {
 			t.Errorf("at the end: %s", end)
 		}
 	})
 }
 
-// TestSubmissionsWhileCircuitIsOpen: submissions that fail while the circuit is open do not postpone the next probe, and one
-// that succeeds closes the circuit.
+// TestSubmissionsWhileCircuitIsOpen: submissions that fail while the circuit is open do not postpone the next probe,
+// and one that succeeds closes the circuit.
 func TestSubmissionsWhileCircuitIsOpen(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
@@ -172,8 +180,8 @@ func TestSubmissionsWhileCircuitIsOpen(t *testing.T) {
 	})
 }
 
-// TestOneProbe: only one of many workers gets the probe. When that worker dies, the probe is due again at the end of its
-// lease. A change of the connection makes the next probe due at once.
+// TestOneProbe: only one of many workers gets the probe. When that worker dies, the probe is due again at the end of
+// its lease. A change of the connection makes the next probe due at once.
 func TestOneProbe(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
@@ -216,7 +224,8 @@ func TestPollLag(t *testing.T) {
 		want(store.PollLag{Connections: healthy})
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.PollLag{Overdue: 5, Oldest: time.Minute, Connections: []store.ConnectionHealth{{Kind: "http", Active: 2, OpenCircuits: 1}}})
+		want(store.PollLag{Overdue: 5, Oldest: time.Minute,
+			Connections: []store.ConnectionHealth{{Kind: "http", Active: 2, OpenCircuits: 1}}})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return reported(s, now, allFour("accepted", false))
 		})
@@ -224,8 +233,8 @@ func TestPollLag(t *testing.T) {
 	})
 }
 
-// TestRetryAfterHoldsTheConnection checks that the first response that asks for a wait holds all status queries of the connection until
-// then, and none of another company.
+// TestRetryAfterHoldsTheConnection checks that the first response that asks for a wait holds all status queries of the
+// connection until then, and none of another company.
 func TestRetryAfterHoldsTheConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		decide(t, f.submit(t, "INV-1"), usableResponse)

@@ -13,12 +13,12 @@ import (
 	"quittance/test/kit"
 )
 
-// closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hour by which the clocks
-// of the machines are wrong here.
+// closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hour by
+// which the clocks of the machines are wrong here.
 const closeBy = time.Minute
 
-// TestOneClock checks that two replicas on PostgreSQL whose own clocks differ use the clock of the database: they never claim the same
-// work, a lease ends for both at the same time, and a token of one is valid at the other.
+// TestOneClock checks that two replicas on PostgreSQL whose own clocks differ use the clock of the database: they never
+// claim the same work, a lease ends for both at the same time, and a token of one is valid at the other.
 func TestOneClock(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // on SQLite there is one process, and its clock
@@ -27,7 +27,8 @@ func TestOneClock(t *testing.T) {
 	ctx := t.Context()
 	first := openAt(t, -time.Hour)
 	early := first.DB
-	late, err := store.Open(ctx, first.Address, store.Options{Keys: first.Options.Keys, Local: offBy(time.Hour), Log: first.Options.Log})
+	late, err := store.Open(ctx, first.Address, store.Options{Keys: first.Options.Keys, Local: offBy(time.Hour),
+		Log: first.Options.Log})
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, late.Close()) })
 	for range 100 {
@@ -77,7 +78,8 @@ func TestOneClock(t *testing.T) {
 	}
 
 	token := secret.New("a-token-of-the-late-replica")
-	_, err = late.CreateToken(ctx, f.user, store.NewToken{Digest: secret.Digest(token), ExpiresAt: late.Now().Add(time.Minute)})
+	_, err = late.CreateToken(ctx, f.user, store.NewToken{Digest: secret.Digest(token),
+		ExpiresAt: late.Now().Add(time.Minute)})
 	kit.Must(t, err)
 	if _, err := early.Authenticate(ctx, secret.Digest(token)); err != nil {
 		t.Errorf("a token of one replica at the other: %v", err)

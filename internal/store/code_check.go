@@ -20,11 +20,13 @@ type CodeCheck struct {
 	Mail LimitUse
 }
 
-// CountCode counts a wrong code. If a limit has no use left it returns a [*LimitExceededError], for a right code too. Both take the limits in
-// one transaction, in the order in which they come, and a right code gives them back in it: codes that are compared at the same time are as many
-// attempts as they are one after the other, and a right one never uses up the attempts of another.
+// CountCode counts a wrong code. If a limit has no use left it returns a [*LimitExceededError], for a right code too.
+// Both take the limits in one transaction, in the order in which they come, and a right code gives them back in it:
+// codes that are compared at the same time are as many attempts as they are one after the other, and a right one never
+// uses up the attempts of another.
 //
-// The first wrong code of a window and the one that uses a limit up leave an entry in the audit log, and with the latter the user gets a mail.
+// The first wrong code of a window and the one that uses a limit up leave an entry in the audit log, and with the
+// latter the user gets a mail.
 func (db *DB) CountCode(ctx context.Context, check CodeCheck) error {
 	return db.write(ctx, "count code", func(ctx context.Context, t *tx) error {
 		var spent []LimitUsage

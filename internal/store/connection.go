@@ -41,8 +41,8 @@ type Connection struct {
 	Approval *Approval
 	// CreditNotes allows the connection to submit credit notes; nil until it is recorded.
 	CreditNotes *CreditNoteConfirmation
-	// Failures counts the consecutive calls about submissions without a usable response. FailingSince is when the first of them
-	// ended, and FailureReason describes the last one for people. They are 0, nil and "" without failures.
+	// Failures counts the consecutive calls about submissions without a usable response. FailingSince is when the first of
+	// them ended, and FailureReason describes the last one for people. They are 0, nil and "" without failures.
 	Failures      int
 	FailingSince  *time.Time
 	FailureReason string
@@ -61,14 +61,15 @@ type Approval struct {
 	Release string
 }
 
-// CreditNoteConfirmation records that the provider's contract covers credit notes and that their mapping was confirmed in its sandbox.
+// CreditNoteConfirmation records that the provider's contract covers credit notes and that their mapping was confirmed
+// in its sandbox.
 type CreditNoteConfirmation struct {
 	At                time.Time
 	Contract, Mapping string
 }
 
-// Allowed reports whether a service in an environment may use the connection for regulated documents. A connection cannot
-// become a production connection by a change of URL or environment: it must be created as one and approved.
+// Allowed reports whether a service in an environment may use the connection for regulated documents. A connection
+// cannot become a production connection by a change of URL or environment: it must be created as one and approved.
 func (c *Connection) Allowed(environment, release string) bool {
 	production := environment == "production"
 	return production == (c.Environment == "production") && (!production || c.Approval.Covers(release))
@@ -90,8 +91,8 @@ func credentialBinding(account, id ID) secret.Binding {
 	return secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
-// bound returns what the credential is bound to: the columns that say where and in which format documents are sent, and whether that is allowed. If somebody
-// changes one of them in the database, the credential does not open.
+// bound returns what the credential is bound to: the columns that say where and in which format documents are sent, and
+// whether that is allowed. If somebody changes one of them in the database, the credential does not open.
 func (c *Connection) bound() []string {
 	out := []string{c.Kind, c.Environment, c.BaseURL, c.State, c.Fingerprint}
 	// A connection without a format and options is bound as it was before there were any.
@@ -137,13 +138,15 @@ func nullIfEmpty(text string) sql.Null[string] { return sql.Null[string]{V: text
 // environment local.
 var ErrSimulator = errors.New("the transport simulator exists only in the environment local")
 
-// RefuseSimulator returns [ErrSimulator] if a simulator is an active connection. The database may have an older schema or none.
+// RefuseSimulator returns [ErrSimulator] if a simulator is an active connection. The database may have an older schema
+// or none.
 func (db *DB) RefuseSimulator(ctx context.Context) error {
 	if found, err := db.database.HasTable(ctx, "connections"); err != nil || !found {
 		return err
 	}
 	var id ID
-	err := db.reader.QueryRowContext(ctx, `select id from connections where state = 'active' and kind = 'simulator' limit 1`).Scan(&id)
+	err := db.reader.QueryRowContext(ctx,
+		`select id from connections where state = 'active' and kind = 'simulator' limit 1`).Scan(&id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -154,14 +157,15 @@ func (db *DB) RefuseSimulator(ctx context.Context) error {
 	}
 }
 
-// checkSimulatorAllowed returns [ErrSimulator] for a simulator outside of the environment local. A database that was never
-// served allows it.
+// checkSimulatorAllowed returns [ErrSimulator] for a simulator outside of the environment local. A database that was
+// never served allows it.
 func (t *tx) checkSimulatorAllowed(ctx context.Context, kind string) error {
 	if kind != "simulator" {
 		return nil
 	}
 	var elsewhere int
-	if err := t.QueryRowContext(ctx, `select count(*) from settings where key = 'environment' and value <> 'local'`).Scan(&elsewhere); err != nil {
+	if err := t.QueryRowContext(ctx,
+		`select count(*) from settings where key = 'environment' and value <> 'local'`).Scan(&elsewhere); err != nil {
 		return err
 	}
 	if elsewhere > 0 {
@@ -185,17 +189,22 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 			return err
 		}
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
-			Format: add.Format, Options: add.Options, State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.Now(), UpdatedAt: t.Now()}
-		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialBinding(account, id), connection.bound()); err != nil {
+			Format: add.Format, Options: add.Options, State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential),
+			CreatedAt: t.Now(), UpdatedAt: t.Now()}
+		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialBinding(account, id),
+			connection.bound()); err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at, format, options)
+		_, err = t.Exec(ctx,
+			`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at, format, options)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`, account, id, add.Kind, add.Environment, add.BaseURL,
-			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt), nullIfEmpty(add.Format), nullIfEmpty(optionsText(add.Options)))
+			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt), nullIfEmpty(add.Format),
+			nullIfEmpty(optionsText(add.Options)))
 		if err != nil {
 			return err
 		}
-		details := map[string]string{"kind": add.Kind, "environment": add.Environment, "base_url": add.BaseURL, "fingerprint": connection.Fingerprint}
+		details := map[string]string{"kind": add.Kind, "environment": add.Environment, "base_url": add.BaseURL,
+			"fingerprint": connection.Fingerprint}
 		if add.Format != "" {
 			details["profile"] = add.Format
 		}
@@ -236,7 +245,8 @@ func scanConnection(row scanner) (Connection, error) {
 		c.Approval = &Approval{At: instant(approvedAt.V), By: by.V, Contract: contract.V, Release: release.V}
 	}
 	if confirmedAt.Valid {
-		c.CreditNotes = &CreditNoteConfirmation{At: instant(confirmedAt.V), Contract: notesContract.V, Mapping: notesMapping.V}
+		c.CreditNotes = &CreditNoteConfirmation{At: instant(confirmedAt.V), Contract: notesContract.V,
+			Mapping: notesMapping.V}
 	}
 	return c, nil
 }
@@ -249,12 +259,13 @@ func (db *DB) Credential(c Connection) (secret.Text, error) {
 
 // Connection returns one connection.
 func (db *DB) Connection(ctx context.Context, id ID) (Connection, error) {
-	c, err := scanConnection(db.reader.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`, id))
+	c, err := scanConnection(db.reader.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`,
+		id))
 	return c, db.classify(err)
 }
 
-// UsableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there is none, and
-// [ErrNotApproved] if a service in this environment and of this release may not use it.
+// UsableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there
+// is none, and [ErrNotApproved] if a service in this environment and of this release may not use it.
 func (t *Tenant) UsableConnection(ctx context.Context, environment, release string) (c Connection, err error) {
 	err = t.read(func(q querier) error {
 		c, err = t.usableConnection(ctx, q, environment, release)
@@ -263,10 +274,11 @@ func (t *Tenant) UsableConnection(ctx context.Context, environment, release stri
 	return c, err
 }
 
-// usableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there is none, and
-// the connection with [ErrNotApproved] if it may not submit in this environment and release.
+// usableConnection returns the active connection of the tenant's account. It returns [ErrConnectionRequired] if there
+// is none, and the connection with [ErrNotApproved] if it may not submit in this environment and release.
 func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, release string) (Connection, error) {
-	c, err := scanConnection(q.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
+	c, err := scanConnection(q.QueryRowContext(ctx,
+		`select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Connection{}, ErrConnectionRequired
 	}
@@ -274,7 +286,8 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, r
 		return Connection{}, err
 	}
 	if !c.Allowed(environment, release) {
-		return c, fmt.Errorf("%w: connection %s of environment %s, for release %s", ErrNotApproved, c.ID, c.Environment, release)
+		return c, fmt.Errorf("%w: connection %s of environment %s, for release %s", ErrNotApproved, c.ID, c.Environment,
+			release)
 	}
 	return c, nil
 }
@@ -282,20 +295,25 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, r
 // Connections returns all connections, oldest first, or only those of account if it is not nil.
 func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error) {
 	if account == nil {
-		all, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections order by created_at, id`)
+		all, err := collect(ctx, db.reader, scanConnection,
+			`select `+connectionColumns+` from connections order by created_at, id`)
 		return all, db.classify(err)
 	}
-	own, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where account_id = $1 order by created_at, id`, *account)
+	own, err := collect(ctx, db.reader, scanConnection,
+		`select `+connectionColumns+` from connections where account_id = $1 order by created_at, id`, *account)
 	return own, db.classify(err)
 }
 
-// changeConnection locks a connection, calls change to modify it, and seals its credential again, bound to the new values.
-// change may also replace the credential. The audit log gets an entry with the name act and the details that change returns.
-func (db *DB) changeConnection(ctx context.Context, id ID, act string, change func(c *Connection, credential *secret.Text) (map[string]string, error)) (Connection, error) {
+// changeConnection locks a connection, calls change to modify it, and seals its credential again, bound to the new
+// values. change may also replace the credential. The audit log gets an entry with the name act and the details that
+// change returns.
+func (db *DB) changeConnection(ctx context.Context, id ID, act string,
+	change func(c *Connection, credential *secret.Text) (map[string]string, error)) (Connection, error) {
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
-		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.dialect.ForUpdate(), id)); err != nil {
+		if c, err = scanConnection(t.QueryRowContext(ctx,
+			`select `+connectionColumns+` from connections where id = $1`+db.dialect.ForUpdate(), id)); err != nil {
 			return err
 		}
 		credential, broken := db.Credential(c)
@@ -352,14 +370,16 @@ func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	_, err := t.Exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
 		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11,
 		credit_notes_at = $12, credit_notes_contract = $13, credit_notes_mapping = $14 where account_id = $1 and id = $2`,
-		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt), confirmed, notesContract, notesMapping)
+		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release,
+		microsOrNil(c.RetryAt), confirmed, notesContract, notesMapping)
 	return err
 }
 
-// ActivateConnection makes a connection the active one of its account. It returns [ErrExists] if another one is active: that
-// must be disabled first, so that nobody changes a company's provider by accident.
+// ActivateConnection makes a connection the active one of its account. It returns [ErrExists] if another one is active:
+// that must be disabled first, so that nobody changes a company's provider by accident.
 func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection, _ *secret.Text) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection, _ *secret.Text) (map[string]string,
+		error) {
 		before := c.State
 		c.State = ConnectionActive
 		return map[string]string{"before": before}, nil
@@ -368,7 +388,8 @@ func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error)
 
 // DisableConnection stops new submissions over a connection. Existing submissions are still polled.
 func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection, _ *secret.Text) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection, _ *secret.Text) (map[string]string,
+		error) {
 		before := c.State
 		c.State = ConnectionDisabled
 		return map[string]string{"before": before}, nil
@@ -378,10 +399,11 @@ func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) 
 // ErrNotProduction says that an approval was requested for a connection that is not a production connection.
 var ErrNotProduction = errors.New("not a production connection")
 
-// ApproveConnection records the approval that allows a production connection to submit. It replaces an earlier approval, which
-// stays in the audit log.
+// ApproveConnection records the approval that allows a production connection to submit. It replaces an earlier
+// approval, which stays in the audit log.
 func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, release string) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection, _ *secret.Text) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection, _ *secret.Text) (map[string]string,
+		error) {
 		if c.Environment != "production" {
 			return nil, ErrNotProduction
 		}
@@ -395,25 +417,27 @@ func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, releas
 	})
 }
 
-// ConfirmCreditNotes records the contract and the mapping that allow a connection to submit credit notes. The caller knows that the
-// adapter carries them. It replaces an earlier record, which stays in the audit log.
+// ConfirmCreditNotes records the contract and the mapping that allow a connection to submit credit notes. The caller
+// knows that the adapter carries them. It replaces an earlier record, which stays in the audit log.
 func (db *DB) ConfirmCreditNotes(ctx context.Context, id ID, contract, mapping string) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.confirm-credit-notes", func(c *Connection, _ *secret.Text) (map[string]string, error) {
-		details := map[string]string{"contract": contract, "mapping": mapping}
-		if before := c.CreditNotes; before != nil {
-			details["before_at"] = before.At.Format(time.RFC3339Nano)
-			details["before_contract"], details["before_mapping"] = before.Contract, before.Mapping
-		}
-		c.CreditNotes = &CreditNoteConfirmation{Contract: contract, Mapping: mapping}
-		return details, nil
-	})
+	return db.changeConnection(ctx, id, "connection.confirm-credit-notes",
+		func(c *Connection, _ *secret.Text) (map[string]string, error) {
+			details := map[string]string{"contract": contract, "mapping": mapping}
+			if before := c.CreditNotes; before != nil {
+				details["before_at"] = before.At.Format(time.RFC3339Nano)
+				details["before_contract"], details["before_mapping"] = before.Contract, before.Mapping
+			}
+			c.CreditNotes = &CreditNoteConfirmation{Contract: contract, Mapping: mapping}
+			return details, nil
+		})
 }
 
 // ReplaceCredential replaces the credential of a connection. The connection and its open submissions stay.
 func (db *DB) ReplaceCredential(ctx context.Context, id ID, credential secret.Text) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.replace-credential", func(c *Connection, sealed *secret.Text) (map[string]string, error) {
-		details := map[string]string{"before": c.Fingerprint, "after": secret.Fingerprint(credential)}
-		*sealed, c.Fingerprint = credential, details["after"]
-		return details, nil
-	})
+	return db.changeConnection(ctx, id, "connection.replace-credential",
+		func(c *Connection, sealed *secret.Text) (map[string]string, error) {
+			details := map[string]string{"before": c.Fingerprint, "after": secret.Fingerprint(credential)}
+			*sealed, c.Fingerprint = credential, details["after"]
+			return details, nil
+		})
 }

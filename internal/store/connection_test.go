@@ -25,7 +25,8 @@ func TestConnections(t *testing.T) {
 		f.Clock.Advance(time.Second)
 		second, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
 		kit.Must(t, err)
-		if second.State != store.ConnectionPending || second.Fingerprint != secret.Fingerprint(secret.New(credential)) || second.Approval != nil {
+		if second.State != store.ConnectionPending || second.Fingerprint != secret.Fingerprint(secret.New(credential)) ||
+			second.Approval != nil {
 			t.Errorf("new connection %+v", second)
 		}
 		_, err = f.ActivateConnection(ctx, second.ID)
@@ -44,7 +45,8 @@ func TestConnections(t *testing.T) {
 				active.Add(1)
 			}
 		})
-		if n := f.number(t, `select count(*) from connections where account_id = $1 and state = 'active'`, f.account.ID); n != 1 || active.Load() < 1 {
+		if n := f.number(t, `select count(*) from connections where account_id = $1 and state = 'active'`,
+			f.account.ID); n != 1 || active.Load() < 1 {
 			t.Errorf("%d connections are active after %d activations", n, active.Load())
 		}
 		own, err := f.Connections(ctx, &f.account.ID)
@@ -96,7 +98,8 @@ func TestReplaceCredential(t *testing.T) {
 		kit.Must(t, err)
 		opened, err := f.Credential(kept)
 		kit.Must(t, err)
-		if opened.Reveal() != "another-canary-11d0" || kept.Fingerprint != secret.Fingerprint(opened) || kept.State != store.ConnectionActive {
+		if opened.Reveal() != "another-canary-11d0" || kept.Fingerprint != secret.Fingerprint(opened) ||
+			kept.State != store.ConnectionActive {
 			t.Errorf("connection %+v opens another credential", kept)
 		}
 		f.Clock.Advance(leaseDuration)
@@ -113,7 +116,8 @@ func TestMovedSecrets(t *testing.T) {
 		other, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
 		kit.Must(t, err)
 		for _, source := range []store.ID{other.ID, f.decoy.connection.ID} {
-			f.exec(t, `update connections set credential = (select credential from connections where id = $2) where id = $1`, f.connection.ID, source)
+			f.exec(t, `update connections set credential = (select credential from connections where id = $2) where id = $1`,
+				f.connection.ID, source)
 			moved, err := f.Connection(ctx, f.connection.ID)
 			kit.Must(t, err)
 			_, err = f.Credential(moved)
@@ -121,7 +125,8 @@ func TestMovedSecrets(t *testing.T) {
 		}
 		first, second := f.subscribe(t, api.EventTerminal), f.subscribe(t, api.EventTerminal)
 		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventTerminal)
-		f.exec(t, `update subscriptions set secret = (select secret from subscriptions where id = $2) where id = $1`, first.ID, second.ID)
+		f.exec(t, `update subscriptions set secret = (select secret from subscriptions where id = $2) where id = $1`,
+			first.ID, second.ID)
 		if claimed := f.claimDeliveries(t, first.ID, 1); len(claimed) != 0 {
 			t.Errorf("%d deliveries with the secret of another subscription", len(claimed))
 		}
@@ -154,9 +159,11 @@ func TestSealedAtRest(t *testing.T) {
 		}
 		var id store.ID
 		var sealed []byte
-		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id, body from evidence where tenant_id = $1`, f.tenant.Key()).Scan(&id, &sealed))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id, body from evidence where tenant_id = $1`,
+			f.tenant.Key()).Scan(&id, &sealed))
 		tenant := f.tenant.Key()
-		body, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]})
+		body, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body",
+			Row: id[:]})
 		kit.Must(t, err)
 		if string(body) != "you sent "+echoed {
 			t.Errorf("the withheld body opens as %q", body)

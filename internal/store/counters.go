@@ -17,22 +17,25 @@ import (
 	"quittance/internal/invoice"
 )
 
-// This file counts invoices by category, currency and day of submission, so that nobody counts them by reading them. After every
-// transaction the table invoice_counters equals a count of the invoices, each as its own row says it is counted:
+// This file counts invoices by category, currency and day of submission, so that nobody counts them by reading them.
+// After every transaction the table invoice_counters equals a count of the invoices, each as its own row says it is
+// counted:
 //
-//   - Who changes what an invoice is counted as calls [tx.recount] with what its row said before and says now. The counters are
-//     written just before the commit, once for all writes that are committed together, in the order of their keys, so that they are
-//     locked for a short time. Only the ends of the audit log are locked after them.
-//   - An invoice whose call is under way is still counted as a draft: the counters change once its outcome is known, in a
-//     transaction that changes counters in the company's row in any case. Readers find these few by an index.
-//   - The passing of time changes no counter. Unknown outcomes are counted by the minute of their submission, and readers sum up
-//     the minutes that are long ago.
-//   - An invoice that the version before this one has written is found by its counted_version, and [DB.CountInvoices] counts it.
+//   - Who changes what an invoice is counted as calls [tx.recount] with what its row said before and says now. The
+//     counters are written just before the commit, once for all writes that are committed together, in the order of
+//     their keys, so that they are locked for a short time. Only the ends of the audit log are locked after them.
+//   - An invoice whose call is under way is still counted as a draft: the counters change once its outcome is known, in
+//     a transaction that changes counters in the company's row in any case. Readers find these few by an index.
+//   - The passing of time changes no counter. Unknown outcomes are counted by the minute of their submission, and
+//     readers sum up the minutes that are long ago.
+//   - An invoice that the version before this one has written is found by its counted_version, and [DB.CountInvoices]
+//     counts it.
 
 // tally is what one invoice is counted as. The zero value is not counted.
 type tally struct {
 	category invoice.Category
-	// period is 0 for a draft, the minute since 1970 of the submission for an unknown outcome, and else its day since 1970, in UTC.
+	// period is 0 for a draft, the minute since 1970 of the submission for an unknown outcome, and else its day since
+	// 1970, in UTC.
 	period   int64
 	currency string // "" in a draft without one
 	amount   string // in millionths; "0" if there is none
@@ -113,10 +116,11 @@ func scanCounted(row scanner, more ...any) (c counted, err error) {
 	return c, err
 }
 
-// lockCounted locks an invoice, and with it everything that belongs to it, until the transaction ends. It returns what the invoice
-// is counted as.
+// lockCounted locks an invoice, and with it everything that belongs to it, until the transaction ends. It returns what
+// the invoice is counted as.
 func (t *Tenant) lockCounted(ctx context.Context, tx *tx, id ID) (counted, error) {
-	return scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+` from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id))
+	return scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+` from invoices where tenant_id = $1 and id = $2`+
+		t.db.dialect.ForUpdate(), t.id, id))
 }
 
 // counter is the key of a row of invoice_counters.
@@ -129,7 +133,8 @@ type counter struct {
 
 // compareCounters orders counters as transactions lock them.
 func compareCounters(a, b counter) int {
-	return cmp.Or(bytes.Compare(a.tenant[:], b.tenant[:]), cmp.Compare(a.category, b.category), cmp.Compare(a.period, b.period), cmp.Compare(a.currency, b.currency))
+	return cmp.Or(bytes.Compare(a.tenant[:], b.tenant[:]), cmp.Compare(a.category, b.category),
+		cmp.Compare(a.period, b.period), cmp.Compare(a.currency, b.currency))
 }
 
 // count is the number of some invoices and the sum of their amounts, in millionths.
@@ -207,14 +212,16 @@ func (t *tx) writeCounts(ctx context.Context, changes counters) error {
 			emptied = append(emptied, key)
 		}
 	}
-	if err := t.Insert(ctx, `insert into invoice_counters (tenant_id, category, period, currency, invoices, amount_high, amount_middle, amount_low) values`, rows,
+	if err := t.Insert(ctx,
+		`insert into invoice_counters (tenant_id, category, period, currency, invoices, amount_high, amount_middle, amount_low) values`, rows,
 		` on conflict (tenant_id, category, period, currency) do update set invoices = invoice_counters.invoices + excluded.invoices,
 			amount_high = invoice_counters.amount_high + excluded.amount_high, amount_middle = invoice_counters.amount_middle + excluded.amount_middle,
 			amount_low = invoice_counters.amount_low + excluded.amount_low`); err != nil {
 		return err
 	}
 	for _, key := range emptied { // a row for every minute would stay otherwise
-		if err := t.ExecDeferred(ctx, `delete from invoice_counters where tenant_id = $1 and category = $2 and period = $3 and currency = $4 and invoices = 0`,
+		if err := t.ExecDeferred(ctx,
+			`delete from invoice_counters where tenant_id = $1 and category = $2 and period = $3 and currency = $4 and invoices = 0`,
 			key.tenant, key.category, key.period, key.currency); err != nil {
 			return err
 		}
@@ -222,8 +229,8 @@ func (t *tx) writeCounts(ctx context.Context, changes counters) error {
 	return nil
 }
 
-// limbBase is the value of each of the three parts of a sum relative to the next lower part. An amount has at most 10^24 millionths, so
-// the parts of a sum overflow after 10^9 invoices at the earliest.
+// limbBase is the value of each of the three parts of a sum relative to the next lower part. An amount has at most
+// 10^24 millionths, so the parts of a sum overflow after 10^9 invoices at the earliest.
 const limbBase = 1_000_000_000
 
 // limbs returns an amount in millionths in three parts with the same sign.
@@ -255,15 +262,17 @@ func millionths(amount *api.Decimal) *big.Int {
 // countBatch is how many invoices one transaction counts, so that it does not delay others for long.
 const countBatch = 250
 
-// CountInvoices counts the invoices whose latest version is not counted, those that a version without counters stored or changed. It
-// does so in small transactions and returns their number. Invoices without a summary are left for the next time.
+// CountInvoices counts the invoices whose latest version is not counted, those that a version without counters stored
+// or changed. It does so in small transactions and returns their number. Invoices without a summary are left for the
+// next time.
 func (db *DB) CountInvoices(ctx context.Context) (int, error) {
 	done := 0
 	for {
 		type uncounted struct{ tenant, id ID }
 		found, err := collect(ctx, db.reader, func(row scanner) (u uncounted, err error) {
 			return u, row.Scan(&u.tenant, &u.id)
-		}, `select tenant_id, id from invoices where counted_version <> version and summarized <> 0 order by tenant_id, id limit $1`, countBatch)
+		},
+			`select tenant_id, id from invoices where counted_version <> version and summarized <> 0 order by tenant_id, id limit $1`, countBatch)
 		if err != nil || len(found) == 0 {
 			return done, db.classify(err)
 		}
@@ -290,16 +299,19 @@ func (db *DB) CountInvoices(ctx context.Context) (int, error) {
 func (t *Tenant) countAgain(ctx context.Context, tx *tx, ids []ID) error {
 	list, args := t.idList(ids)
 	// The rows are locked by a statement of its own, so that the next one reads what follows from them as of then.
-	if _, err := collect(ctx, tx, scanValue[ID], `select id from invoices where tenant_id = $1 and id in (`+list+`) order by id`+t.db.dialect.ForUpdate(), args...); err != nil {
+	if _, err := collect(ctx, tx, scanValue[ID], `select id from invoices where tenant_id = $1 and id in (`+
+		list+`) order by id`+t.db.dialect.ForUpdate(), args...); err != nil {
 		return err
 	}
-	found, err := collect(ctx, tx, scanCountable, t.db.countable()+` and invoices.id in (`+list+`) and counted_version <> version and summarized <> 0`, args...)
+	found, err := collect(ctx, tx, scanCountable, t.db.countable()+` and invoices.id in (`+
+		list+`) and counted_version <> version and summarized <> 0`, args...)
 	if err != nil {
 		return err
 	}
 	for _, i := range found {
 		tx.recount(t.id, i.was.tally, i.is)
-		if err := tx.ExecDeferred(ctx, `update invoices set category = $3, counted = $4, counted_version = version where tenant_id = $1 and id = $2`,
+		if err := tx.ExecDeferred(ctx,
+			`update invoices set category = $3, counted = $4, counted_version = version where tenant_id = $1 and id = $2`,
 			t.id, i.id, i.is.category, i.is.text()); err != nil {
 			return err
 		}
@@ -316,7 +328,9 @@ type countable struct {
 
 // countable returns the query for [scanCountable], which goes on with a condition. Its parameter $1 is the tenant.
 func (db *DB) countable() string {
-	return `select ` + countedColumns + `, invoices.id, invoice_summaries.total, invoice_summaries.summary, submissions.outcome, submissions.attempted_at, ` + db.statesColumn() + `
+	return `select ` + countedColumns +
+		`, invoices.id, invoice_summaries.total, invoice_summaries.summary, submissions.outcome, submissions.attempted_at, ` +
+		db.statesColumn() + `
 		from invoices join invoice_summaries on invoice_summaries.tenant_id = invoices.tenant_id and invoice_summaries.invoice_id = invoices.id
 		left join submissions on submissions.tenant_id = invoices.tenant_id and submissions.invoice_id = invoices.id and submissions.current = 1
 		where invoices.tenant_id = $1`

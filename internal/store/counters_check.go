@@ -9,15 +9,15 @@ import (
 	base "quittance/internal/db"
 )
 
-// CountFault is a counter, or an invoice, that is counted wrongly. Only another program that writes to the database, or the version
-// before the counters while it runs beside this one, causes one.
+// CountFault is a counter, or an invoice, that is counted wrongly. Only another program that writes to the database, or
+// the version before the counters while it runs beside this one, causes one.
 type CountFault struct {
 	Account ID
 	What    string
 }
 
-// RecountInvoices counts all invoices by reading them, and returns where the counters of the overview differ. With repair, it corrects
-// them; companies may write meanwhile.
+// RecountInvoices counts all invoices by reading them, and returns where the counters of the overview differ. With
+// repair, it corrects them; companies may write meanwhile.
 func (db *DB) RecountInvoices(ctx context.Context, repair bool) ([]CountFault, error) {
 	ctx = base.WithoutQueryDeadline(ctx)
 	tenants, err := db.tenants(ctx)
@@ -42,8 +42,9 @@ func (db *DB) RecountInvoices(ctx context.Context, repair bool) ([]CountFault, e
 	return faults, nil
 }
 
-// recountInvoices checks two things separately: that every invoice is counted as what it is, and that the counters are the sums of what
-// the invoices say they are counted as. The second difference stays the same, whatever is written until it is corrected.
+// recountInvoices checks two things separately: that every invoice is counted as what it is, and that the counters are
+// the sums of what the invoices say they are counted as. The second difference stays the same, whatever is written
+// until it is corrected.
 func (t *Tenant) recountInvoices(ctx context.Context, repair bool) (faults []string, err error) {
 	var wrong []ID
 	differences := counters{}
@@ -52,7 +53,8 @@ func (t *Tenant) recountInvoices(ctx context.Context, repair bool) (faults []str
 			i, err := scanCountable(row)
 			if err == nil && (!i.was.current || i.was.tally != i.is) {
 				wrong = append(wrong, i.id)
-				faults = append(faults, fmt.Sprintf("invoice %s is counted as %s %q instead of %s %q", i.id, i.was.category, i.was.text(), i.is.category, i.is.text()))
+				faults = append(faults, fmt.Sprintf("invoice %s is counted as %s %q instead of %s %q", i.id, i.was.category,
+					i.was.text(), i.is.category, i.is.text()))
 			}
 			return struct{}{}, err
 		}, t.db.countable(), t.id)
@@ -66,7 +68,8 @@ func (t *Tenant) recountInvoices(ctx context.Context, repair bool) (faults []str
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(differences), compareCounters) {
 		if d := differences[key]; !d.isZero() {
-			faults = append(faults, fmt.Sprintf("the counter %s of period %d in %q lacks %d invoices and %s millionths", key.category, key.period, key.currency, d.invoices, d.amount.String()))
+			faults = append(faults, fmt.Sprintf("the counter %s of period %d in %q lacks %d invoices and %s millionths",
+				key.category, key.period, key.currency, d.invoices, d.amount.String()))
 		}
 	}
 	if !repair || len(faults) == 0 {
@@ -74,7 +77,8 @@ func (t *Tenant) recountInvoices(ctx context.Context, repair bool) (faults []str
 	}
 	return faults, t.write(ctx, "recount invoices", func(ctx context.Context, tx *tx) error {
 		for _, id := range wrong {
-			if err := tx.ExecDeferred(ctx, `update invoices set counted_version = version - 1 where tenant_id = $1 and id = $2`, t.id, id); err != nil {
+			if err := tx.ExecDeferred(ctx, `update invoices set counted_version = version - 1 where tenant_id = $1 and id = $2`,
+				t.id, id); err != nil {
 				return err
 			}
 		}
@@ -102,6 +106,7 @@ func (t *Tenant) addDifferences(ctx context.Context, q querier, differences coun
 		sum := joined(high, middle, low)
 		differences.addCount(key, -invoices, sum.Neg(sum))
 		return struct{}{}, nil
-	}, `select category, period, currency, invoices, amount_high, amount_middle, amount_low from invoice_counters where tenant_id = $1`, t.id)
+	},
+		`select category, period, currency, invoices, amount_high, amount_middle, amount_low from invoice_counters where tenant_id = $1`, t.id)
 	return err
 }

@@ -11,8 +11,8 @@ import (
 // InvoiceCount is the number of some invoices of a category with one currency.
 type InvoiceCount struct {
 	Category invoice.Category
-	// From is when the period of their submission begins: a day, in UTC, or a minute in the category [invoice.CategoryUnknown]. It is
-	// zero for all of a category.
+	// From is when the period of their submission begins: a day, in UTC, or a minute in the category
+	// [invoice.CategoryUnknown]. It is zero for all of a category.
 	From     time.Time
 	Currency string // "" for drafts without one
 	Invoices int64
@@ -20,21 +20,23 @@ type InvoiceCount struct {
 	Millionths *big.Int
 }
 
-// Calling is a query for the invoices whose call is under way, which are counted as drafts: their tenant_id, id, position, category and
-// counted. It returns at most 10,000, more than servers call at the same time.
+// Calling is a query for the invoices whose call is under way, which are counted as drafts: their tenant_id, id,
+// position, category and counted. It returns at most 10,000, more than servers call at the same time.
 const Calling = `select i.tenant_id, i.id, i.position, i.category, i.counted
 	from (select tenant_id, invoice_id from submissions where tenant_id = $1 and outcome = 'in_progress' and credit_note_id is null and current > 0 order by id limit 10000) calls
 	cross join invoices i where i.tenant_id = $1 and i.tenant_id = calls.tenant_id and i.id = calls.invoice_id and i.category = 'draft'`
 
-// InvoiceCounts returns what the counters say, and the same by the day of the submission from the day of since on. An invoice whose call
-// is under way is counted among those that wait, not as a draft. Its cost does not depend on the number of invoices.
+// InvoiceCounts returns what the counters say, and the same by the day of the submission from the day of since on. An
+// invoice whose call is under way is counted among those that wait, not as a draft. Its cost does not depend on the
+// number of invoices.
 func (r Reader) InvoiceCounts(ctx context.Context, since time.Time) ([]InvoiceCount, error) {
 	var out []InvoiceCount
 	err := r.Query(ctx, func(row Row) error {
 		var kind, counted string
 		var period, high, middle, low int64
 		var c InvoiceCount
-		if err := row.Scan(&kind, &c.Category, &period, &c.Currency, &counted, &c.Invoices, &high, &middle, &low); err != nil {
+		if err := row.Scan(&kind, &c.Category, &period, &c.Currency, &counted, &c.Invoices, &high, &middle,
+			&low); err != nil {
 			return err
 		}
 		if kind == "calling" {

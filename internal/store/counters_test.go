@@ -42,7 +42,8 @@ func wantTabs(t *testing.T, tenant *store.Tenant, attention, inProgress, accepte
 	for _, tab := range view.Tabs {
 		got[tab] = counts[tab].Invoices
 	}
-	wantEqual(t, "tabs", got, map[view.Tab]int{view.TabAll: attention + inProgress + accepted + drafts, view.TabAttention: attention,
+	wantEqual(t, "tabs", got, map[view.Tab]int{view.TabAll: attention + inProgress + accepted + drafts,
+		view.TabAttention:  attention,
 		view.TabInProgress: inProgress, view.TabAccepted: accepted, view.TabDrafts: drafts})
 }
 
@@ -69,8 +70,9 @@ func TestTabCounts(t *testing.T) {
 			report              words
 			attention, accepted int
 		}{
-			{words{invoice.DimensionSubmission: meant("taken", api.MeaningPositive)}, 0, 0}, // the provider has the document, and nothing more
-			{words{invoice.DimensionTaxAuthority: meant("ok", "")}, 0, 0},                   // no published meaning
+			// the provider has the document, and nothing more
+			{words{invoice.DimensionSubmission: meant("taken", api.MeaningPositive)}, 0, 0},
+			{words{invoice.DimensionTaxAuthority: meant("ok", "")}, 0, 0}, // no published meaning
 			{words{invoice.DimensionTaxAuthority: meant("ok", api.MeaningPositive)}, 0, 1},
 			{words{invoice.DimensionReceiver: meant("asked", api.MeaningWaiting)}, 0, 0},
 			{words{invoice.DimensionReceiver: meant("no", api.MeaningNegative)}, 1, 0},
@@ -88,7 +90,8 @@ func TestTabCounts(t *testing.T) {
 // TestSumsAreExact: sums are exact beyond what a number of the database or a float holds, with either sign.
 func TestSumsAreExact(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		for n, amount := range []string{"999999999999999999", "999999999999.999999", "0.000001", "-0.5", "999999999999999999", "7"} {
+		for n, amount := range []string{"999999999999999999", "999999999999.999999", "0.000001", "-0.5", "999999999999999999",
+			"7"} {
 			d := draft(fmt.Sprint("INV-", n))
 			d.TotalAmount = dec(amount)
 			if amount == "7" {
@@ -99,12 +102,13 @@ func TestSumsAreExact(t *testing.T) {
 		}
 		counts, err := view.Of(f.tenant).TabCounts(t.Context())
 		kit.Must(t, err)
-		wantEqual(t, "sums", counts[view.TabDrafts].Sums, []view.Sum{{Currency: "", Amount: "7"}, {Currency: "AED", Amount: "2000000999999999997.5"}})
+		wantEqual(t, "sums", counts[view.TabDrafts].Sums,
+			[]view.Sum{{Currency: "", Amount: "7"}, {Currency: "AED", Amount: "2000000999999999997.5"}})
 	})
 }
 
-// TestCountersEqualRecount: whatever companies, providers and administrators do, and however it is committed, the counters equal a full
-// count afterwards.
+// TestCountersEqualRecount: whatever companies, providers and administrators do, and however it is committed, the
+// counters equal a full count afterwards.
 func TestCountersEqualRecount(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		for seed := range uint64(4) {
@@ -149,7 +153,8 @@ func (w *counterWorld) pick() (store.ID, bool) {
 }
 
 // refusals are the errors of writes that are not possible in the state of an invoice.
-var refusals = []error{store.ErrNotEditable, store.ErrSubmissionInProgress, store.ErrNotFound, store.ErrOutcomeKnown, store.ErrLeaseLost}
+var refusals = []error{store.ErrNotEditable, store.ErrSubmissionInProgress, store.ErrNotFound, store.ErrOutcomeKnown,
+	store.ErrLeaseLost}
 
 // try fails the test for every error that is no refusal.
 func (w *counterWorld) try(err error) {
@@ -178,7 +183,8 @@ func (w *counterWorld) step() {
 		}
 	case n < 7:
 		if call, ok := w.calls[id]; ok {
-			_, err := f.ResolveSubmission(ctx, call.Submission.ID, []string{store.DecisionReject, store.DecisionResend}[w.random.IntN(2)], "because")
+			_, err := f.ResolveSubmission(ctx, call.Submission.ID,
+				[]string{store.DecisionReject, store.DecisionResend}[w.random.IntN(2)], "because")
 			w.try(err)
 		}
 	case n < 8:
@@ -218,13 +224,16 @@ func (w *counterWorld) respond(call store.SubmissionLease) {
 	report := words{}
 	for _, d := range invoice.Dimensions {
 		if w.random.IntN(2) == 0 {
-			report[d] = meant("value", []api.Meaning{api.MeaningPositive, api.MeaningPositive, api.MeaningNegative, api.MeaningWaiting, ""}[w.random.IntN(5)])
+			report[d] = meant("value", []api.Meaning{api.MeaningPositive, api.MeaningPositive, api.MeaningNegative,
+				api.MeaningWaiting, ""}[w.random.IntN(5)])
 		}
 	}
-	outcomes := []api.Outcome{api.OutcomeAcknowledged, api.OutcomeAcknowledged, api.OutcomeUnknown, api.OutcomeRejected, store.OutcomeNotSent}
+	outcomes := []api.Outcome{api.OutcomeAcknowledged, api.OutcomeAcknowledged, api.OutcomeUnknown, api.OutcomeRejected,
+		store.OutcomeNotSent}
 	chosen := outcomes[w.random.IntN(len(outcomes))]
 	_, err := call.Record(w.t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
-		if chosen == store.OutcomeNotSent && (!held || s.Outcome != api.OutcomeInProgress) || s.Outcome == api.OutcomeResolvedRejected {
+		if chosen == store.OutcomeNotSent && (!held || s.Outcome != api.OutcomeInProgress) ||
+			s.Outcome == api.OutcomeResolvedRejected {
 			return s.Unchanged(), nil
 		}
 		if chosen == store.OutcomeNotSent {
@@ -257,7 +266,8 @@ func (w *counterWorld) checkTabs() {
 			found, err := view.Of(w.f.tenant).Invoices(ctx, filter, 1, 500)
 			kit.Must(w.t, err)
 			if found.Total != counts[filter.Tab].Invoices || len(found.Entries) != found.Total {
-				w.t.Errorf("the list %+v has %d entries of %d, and %d are counted", filter, len(found.Entries), found.Total, counts[filter.Tab].Invoices)
+				w.t.Errorf("the list %+v has %d entries of %d, and %d are counted", filter, len(found.Entries), found.Total,
+					counts[filter.Tab].Invoices)
 			}
 		}
 	}
@@ -278,10 +288,15 @@ func TestVersionBefore(t *testing.T) {
 		call := f.submit(t, "INV-9")
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
 		// What the version before does.
-		f.exec(t, `update invoices set category = '', counted = '', counted_version = 0 where tenant_id = $1 and number = 'INV-0'`, f.tenant.Key())
-		f.exec(t, `update invoice_counters set invoices = invoices - 1, amount_middle = amount_middle - 1, amount_low = amount_low - 50000000 where tenant_id = $1 and category = 'draft'`, f.tenant.Key())
-		f.exec(t, `update submissions set outcome = 'rejected' where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.ID)
-		f.exec(t, `update invoices set version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), call.Submission.Invoice)
+		f.exec(t,
+			`update invoices set category = '', counted = '', counted_version = 0 where tenant_id = $1 and number = 'INV-0'`,
+			f.tenant.Key())
+		f.exec(t,
+			`update invoice_counters set invoices = invoices - 1, amount_middle = amount_middle - 1, amount_low = amount_low - 50000000 where tenant_id = $1 and category = 'draft'`, f.tenant.Key())
+		f.exec(t, `update submissions set outcome = 'rejected' where tenant_id = $1 and id = $2`, f.tenant.Key(),
+			call.Submission.ID)
+		f.exec(t, `update invoices set version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(),
+			call.Submission.Invoice)
 		counted, err := f.CountInvoices(ctx)
 		if kit.Must(t, err); counted != 2 {
 			t.Errorf("%d invoices were counted, want 2", counted)
@@ -304,7 +319,8 @@ func TestCountersAfterUpgrade(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		const drafts = 600 // more than one transaction counts
 		f.fillDrafts(t, f.tenant, drafts)
-		for _, statement := range []string{`update invoices set category = '', counted = '', counted_version = 0`, `delete from invoice_counters`} {
+		for _, statement := range []string{`update invoices set category = '', counted = '', counted_version = 0`,
+			`delete from invoice_counters`} {
 			_, err := f.raw.ExecContext(t.Context(), statement)
 			kit.Must(t, err)
 		}

@@ -73,7 +73,8 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 			return err
 		}
 		now := tx.Now()
-		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, Version: 1, CreatedAt: now, UpdatedAt: now}
+		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, Version: 1,
+			CreatedAt: now, UpdatedAt: now}
 		if err := t.audit(tx, created.act("credit_note.create", nil)); err != nil {
 			return err
 		}
@@ -84,14 +85,16 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 
 // act returns an act on a credit note.
 func (n *CreditNote) act(name string, details map[string]string) Act {
-	act := Act{Name: name, SubjectType: "credit_note", Subject: n.ID.String(), Details: map[string]string{"credit_note_number": n.Number, "invoice": n.Invoice.String()}}
+	act := Act{Name: name, SubjectType: "credit_note", Subject: n.ID.String(),
+		Details: map[string]string{"credit_note_number": n.Number, "invoice": n.Invoice.String()}}
 	maps.Copy(act.Details, details)
 	return act
 }
 
 // creditedInvoice reads the draft of an invoice and locks it until the end of the transaction.
 func (t *Tenant) creditedInvoice(ctx context.Context, tx *tx, id ID) (Invoice, error) {
-	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.dialect.ForUpdate(), t.id, id))
+	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+
+		` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.dialect.ForUpdate(), t.id, id))
 }
 
 func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) error {
@@ -104,13 +107,16 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 	}
 	tx.use(t.id, usage{bytes: int64(len(items))})
 	var position int64
-	if err := tx.QueryRowContext(ctx, `update tenants set credit_notes = credit_notes + 1 where id = $1 and frozen_at is null
+	if err := tx.QueryRowContext(ctx,
+		`update tenants set credit_notes = credit_notes + 1 where id = $1 and frozen_at is null
 		returning credit_notes`, t.id).Scan(&position); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
+	_, err = tx.Exec(ctx,
+		`insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12, $14)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
-		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode, len(n.Credit.Items))
+		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode,
+		len(n.Credit.Items))
 	return err
 }
 
@@ -132,7 +138,8 @@ func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]in
 			return c, err
 		}
 		return c, unmarshalItems(items, &c)
-	}, `select kind, total, items from credit_notes where tenant_id = $1 and invoice_id = $2 and voided_at is null`, t.id, invoiceID)
+	}, `select kind, total, items from credit_notes where tenant_id = $1 and invoice_id = $2 and voided_at is null`,
+		t.id, invoiceID)
 }
 
 // CreditedInvoice returns an invoice and its live credits.
@@ -156,7 +163,8 @@ func unmarshalItems(text string, c *invoice.Credit) error {
 
 // creditNoteColumns returns the columns of a credit note, with an expression for its items.
 func creditNoteColumns(items string) string {
-	return `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, ` + items + `, version, created_at,
+	return `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, ` + items +
+		`, version, created_at,
 		coalesce(updated_at, voided_at, created_at), voided_at`
 }
 
@@ -180,11 +188,12 @@ func scanCreditNote(row scanner, more ...any) (CreditNote, error) {
 	var created, updated int64
 	var code sql.Null[string]
 	var voided sql.Null[int64]
-	if err := row.Scan(append([]any{&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &code, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
-		&n.Version, &created, &updated, &voided}, more...)...); err != nil {
+	if err := row.Scan(append([]any{&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &code, &n.Credit.Kind,
+		&n.Currency, &n.Credit.Total, &items, &n.Version, &created, &updated, &voided}, more...)...); err != nil {
 		return CreditNote{}, err
 	}
-	n.ReasonCode, n.CreatedAt, n.UpdatedAt, n.VoidedAt = textOrNil(code), instant(created), instant(updated), instantOrNil(voided)
+	n.ReasonCode, n.CreatedAt, n.UpdatedAt, n.VoidedAt = textOrNil(code), instant(created), instant(updated),
+		instantOrNil(voided)
 	if items == "" {
 		return n, nil // lists do not read the items
 	}
@@ -202,7 +211,8 @@ func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
 				return err
 			}
 			var version int64
-			if err := q.QueryRowContext(ctx, `select version from credit_notes where tenant_id = $1 and id = $2`, t.id, id).Scan(&version); err != nil || version == n.Version {
+			if err := q.QueryRowContext(ctx, `select version from credit_notes where tenant_id = $1 and id = $2`,
+				t.id, id).Scan(&version); err != nil || version == n.Version {
 				return err // nothing has changed between the statements
 			}
 		}
@@ -213,7 +223,8 @@ func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
 
 // creditNote reads a credit note and then its current submission.
 func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, error) {
-	n, err := scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
+	n, err := scanCreditNote(q.QueryRowContext(ctx,
+		`select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
 	if err != nil {
 		return CreditNote{}, err
 	}
@@ -250,7 +261,8 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 		if err := t.audit(tx, n.act("credit_note.void", nil)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx,
+			`update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
 			t.id, id, micros(n.UpdatedAt), n.Version)
 		return err
 	})
@@ -258,9 +270,9 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 }
 
 // UpdateCreditNote changes the date and the reasons of a credit note. It returns [ErrVersion] unless unchanged returns
-// true for the version, and [ErrCreditNoteNotEditable] if the credit note is submitted and not rejected. A rejected one becomes a draft
-// again: its submission stays in the history and the next one gets a new reference. change returns the new values for the present ones,
-// and UpdateCreditNote returns its error unchanged.
+// true for the version, and [ErrCreditNoteNotEditable] if the credit note is submitted and not rejected. A rejected one
+// becomes a draft again: its submission stays in the history and the next one gets a new reference. change returns the
+// new values for the present ones, and UpdateCreditNote returns its error unchanged.
 func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(version int64) bool,
 	change func(present api.CreditNoteChange) (api.CreditNoteChange, error)) (CreditNote, error) {
 	var n CreditNote
@@ -297,7 +309,8 @@ func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(ver
 		n.Submission = nil
 		n.IssueDate, n.Reason, n.ReasonCode = *changed.IssueDate, *changed.Reason, changed.ReasonCode
 		n.Version, n.UpdatedAt = n.Version+1, tx.Now()
-		_, err = tx.Exec(ctx, `update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx,
+			`update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
 			t.id, id, n.IssueDate, n.Reason, n.ReasonCode, n.Version, micros(n.UpdatedAt))
 		return err
 	})
@@ -322,11 +335,12 @@ func (n *CreditNote) changes(present, changed api.CreditNoteChange) (map[string]
 	return details, err
 }
 
-// lockedCreditNote reads a credit note with its submission and its invoice without one, and locks the invoice until the end of the
-// transaction.
+// lockedCreditNote reads a credit note with its submission and its invoice without one, and locks the invoice until the
+// end of the transaction.
 func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (n CreditNote, credited Invoice, err error) {
 	var invoiceID ID
-	if err := tx.QueryRowContext(ctx, `select invoice_id from credit_notes where tenant_id = $1 and id = $2`, t.id, id).Scan(&invoiceID); err != nil {
+	if err := tx.QueryRowContext(ctx, `select invoice_id from credit_notes where tenant_id = $1 and id = $2`, t.id,
+		id).Scan(&invoiceID); err != nil {
 		return n, credited, err
 	}
 	if credited, err = t.creditedInvoice(ctx, tx, invoiceID); err != nil {

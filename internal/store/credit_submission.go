@@ -11,15 +11,16 @@ import (
 	"quittance/client/api"
 )
 
-// creditedColumns are the columns that only the submission of a credit note has; see schema/0029_credit_note_submissions.sql.
+// creditedColumns are the columns that only the submission of a credit note has; see
+// schema/0029_credit_note_submissions.sql.
 type creditedColumns struct {
 	note    sql.Null[ID]
 	ordinal sql.Null[int64]
 	number  sql.Null[string] // of the credited invoice
 }
 
-// creditNoteNumber precedes the number of a credit note in the column number, so that credit notes have numbers of their own under the
-// unique index of the numbers of invoices.
+// creditNoteNumber precedes the number of a credit note in the column number, so that credit notes have numbers of
+// their own under the unique index of the numbers of invoices.
 const creditNoteNumber = "\x01"
 
 // The values of the column current for the current submission. An invoice and each of its credit notes have one each.
@@ -28,7 +29,8 @@ const (
 	currentOfCreditNote = 2
 )
 
-// restoreCredited sets what the columns of a credit note say, and what others mean with them. current is the column of that name.
+// restoreCredited sets what the columns of a credit note say, and what others mean with them. current is the column of
+// that name.
 func (s *Submission) restoreCredited(current int64) error {
 	s.CreditNote, s.Ordinal, s.InvoiceNumber, s.Current = s.credited.note.V, s.place, s.Number, current != 0
 	if s.credited.ordinal.Valid {
@@ -71,20 +73,24 @@ func (s *Submission) subject() ID {
 	return s.Invoice
 }
 
-// countsAsDraft reports whether the quota of drafts still counts the invoice of a submission. It never counts credit notes.
+// countsAsDraft reports whether the quota of drafts still counts the invoice of a submission. It never counts credit
+// notes.
 func (s *Submission) countsAsDraft() bool {
 	return s.CreditNote.IsZero() && s.Outcome == api.OutcomeInProgress
 }
 
-// place sets the columns in which the submission of a credit note differs from that of an invoice. The invoice is locked.
+// place sets the columns in which the submission of a credit note differs from that of an invoice. The invoice is
+// locked.
 func (t *Tenant) place(ctx context.Context, q querier, s *Submission) error {
 	s.place = s.Ordinal
 	if s.CreditNote.IsZero() {
 		return nil
 	}
-	s.credited = creditedColumns{note: sql.Null[ID]{V: s.CreditNote, Valid: true}, ordinal: sql.Null[int64]{V: s.Ordinal, Valid: true},
-		number: sql.Null[string]{V: s.InvoiceNumber, Valid: true}}
-	return q.QueryRowContext(ctx, `select coalesce(min(ordinal), 0) - 1 from submissions where tenant_id = $1 and invoice_id = $2 and ordinal < 0`,
+	s.credited = creditedColumns{note: sql.Null[ID]{V: s.CreditNote, Valid: true},
+		ordinal: sql.Null[int64]{V: s.Ordinal, Valid: true},
+		number:  sql.Null[string]{V: s.InvoiceNumber, Valid: true}}
+	return q.QueryRowContext(ctx,
+		`select coalesce(min(ordinal), 0) - 1 from submissions where tenant_id = $1 and invoice_id = $2 and ordinal < 0`,
 		t.id, s.Invoice).Scan(&s.place)
 }
 
@@ -94,7 +100,8 @@ func (t *Tenant) currentCreditNoteSubmission(ctx context.Context, q querier, not
 		from submissions where tenant_id = $1 and credit_note_id = $2 and current = 2`, t.id, note))
 }
 
-// creditNotePreconditions reads [submissionPreconditions] of the credit note $3 with the stored number $4, which was created at $5.
+// creditNotePreconditions reads [submissionPreconditions] of the credit note $3 with the stored number $4, which was
+// created at $5.
 const creditNotePreconditions = `select ` + accountColumns + `,
 		(select coalesce(max(credit_note_ordinal), 0) from submissions where tenant_id = $2 and credit_note_id = $3),
 		exists (select 1 from submissions where tenant_id = $2 and credit_note_id = $3 and current = 2),
@@ -103,7 +110,8 @@ const creditNotePreconditions = `select ` + accountColumns + `,
 		(select credit_note_id from submissions where tenant_id = $2 and contradicted_at is not null and credit_note_id is not null and (number = $4 or credit_note_id = $3) limit 1))
 	from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`
 
-// creditable returns an error if a credit note cannot be submitted over a connection, which is the zero value if there is none.
+// creditable returns an error if a credit note cannot be submitted over a connection, which is the zero value if there
+// is none.
 func (d sendable) creditable(c Connection) error {
 	switch s := d.invoice.Submission; {
 	case c.CreditNotes == nil:
@@ -124,9 +132,11 @@ func (d sendable) duplicate(holder ID) error {
 	return &DuplicateNumberError{Invoice: holder}
 }
 
-// BeginCreditNoteSubmission commits the intent to submit a credit note, like [Tenant.BeginSubmission]. The active connection must have the
-// confirmation of [DB.ConfirmCreditNotes], and the provider must have acknowledged the credited invoice.
-func (t *Tenant) BeginCreditNoteSubmission(ctx context.Context, id ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
+// BeginCreditNoteSubmission commits the intent to submit a credit note, like [Tenant.BeginSubmission]. The active
+// connection must have the confirmation of [DB.ConfirmCreditNotes], and the provider must have acknowledged the
+// credited invoice.
+func (t *Tenant) BeginCreditNoteSubmission(ctx context.Context, id ID,
+	intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin credit note submission", func(ctx context.Context, tx *tx) error {
 		lease, begun = SubmissionLease{Tenant: t.service()}, false
 		note, credited, err := t.lockedCreditNote(ctx, tx, id)
@@ -174,8 +184,8 @@ func (t *Tenant) duplicateCreditNoteNumber(ctx context.Context, id ID) error {
 	})
 }
 
-// SubmittedCreditNote returns the credit note of a lease that [Tenant.BeginCreditNoteSubmission] returned, with a submission as
-// [SubmissionLease.Record] returned it.
+// SubmittedCreditNote returns the credit note of a lease that [Tenant.BeginCreditNoteSubmission] returned, with a
+// submission as [SubmissionLease.Record] returned it.
 func (l SubmissionLease) SubmittedCreditNote(s Submission) CreditNote {
 	note := l.note
 	note.Submission = &s
@@ -185,7 +195,8 @@ func (l SubmissionLease) SubmittedCreditNote(s Submission) CreditNote {
 	return note
 }
 
-// retireCreditNoteSubmission ends the time of the current submission of a credit note, as [Tenant.retireSubmission] does for an invoice.
+// retireCreditNoteSubmission ends the time of the current submission of a credit note, as [Tenant.retireSubmission]
+// does for an invoice.
 func (t *Tenant) retireCreditNoteSubmission(ctx context.Context, tx *tx, note ID) error {
 	current, err := t.currentCreditNoteSubmission(ctx, tx, note)
 	if err != nil || current == nil {
@@ -195,7 +206,8 @@ func (t *Tenant) retireCreditNoteSubmission(ctx context.Context, tx *tx, note ID
 	return t.saveSubmission(ctx, tx, current)
 }
 
-// ErrCreditNoteNotEditable says that a credit note cannot be changed or voided, because it is submitted and not rejected, or void.
+// ErrCreditNoteNotEditable says that a credit note cannot be changed or voided, because it is submitted and not
+// rejected, or void.
 var ErrCreditNoteNotEditable = errors.New("credit note not editable")
 
 // editable returns an error if a credit note cannot be changed or voided.

@@ -51,8 +51,8 @@ func (c company) beginCredit(t *testing.T, id store.ID) store.SubmissionLease {
 	return call
 }
 
-// TestCreditNoteSubmissionIsItsOwn: a submitted credit note has a submission, states and evidence of its own. Its invoice shows nothing of
-// it, and neither do other credit notes.
+// TestCreditNoteSubmissionIsItsOwn: a submitted credit note has a submission, states and evidence of its own. Its
+// invoice shows nothing of it, and neither do other credit notes.
 func TestCreditNoteSubmissionIsItsOwn(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -65,17 +65,20 @@ func TestCreditNoteSubmissionIsItsOwn(t *testing.T) {
 		_, err = f.ConfirmCreditNotes(ctx, f.connection.ID, "C-1", "M-1")
 		kit.Must(t, err)
 		s := recordOutcome(t, f.beginCredit(t, note.ID), api.OutcomeAcknowledged)
-		if s.CreditNote != note.ID || s.Invoice != id || s.Number != "CN-1" || s.InvoiceNumber != "INV-1" || s.Ordinal != 1 || !s.Current {
+		if s.CreditNote != note.ID || s.Invoice != id || s.Number != "CN-1" || s.InvoiceNumber != "INV-1" || s.Ordinal != 1 ||
+			!s.Current {
 			t.Errorf("submission %+v", s)
 		}
 		after, err := f.tenant.Invoice(ctx, id)
 		kit.Must(t, err)
 		if after.Submission.ID != before.Submission.ID || after.Version != before.Version {
-			t.Errorf("the invoice was version %d with %s, now %d with %s", before.Version, before.Submission.ID, after.Version, after.Submission.ID)
+			t.Errorf("the invoice was version %d with %s, now %d with %s", before.Version, before.Submission.ID, after.Version,
+				after.Submission.ID)
 		}
 		read, err := f.tenant.CreditNote(ctx, note.ID)
 		kit.Must(t, err)
-		if read.Submission == nil || read.Submission.ID != s.ID || read.States().Stored(invoice.DimensionReceiver).Value != "acknowledged" || read.Version <= note.Version {
+		if read.Submission == nil || read.Submission.ID != s.ID ||
+			read.States().Stored(invoice.DimensionReceiver).Value != "acknowledged" || read.Version <= note.Version {
 			t.Errorf("the credit note is %+v", read)
 		}
 		if unsent, err := f.tenant.CreditNote(ctx, other.ID); err != nil || unsent.Submission != nil {
@@ -86,24 +89,27 @@ func TestCreditNoteSubmissionIsItsOwn(t *testing.T) {
 		if list.Entries[0].Submission != nil || list.Entries[1].Submission == nil || list.Entries[1].Submission.ID != s.ID {
 			t.Errorf("the list is %+v", list.Entries)
 		}
-		for of, want := range map[view.History]int{view.OfInvoice(id): 1, view.OfCreditNote(note.ID): 1, view.OfCreditNote(other.ID): 0} {
+		for of, want := range map[view.History]int{view.OfInvoice(id): 1, view.OfCreditNote(note.ID): 1,
+			view.OfCreditNote(other.ID): 0} {
 			submissions, evidence, err := view.Of(f.tenant).History(ctx, of, 1, 10)
 			kit.Must(t, err)
 			if submissions.Total != want || evidence.Total != want {
 				t.Errorf("%+v has %d submissions and %d responses, want %d", of, submissions.Total, evidence.Total, want)
 			}
 		}
-		if _, _, err := view.Of(f.decoy.tenant).History(ctx, view.OfCreditNote(note.ID), 1, 10); !errors.Is(err, store.ErrNotFound) {
+		if _, _, err := view.Of(f.decoy.tenant).History(ctx, view.OfCreditNote(note.ID), 1, 10); !errors.Is(err,
+			store.ErrNotFound) {
 			t.Errorf("another company gets %v", err)
 		}
-		if again, begun, err := f.tenant.BeginCreditNoteSubmission(ctx, note.ID, intent()); err != nil || begun || again.Submission.ID != s.ID {
+		if again, begun, err := f.tenant.BeginCreditNoteSubmission(ctx, note.ID, intent()); err != nil || begun ||
+			again.Submission.ID != s.ID {
 			t.Errorf("a repetition begins %t with %v", begun, err)
 		}
 	})
 }
 
-// TestCreditNoteSubmissionIsRefused: the invoice must be acknowledged, the credit note live and its number free. Credit notes and invoices
-// have numbers of their own.
+// TestCreditNoteSubmissionIsRefused: the invoice must be acknowledged, the credit note live and its number free. Credit
+// notes and invoices have numbers of their own.
 func TestCreditNoteSubmissionIsRefused(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -127,15 +133,17 @@ func TestCreditNoteSubmissionIsRefused(t *testing.T) {
 		recordOutcome(t, call, api.OutcomeAcknowledged)
 		same := f.note(t, id, "INV-1")
 		var duplicate *store.DuplicateNumberError
-		if err := begin(same.ID); !errors.As(err, &duplicate) || duplicate.CreditNote != first.ID || !duplicate.Invoice.IsZero() {
+		if err := begin(same.ID); !errors.As(err, &duplicate) || duplicate.CreditNote != first.ID ||
+			!duplicate.Invoice.IsZero() {
 			t.Errorf("a second credit note with the number: %v", err)
 		}
 		_, err = f.tenant.VoidCreditNote(ctx, first.ID)
 		wantErr(t, err, store.ErrCreditNoteNotEditable)
-		_, err = f.tenant.UpdateCreditNote(ctx, first.ID, always, func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
-			present.Reason = new("another")
-			return present, nil
-		})
+		_, err = f.tenant.UpdateCreditNote(ctx, first.ID, always,
+			func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
+				present.Reason = new("another")
+				return present, nil
+			})
 		wantErr(t, err, store.ErrCreditNoteNotEditable)
 		if holder, err := f.tenant.NumberHolder(ctx, "INV-1"); err != nil || holder != id {
 			t.Errorf("INV-1 is held by %s, %v", holder, err)
@@ -146,8 +154,8 @@ func TestCreditNoteSubmissionIsRefused(t *testing.T) {
 // always accepts every version.
 func always(int64) bool { return true }
 
-// TestRejectedCreditNote: a credit note that the provider has rejected counts against its invoice until it is voided. A change makes it a
-// draft again, whose next submission has another reference, that of its second ordinal.
+// TestRejectedCreditNote: a credit note that the provider has rejected counts against its invoice until it is voided. A
+// change makes it a draft again, whose next submission has another reference, that of its second ordinal.
 func TestRejectedCreditNote(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -158,7 +166,8 @@ func TestRejectedCreditNote(t *testing.T) {
 		kit.Must(t, err)
 		rejected := recordOutcome(t, f.beginCredit(t, note.ID), api.OutcomeRejected)
 		f.wantExceeded(t, id, "kind")
-		changed, err := f.tenant.UpdateCreditNote(ctx, note.ID, always, func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
+		changed, err := f.tenant.UpdateCreditNote(ctx, note.ID, always,
+			func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
 		kit.Must(t, err)
 		if changed.Submission != nil {
 			t.Error("a changed credit note shows its rejected submission")
@@ -204,8 +213,8 @@ func TestOneCreditNoteNumberOnce(t *testing.T) {
 	})
 }
 
-// TestConfirmationIsBound: a confirmation is bound to the credential. Nobody can add one in the database, move it or change it, and a
-// changed address does not carry it over.
+// TestConfirmationIsBound: a confirmation is bound to the credential. Nobody can add one in the database, move it or
+// change it, and a changed address does not carry it over.
 func TestConfirmationIsBound(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -219,7 +228,8 @@ func TestConfirmationIsBound(t *testing.T) {
 			if name != "added" {
 				confirmed, err := f.ConfirmCreditNotes(ctx, c.connection.ID, "C-1", "M-1")
 				kit.Must(t, err)
-				if _, err := f.Credential(confirmed); err != nil || confirmed.CreditNotes.At.IsZero() || confirmed.CreditNotes.Contract != "C-1" {
+				if _, err := f.Credential(confirmed); err != nil || confirmed.CreditNotes.At.IsZero() ||
+					confirmed.CreditNotes.Contract != "C-1" {
 					t.Fatalf("confirmed: %+v, %v", confirmed.CreditNotes, err)
 				}
 			}
@@ -233,8 +243,8 @@ func TestConfirmationIsBound(t *testing.T) {
 	})
 }
 
-// TestRestoredCreditNote: after a restore from a backup, a credit note gets the references that it had before: digests of the credit note
-// and the ordinal.
+// TestRestoredCreditNote: after a restore from a backup, a credit note gets the references that it had before: digests
+// of the credit note and the ordinal.
 func TestRestoredCreditNote(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -254,13 +264,16 @@ func TestRestoredCreditNote(t *testing.T) {
 		adopted, err := call.AdoptLater(ctx, later[0], time.Minute)
 		kit.Must(t, err)
 		recorded := recordOutcome(t, adopted, api.OutcomeRejected)
-		if recorded.CreditNote != second.ID || recorded.ID != later[0].ID || recorded.Ordinal != 2 || recorded.Number != "CN-2" {
+		if recorded.CreditNote != second.ID || recorded.ID != later[0].ID || recorded.Ordinal != 2 ||
+			recorded.Number != "CN-2" {
 			t.Errorf("adopted %+v", recorded)
 		}
-		_, err = f.tenant.UpdateCreditNote(ctx, second.ID, always, func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
+		_, err = f.tenant.UpdateCreditNote(ctx, second.ID, always,
+			func(present api.CreditNoteChange) (api.CreditNoteChange, error) { return present, nil })
 		kit.Must(t, err)
 		if next := f.beginCredit(t, second.ID); next.Submission.ID != later[1].ID || next.Submission.Ordinal != 3 {
-			t.Errorf("the next submission is %s with ordinal %d, want %s", next.Submission.ID, next.Submission.Ordinal, later[1].ID)
+			t.Errorf("the next submission is %s with ordinal %d, want %s", next.Submission.ID, next.Submission.Ordinal,
+				later[1].ID)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // creditBy builds a credit note as the server does. A refusal is an error that names the faults.
-func creditBy(number string, items ...api.CreditItemRequest) func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
+func creditBy(number string,
+	items ...api.CreditItemRequest) func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
 	request := &api.CreditNoteRequest{Kind: new(api.CreditPartial), Items: items}
 	if len(items) == 0 {
 		request.Kind = new(api.CreditFull)
@@ -26,7 +27,8 @@ func creditBy(number string, items ...api.CreditItemRequest) func(*api.Draft, []
 		if len(faults) > 0 {
 			return store.NewCreditNote{}, &refusedError{faults}
 		}
-		return store.NewCreditNote{Number: number, IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: credit}, nil
+		return store.NewCreditNote{Number: number, IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.",
+			Credit: credit}, nil
 	}
 }
 
@@ -159,12 +161,16 @@ func TestCreditNote(t *testing.T) {
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
 		kit.Must(t, err)
 		wantEqual(t, "the stored credit note", kept, made)
-		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", Version: 1, CreatedAt: f.Clock.Now(), UpdatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
-			IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
-				Items: []api.CreditNoteItem{{Name: "Consulting", UnitCode: new("HUR"), Quantity: dec("2.50"), NetAmount: new(api.Amount("250.00")), VATCategory: new("S"), VATRate: dec("5")}}}}}
+		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", Version: 1, CreatedAt: f.Clock.Now(),
+			UpdatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
+				IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.",
+				Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
+					Items: []api.CreditNoteItem{{Name: "Consulting", UnitCode: new("HUR"), Quantity: dec("2.50"),
+						NetAmount: new(api.Amount("250.00")), VATCategory: new("S"), VATRate: dec("5")}}}}}
 		wantEqual(t, "the stored credit note", kept, want)
 		wire := view.CreditNote(kept)
-		if wire.ID != made.ID.String() || wire.InvoiceID != credited.ID.String() || wire.Submitted || wire.VoidedAt != nil || !wire.UpdatedAt.Equal(kept.CreatedAt) {
+		if wire.ID != made.ID.String() || wire.InvoiceID != credited.ID.String() || wire.Submitted || wire.VoidedAt != nil ||
+			!wire.UpdatedAt.Equal(kept.CreatedAt) {
 			t.Errorf("shown as %+v", wire)
 		}
 		after, err := f.tenant.Invoice(ctx, credited.ID)
@@ -197,13 +203,15 @@ func TestUpdateCreditNote(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		want := made
 		want.ReasonCode, want.Version, want.UpdatedAt = new("VD"), 2, f.Clock.Now()
-		changed, err := f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version == 1 }, give(new("VD")))
+		changed, err := f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version == 1 },
+			give(new("VD")))
 		kit.Must(t, err)
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
 		kit.Must(t, err)
 		wantEqual(t, "the returned credit note", changed, want)
 		wantEqual(t, "the stored credit note", kept, want)
-		if voided := f.voidCredit(t, made.ID); voided.Version != 3 || !voided.UpdatedAt.Equal(*voided.VoidedAt) || *voided.ReasonCode != "VD" {
+		if voided := f.voidCredit(t, made.ID); voided.Version != 3 || !voided.UpdatedAt.Equal(*voided.VoidedAt) ||
+			*voided.ReasonCode != "VD" {
 			t.Errorf("voided as %+v", voided)
 		}
 	})
@@ -218,7 +226,8 @@ func TestVoidCreditNote(t *testing.T) {
 		f.wantExceeded(t, id, "kind", byQuantity(0, "1"))
 		f.wantExceeded(t, id, "kind")
 		voided := f.voidCredit(t, first.ID)
-		if want := f.Clock.Now(); voided.VoidedAt == nil || !voided.VoidedAt.Equal(want) || !view.CreditNote(voided).UpdatedAt.Equal(want) || !voided.CreatedAt.Equal(first.CreatedAt) {
+		if want := f.Clock.Now(); voided.VoidedAt == nil || !voided.VoidedAt.Equal(want) ||
+			!view.CreditNote(voided).UpdatedAt.Equal(want) || !voided.CreatedAt.Equal(first.CreatedAt) {
 			t.Errorf("voided as %+v", voided)
 		}
 		again := f.voidCredit(t, first.ID)
@@ -241,7 +250,10 @@ func TestCreditNoteRefused(t *testing.T) {
 		id := f.create(t, "INV-1").ID
 		before := f.dump(t, f.company)
 		refused := errors.New("refused")
-		_, err := f.tenant.CreateCreditNote(ctx, id, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) { return store.NewCreditNote{}, refused })
+		_, err := f.tenant.CreateCreditNote(ctx, id, func(*api.Draft, []invoice.Credit) (store.NewCreditNote,
+			error) {
+			return store.NewCreditNote{}, refused
+		})
 		wantErr(t, err, refused)
 		unknown, err := f.NewID()
 		kit.Must(t, err)
@@ -274,7 +286,8 @@ func TestCreditNotePages(t *testing.T) {
 		}
 		f.voidCredit(t, all[3])
 		foreign := f.ids(t, f.decoy)
-		filters := map[*store.ID][]store.ID{nil: all, &invoices[0]: byInvoice[invoices[0]], &invoices[1]: byInvoice[invoices[1]], &invoices[2]: nil, &foreign[0]: nil}
+		filters := map[*store.ID][]store.ID{nil: all, &invoices[0]: byInvoice[invoices[0]],
+			&invoices[1]: byInvoice[invoices[1]], &invoices[2]: nil, &foreign[0]: nil}
 		for filter, want := range filters {
 			for _, size := range []int{1, 5, 13, 100} {
 				var got []store.ID
@@ -282,7 +295,8 @@ func TestCreditNotePages(t *testing.T) {
 					found, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: filter}, page, size)
 					kit.Must(t, err)
 					if found.Total != len(want) || len(found.Entries) > size {
-						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.Entries), found.Total, len(want))
+						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.Entries),
+							found.Total, len(want))
 					}
 					for _, n := range found.Entries {
 						alone, err := f.tenant.CreditNote(ctx, n.ID)
@@ -347,7 +361,8 @@ func TestCreditedInvoiceIsFixed(t *testing.T) {
 			kept, err := f.tenant.Invoice(ctx, id)
 			kit.Must(t, err)
 			if string(credited.Credit.Total) != kept.Draft.TotalAmount.String() {
-				t.Errorf("%s was credited of an invoice of %s; the change: %v", credited.Credit.Total, kept.Draft.TotalAmount, changed)
+				t.Errorf("%s was credited of an invoice of %s; the change: %v", credited.Credit.Total, kept.Draft.TotalAmount,
+					changed)
 			}
 		}
 	})

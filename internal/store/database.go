@@ -8,8 +8,8 @@ import (
 	base "quittance/internal/db"
 )
 
-// This file connects the store to package db: writes on behalf of an actor, which count what they add to the quotas of companies,
-// and what other packages need of the database.
+// This file connects the store to package db: writes on behalf of an actor, which count what they add to the quotas of
+// companies, and what other packages need of the database.
 
 // writeTimeout bounds every write.
 const writeTimeout = base.WriteTimeout
@@ -37,8 +37,8 @@ func (db *DB) runTx(ctx context.Context, in *base.Tx, actor Actor, fn func(ctx c
 	return t.writeUsage(ctx)
 }
 
-// writeAtCommit writes what the writes of a transaction passed to [base.Tx.AtCommit]. All writes that are committed together share it, so
-// that each counter and each chain of the audit log is locked and written once.
+// writeAtCommit writes what the writes of a transaction passed to [base.Tx.AtCommit]. All writes that are committed
+// together share it, so that each counter and each chain of the audit log is locked and written once.
 func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) error {
 	t := &tx{Tx: in, db: db}
 	changes, entries, notices := counters{}, []*AuditEntry(nil), map[noticed]int64{}
@@ -75,21 +75,24 @@ func (db *DB) writeAtCommit(ctx context.Context, in *base.Tx, values []any) erro
 // write runs fn in a transaction and commits it; see [base.DB.Write].
 func (db *DB) write(ctx context.Context, operation string, fn func(ctx context.Context, t *tx) error) error {
 	actor := ActorOf(ctx) // writes that are committed together run with the context of one of them
-	return db.database.Write(ctx, operation, func(ctx context.Context, in *base.Tx) error { return db.runTx(ctx, in, actor, fn) })
+	return db.database.Write(ctx, operation,
+		func(ctx context.Context, in *base.Tx) error { return db.runTx(ctx, in, actor, fn) })
 }
 
-// writeShared is [Tenant.write] for one write of an operation whose writes share their statements; see [base.WriteShared]. owner is
-// the owner of the rows that the write locks, size the size of member in bytes.
-func writeShared[M any](ctx context.Context, t *Tenant, owner ID, operation string, member M, size int, run func(ctx context.Context, tx *tx, members []M) error) error {
+// writeShared is [Tenant.write] for one write of an operation whose writes share their statements; see
+// [base.WriteShared]. owner is the owner of the rows that the write locks, size the size of member in bytes.
+func writeShared[M any](ctx context.Context, t *Tenant, owner ID, operation string, member M, size int,
+	run func(ctx context.Context, tx *tx, members []M) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
 		return run(ctx, t.tx, []M{member})
 	}
-	return base.WriteShared(ctx, t.db.shared[operation], owner, member, size, func(ctx context.Context, in *base.Tx, members []M) error {
-		return t.db.runTx(ctx, in, Actor{}, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
-	})
+	return base.WriteShared(ctx, t.db.shared[operation], owner, member, size,
+		func(ctx context.Context, in *base.Tx, members []M) error {
+			return t.db.runTx(ctx, in, Actor{}, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
+		})
 }
 
 // notify notifies the workers of a kind once the transaction is committed.
@@ -102,7 +105,8 @@ func scanValue[T any](row scanner) (value T, err error) {
 }
 
 // collect is [base.Collect].
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string,
+	args ...any) ([]T, error) {
 	return base.Collect(ctx, q, scan, query, args...)
 }
 
@@ -125,13 +129,14 @@ const (
 	WorkMails       Work = "mails"
 )
 
-// Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the subscription.
+// Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the
+// subscription.
 func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 	return db.database.Subscribe(string(kind))
 }
 
-// ClockMoved notifies the subscribers of every kind of work in this process: work can be due because somebody has moved the clock of
-// [Options].
+// ClockMoved notifies the subscribers of every kind of work in this process: work can be due because somebody has moved
+// the clock of [Options].
 func (db *DB) ClockMoved() {
 	for _, kind := range []Work{WorkSubmissions, WorkDeliveries, WorkPurchases, WorkMails} {
 		db.database.NotifyLocal(string(kind))
@@ -154,12 +159,13 @@ const (
 	After  = base.After
 )
 
-// Checkpoint calls the function given in [Options.Checkpoint]. Packages that use the network to work on rows of the store call
-// it around every exchange.
+// Checkpoint calls the function given in [Options.Checkpoint]. Packages that use the network to work on rows of the
+// store call it around every exchange.
 func (db *DB) Checkpoint(moment Moment, step string) { db.database.Checkpoint(moment, step) }
 
-// Now returns the time, to the microsecond, by the clock that leases, expiries and due times use: the clock of the database on
-// PostgreSQL, which all replicas share, and the clock of this machine on SQLite, unless [Options.Now] replaces it.
+// Now returns the time, to the microsecond, by the clock that leases, expiries and due times use: the clock of the
+// database on PostgreSQL, which all replicas share, and the clock of this machine on SQLite, unless [Options.Now]
+// replaces it.
 func (db *DB) Now() time.Time { return db.database.Now() }
 
 // Close waits for the goroutines of the store and closes the database. The caller stops its workers first.
@@ -174,15 +180,16 @@ func (db *DB) SingleServer() bool { return db.database.SingleServer() }
 // ErrAlreadyServed says that another process serves this database, and that only one can.
 var ErrAlreadyServed = base.ErrAlreadyServed
 
-// ErrPooled and ErrOtherServer say that the address of the database, or that of the server behind a connection pool, is wrong.
+// ErrPooled and ErrOtherServer say that the address of the database, or that of the server behind a connection pool, is
+// wrong.
 var (
 	ErrPooled      = base.ErrPooled
 	ErrOtherServer = base.ErrOtherServer
 )
 
-// LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
-// returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
-// do not need it and work beside a server.
+// LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On
+// SQLite it returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds.
+// Administration commands do not need it and work beside a server.
 func (db *DB) LockForServing() (release func() error, err error) { return db.database.LockForServing() }
 
 // ErrBackup says that the database is not one file; see [DB.CopyOut].

@@ -21,14 +21,16 @@ func TestDeactivatedByManyAtOnce(t *testing.T) {
 				t.Fatalf("%d claimed, want %d", len(claimed), flying)
 			}
 			race(flying, func(n int) {
-				if err := claimed[n].RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}); err != nil {
+				if err := claimed[n].RecordAttempt(t.Context(), attempt(f, 302),
+					store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}); err != nil {
 					t.Errorf("attempt %d: %v", n, err)
 				}
 			})
 			for _, d := range claimed {
 				f.wantDelivery(t, d.ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
 			}
-			if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
+			if n := f.number(t,
+				`select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
 				t.Errorf("%d deliveries that waited have ended, want 4", n)
 			}
 		}
@@ -50,7 +52,8 @@ func TestDeactivatedBesideOthers(t *testing.T) {
 			race(flying, func(n int) {
 				err := claimed[n].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered})
 				if n%4 == 0 && (err == nil || errors.Is(err, store.ErrLeaseLost)) {
-					err = claimed[n+1].RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"})
+					err = claimed[n+1].RecordAttempt(t.Context(), attempt(f, 302),
+						store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"})
 				}
 				if err != nil && !errors.Is(err, store.ErrLeaseLost) {
 					t.Errorf("attempt %d: %v", n, err)
@@ -59,7 +62,9 @@ func TestDeactivatedBesideOthers(t *testing.T) {
 			if n := f.number(t, `select sum(attempts) from deliveries where subscription_id = $1`, s.ID); n != flying+flying/4 {
 				t.Errorf("%d attempts are counted, want %d", n, flying+flying/4)
 			}
-			if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state in ('delivered', 'blocked')`, s.ID); n != flying {
+			if n := f.number(t,
+				`select count(*) from deliveries where subscription_id = $1 and state in ('delivered', 'blocked')`,
+				s.ID); n != flying {
 				t.Errorf("%d deliveries have ended as their attempts say, want %d", n, flying)
 			}
 		}

@@ -32,13 +32,17 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	kit.Must(t, err)
 	c.createKey(t, f, newKey(t, "decoy"))
 	c.fillBook(t)
-	_, err = c.tenant.StoreUpload(ctx, store.Upload{Name: "decoy.csv", Body: []byte("decoy")}, c.user.ID, 10*365*24*time.Hour)
+	_, err = c.tenant.StoreUpload(ctx, store.Upload{Name: "decoy.csv", Body: []byte("decoy")}, c.user.ID,
+		10*365*24*time.Hour)
 	kit.Must(t, err)
-	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: c.user, Means: store.LoginByPassword}, f.Clock.Now().AddDate(10, 0, 0)))
+	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: c.user, Means: store.LoginByPassword},
+		f.Clock.Now().AddDate(10, 0, 0)))
 	kit.Must(t, c.tenant.BeginTOTP(ctx, store.Session{User: c.user.ID}, secret.New(sharedSecret)))
 	kit.Must(t, c.addPasskey(t, store.Session{User: c.user.ID, Digest: [32]byte{1}}, 1, nil))
-	kit.Must(t, c.tenant.BeginPasskey(ctx, store.Session{User: c.user.ID, Digest: [32]byte{1}}, c.challenge(2, store.ChallengeConfirmation)))
-	_, err = f.raw.ExecContext(ctx, `update passkey_challenges set expires_at = $1`, f.Clock.Now().AddDate(10, 0, 0).UnixMicro())
+	kit.Must(t, c.tenant.BeginPasskey(ctx, store.Session{User: c.user.ID, Digest: [32]byte{1}},
+		c.challenge(2, store.ChallengeConfirmation)))
+	_, err = f.raw.ExecContext(ctx, `update passkey_challenges set expires_at = $1`,
+		f.Clock.Now().AddDate(10, 0, 0).UnixMicro())
 	kit.Must(t, err)
 	c.fillReset(t, f, f.Clock.Now().AddDate(10, 0, 0))
 	c.fillMails(t, f, 10*365*24*time.Hour)
@@ -47,10 +51,12 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	_, err = c.tenant.VoidCreditNote(ctx, c.credit(t, c.create(t, "INV-2").ID, byQuantity(0, "1")).ID)
 	kit.Must(t, err)
 	claim, _ := f.claimPurchases(t, c)
-	retain(t, claim, store.SyncStep{Cursor: "c-1", After: 10 * 365 * 24 * time.Hour}, incoming("a", "A"), incoming("b", "decoy"), incoming("b", "B"))
+	retain(t, claim, store.SyncStep{Cursor: "c-1", After: 10 * 365 * 24 * time.Hour}, incoming("a", "A"),
+		incoming("b", "decoy"), incoming("b", "B"))
 	call := c.submit(t, "INV-1")
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-		d := reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		d := reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged,
+			api.EventTerminal)
 		d.Evidence.Withheld, d.DueAt = true, nil
 		return d
 	})
@@ -59,7 +65,8 @@ func (f *fixture) fillDecoy(t *testing.T) {
 		if n == 0 {
 			settlement = store.DeliveryUpdate{State: store.DeliveryDelivered}
 		}
-		kit.Must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, ResponseBody: []byte("ok")}, settlement))
+		kit.Must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200,
+			ResponseBody: []byte("ok")}, settlement))
 	}
 }
 
@@ -102,7 +109,8 @@ var readTables = sync.OnceValues(func() (out []table, err error) {
 			for _, column := range columnOfText.FindAllStringSubmatch(found[2], -1) {
 				tab.columns = append(tab.columns, column[1])
 			}
-			if !slices.ContainsFunc(out, func(known table) bool { return known.name == tab.name }) { // otherwise it is built anew
+			// otherwise it is built anew
+			if !slices.ContainsFunc(out, func(known table) bool { return known.name == tab.name }) {
 				out = append(out, tab)
 			}
 		}
@@ -110,7 +118,9 @@ var readTables = sync.OnceValues(func() (out []table, err error) {
 			if strings.HasSuffix(found[2], "_rebuilt") {
 				continue // a column that is built anew, and renamed at once
 			}
-			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 && !out[n].has(found[2]) { // each engine may have a migration of its own
+			// each engine may have a migration of its own
+			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 &&
+				!out[n].has(found[2]) {
 				out[n].columns = append(out[n].columns, found[2])
 			}
 		}
@@ -190,7 +200,8 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 			continue
 		}
 		var id store.ID
-		err := f.raw.QueryRowContext(t.Context(), "select id from "+tab.name+" where "+column+" = $1 order by id limit 1", value).Scan(&id)
+		err := f.raw.QueryRowContext(t.Context(), "select id from "+tab.name+" where "+column+" = $1 order by id limit 1",
+			value).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -200,8 +211,8 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	return out
 }
 
-// TestIdentifiersOfAnotherCompany calls every method of a company's tenant and of its read models that takes an identifier, with every
-// identifier of another company. Each must return that it does not exist.
+// TestIdentifiersOfAnotherCompany calls every method of a company's tenant and of its read models that takes an
+// identifier, with every identifier of another company. Each must return that it does not exist.
 func TestIdentifiersOfAnotherCompany(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.probeMethods(t, reflect.ValueOf(f.tenant), 40)
@@ -218,7 +229,8 @@ func (f *fixture) probeMethods(t *testing.T, of reflect.Value, least int) {
 	var called int
 	for n := range of.NumMethod() {
 		method, name := of.Method(n), of.Type().Method(n).Name
-		if kind := method.Type(); kind.NumIn() < 2 || kind.In(0) != reflect.TypeFor[context.Context]() || kind.In(1) != reflect.TypeFor[store.ID]() {
+		if kind := method.Type(); kind.NumIn() < 2 || kind.In(0) != reflect.TypeFor[context.Context]() ||
+			kind.In(1) != reflect.TypeFor[store.ID]() {
 			continue
 		}
 		for _, id := range ids {
@@ -258,7 +270,8 @@ func lastError(results []reflect.Value) error {
 // fillReset gives the user of a company a link for a new password until a time, with the digest of 200.
 func (c *company) fillReset(t *testing.T, f *fixture, expires time.Time) {
 	t.Helper()
-	_, err := f.raw.ExecContext(t.Context(), `insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at)
+	_, err := f.raw.ExecContext(t.Context(),
+		`insert into password_resets (account_id, user_id, digest, password_changed_at, created_at, expires_at)
 		select account_id, id, $2, password_changed_at, created_at, $3 from users where id = $1`, c.user.ID[:], []byte{31: 200}, expires.UnixMicro())
 	kit.Must(t, err)
 	kit.Must(t, f.SealRow(t.Context(), "password_resets", c.account.ID, c.user.ID))

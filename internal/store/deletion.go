@@ -22,7 +22,10 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 	return t.write(ctx, "delete invoice", func(ctx context.Context, tx *tx) error {
 		var version, position, size int64
 		var number string
-		was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+`, version, position, octet_length(document), number from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id),
+		was, err := scanCounted(tx.QueryRowContext(ctx,
+			`select `+countedColumns+
+				`, version, position, octet_length(document), number from invoices where tenant_id = $1 and id = $2`+
+				t.db.dialect.ForUpdate(), t.id, id),
 			&version, &position, &size, &number)
 		if err != nil {
 			return err
@@ -43,7 +46,8 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		tx.use(t.id, usage{bytes: -size, drafts: -1})
-		if err := t.audit(tx, Act{Name: "draft.delete", SubjectType: "invoice", Subject: id.String(), Details: map[string]string{"invoice_number": number}}); err != nil {
+		if err := t.audit(tx, Act{Name: "draft.delete", SubjectType: "invoice", Subject: id.String(),
+			Details: map[string]string{"invoice_number": number}}); err != nil {
 			return err
 		}
 		tx.recount(t.id, was.tally, tally{})
@@ -61,7 +65,8 @@ func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) erro
 		` on conflict (tenant_id, level, block) do update set deleted = invoice_deletions.deleted + 1`); err != nil {
 		return err
 	}
-	counted, err := tx.Exec(ctx, `update tenants set invoices_deleted = invoices_deleted + 1 where id = $1 and frozen_at is null`, t.id)
+	counted, err := tx.Exec(ctx,
+		`update tenants set invoices_deleted = invoices_deleted + 1 where id = $1 and frozen_at is null`, t.id)
 	if err == nil && counted == 0 {
 		return sql.ErrNoRows // the company was reset
 	}
@@ -78,7 +83,8 @@ func (p InvoicePositions) Total() int { return int(p.last - p.deleted) }
 
 // InvoicePositions reads how many positions were given out, and how many of them are empty.
 func (r Reader) InvoicePositions(ctx context.Context) (p InvoicePositions, err error) {
-	err = r.q.QueryRowContext(ctx, `select invoices, invoices_deleted from tenants where id = $1`, r.tenant.id).Scan(&p.last, &p.deleted)
+	err = r.q.QueryRowContext(ctx, `select invoices, invoices_deleted from tenants where id = $1`,
+		r.tenant.id).Scan(&p.last, &p.deleted)
 	return p, err
 }
 
@@ -129,7 +135,8 @@ func (t *Tenant) positionOf(ctx context.Context, q querier, p InvoicePositions, 
 		last = min(first+deletionSpan-1, p.last/span)
 	}
 	var position int64
-	err := q.QueryRowContext(ctx, `select position from invoices where tenant_id = $1 and position >= $2 and position < $3 order by position limit 1 offset $4`,
+	err := q.QueryRowContext(ctx,
+		`select position from invoices where tenant_id = $1 and position >= $2 and position < $3 order by position limit 1 offset $4`,
 		t.id, start, start+deletionSpan, rank-1).Scan(&position)
 	if errors.Is(err, sql.ErrNoRows) {
 		return start + deletionSpan - 1, nil // invoices of the block were deleted meanwhile
@@ -145,6 +152,7 @@ func (t *Tenant) deletions(ctx context.Context, q querier, level int, first, las
 		err := row.Scan(&block, &n)
 		deleted[block] = n
 		return struct{}{}, err
-	}, `select block, deleted from invoice_deletions where tenant_id = $1 and level = $2 and block >= $3 and block <= $4`, t.id, level, first, last)
+	}, `select block, deleted from invoice_deletions where tenant_id = $1 and level = $2 and block >= $3 and block <= $4`,
+		t.id, level, first, last)
 	return deleted, err
 }

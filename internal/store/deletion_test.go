@@ -25,7 +25,8 @@ func TestDeleteInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		created := f.create(t, "INV-1")
-		wantErr(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version != created.Version }), store.ErrVersion)
+		wantErr(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version != created.Version }),
+			store.ErrVersion)
 		wantErr(t, f.decoy.tenant.DeleteInvoice(ctx, created.ID, anyVersion), store.ErrNotFound)
 		kit.Must(t, f.tenant.DeleteInvoice(ctx, created.ID, func(version int64) bool { return version == created.Version }))
 		_, err := f.tenant.Invoice(ctx, created.ID)
@@ -41,12 +42,14 @@ func TestDeleteInvoice(t *testing.T) {
 		f.credit(t, credited, byQuantity(0, "1"))
 		_, err = f.tenant.VoidCreditNote(ctx, f.credit(t, voided, byQuantity(0, "1")).ID)
 		kit.Must(t, err)
-		for _, id := range []store.ID{submitted.Submission.Invoice, notSent.Submission.Invoice, rejected.Submission.Invoice, credited, voided} {
+		for _, id := range []store.ID{submitted.Submission.Invoice, notSent.Submission.Invoice, rejected.Submission.Invoice,
+			credited, voided} {
 			wantErr(t, f.tenant.DeleteInvoice(ctx, id, anyVersion), store.ErrNotEditable)
 			_, err := f.tenant.Invoice(ctx, id)
 			kit.Must(t, err)
 		}
-		if all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Entries) != 5 {
+		if all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 ||
+			len(all.Entries) != 5 {
 			t.Errorf("%d of %d listed, %v; want 5", len(all.Entries), all.Total, err)
 		}
 	})
@@ -100,7 +103,8 @@ func TestPagesAcrossBlocks(t *testing.T) {
 		const count = 40_000
 		f.fillDrafts(t, f.tenant, count)
 		left := f.newest(t, f.company, count)
-		for _, at := range []int{39_999, 39_000, 32_768, 32_767, 32_766, 16_385, 16_384, 16_383, 16_382, 200, 129, 128, 127, 126, 1, 0} {
+		for _, at := range []int{39_999, 39_000, 32_768, 32_767, 32_766, 16_385, 16_384, 16_383, 16_382, 200, 129, 128,
+			127, 126, 1, 0} {
 			kit.Must(t, f.tenant.DeleteInvoice(ctx, left[at], anyVersion))
 			left = slices.Delete(left, at, at+1)
 		}
@@ -147,7 +151,8 @@ func listAll(t *testing.T, c company, filter view.InvoiceFilter, total, size int
 // newest returns the newest invoices of a company from the table, oldest first.
 func (f *fixture) newest(t *testing.T, c company, count int) []store.ID {
 	t.Helper()
-	rows, err := f.raw.QueryContext(t.Context(), `select id from invoices where tenant_id = $1 order by position desc limit $2`, c.tenant.Key(), count)
+	rows, err := f.raw.QueryContext(t.Context(),
+		`select id from invoices where tenant_id = $1 order by position desc limit $2`, c.tenant.Key(), count)
 	kit.Must(t, err)
 	defer func() { kit.Must(t, rows.Close()) }()
 	var out []store.ID
@@ -184,7 +189,8 @@ func TestDeletionBesideOthers(t *testing.T) {
 			switch {
 			case deleted == nil:
 				gone.Add(1)
-				if !errors.Is(err, store.ErrNotFound) || !errors.Is(submitted, store.ErrNotFound) || !errors.Is(credited, store.ErrNotFound) {
+				if !errors.Is(err, store.ErrNotFound) || !errors.Is(submitted, store.ErrNotFound) ||
+					!errors.Is(credited, store.ErrNotFound) {
 					t.Errorf("deleted, and read %v, submitted %v, credited %v", err, submitted, credited)
 				}
 			case !errors.Is(deleted, store.ErrNotEditable) || err != nil || submitted != nil && credited != nil:

@@ -20,8 +20,8 @@ const (
 	DeliveryBlocked   = api.DeliveryBlocked
 )
 
-// DeliveryLease is the exclusive right to make one attempt at a delivery (one event for one subscription), until the lease
-// expires.
+// DeliveryLease is the exclusive right to make one attempt at a delivery (one event for one subscription), until the
+// lease expires.
 type DeliveryLease struct {
 	Tenant       *Tenant
 	ID           ID
@@ -32,7 +32,8 @@ type DeliveryLease struct {
 	Kind         api.EventKind
 	OccurredAt   time.Time
 	Body         []byte
-	// Attempts counts the attempts before this one. Round counts those since the delivery was created or last requested again.
+	// Attempts counts the attempts before this one. Round counts those since the delivery was created or last requested
+	// again.
 	Attempts, Round int
 	// Abandoned reports that the previous attempt was never recorded because its worker panicked or its process ended. The
 	// caller records it as an attempt without a response before it makes another one.
@@ -46,8 +47,8 @@ type DeliveryLease struct {
 const opClaimDeliveries = "claim deliveries"
 
 // ClaimDeliveries claims up to limit due deliveries of the queue for the duration. No other worker gets them during
-// that time, and they are due again when it ends. If the subscription is no longer active, or was changed by other means than
-// this program, ClaimDeliveries claims nothing and ends a batch of its pending deliveries instead.
+// that time, and they are due again when it ends. If the subscription is no longer active, or was changed by other
+// means than this program, ClaimDeliveries claims nothing and ends a batch of its pending deliveries instead.
 func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Duration) ([]DeliveryLease, error) {
 	t := q.tenant
 	var claimed []DeliveryLease
@@ -74,9 +75,10 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Dur
 		return err
 	})
 	if errors.Is(err, ErrChangedRow) {
-		// The URL may not be the one that the company gave, so nothing is sent to it, and the claims were rolled back. The events
-		// stay, and their deliveries can be requested again once the row is repaired.
-		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "account", t.account, "subscription", q.id, "error", err)
+		// The URL may not be the one that the company gave, so nothing is sent to it, and the claims were rolled back. The
+		// events stay, and their deliveries can be requested again once the row is repaired.
+		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "account", t.account,
+			"subscription", q.id, "error", err)
 		return nil, t.write(ctx, opClaimDeliveries, func(ctx context.Context, tx *tx) error {
 			return t.endPending(ctx, tx, q.id, reasonChanged)
 		})
@@ -87,9 +89,11 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Dur
 	return claimed, nil
 }
 
-// addDestination adds the URL and the signing secret of their subscription to claimed deliveries. If the subscription is inactive,
-// it ends a batch of its pending deliveries and returns none. It returns [ErrChangedRow] if the subscription does not open.
-func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, claimed []DeliveryLease) ([]DeliveryLease, error) {
+// addDestination adds the URL and the signing secret of their subscription to claimed deliveries. If the subscription
+// is inactive, it ends a batch of its pending deliveries and returns none. It returns [ErrChangedRow] if the
+// subscription does not open.
+func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID,
+	claimed []DeliveryLease) ([]DeliveryLease, error) {
 	var url string
 	var active int64
 	var sealed []byte
@@ -151,9 +155,9 @@ type attemptRecord struct {
 	held    bool  // the caller still held the lease
 }
 
-// RecordAttempt records an attempt and updates its delivery, in one transaction. It returns [ErrLeaseLost] when the delivery
-// was claimed or requested again in the meantime: the attempt is recorded, but the delivery is left to the holder of the
-// lease. The receiver may then get the event twice, with the same identifier.
+// RecordAttempt records an attempt and updates its delivery, in one transaction. It returns [ErrLeaseLost] when the
+// delivery was claimed or requested again in the meantime: the attempt is recorded, but the delivery is left to the
+// holder of the lease. The receiver may then get the event twice, with the same identifier.
 func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, update DeliveryUpdate) error {
 	r := &attemptRecord{DeliveryLease: d, attempt: attempt, update: update}
 	var err error
@@ -162,7 +166,8 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	} else {
 		// In a transaction of its own, because it also ends a batch of pending deliveries.
 		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
-			// The subscription is locked before its deliveries (docs/decisions/018-order-of-locks.md). It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
+			// The subscription is locked before its deliveries (docs/decisions/018-order-of-locks.md). It is deactivated even if
+			// the lease was lost: what the attempt found out about the destination is still true.
 			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, update.Deactivate); err != nil {
 				return err
 			}
@@ -178,12 +183,13 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	return err
 }
 
-// recordRecovery notes that an attempt arrived after others had failed, as its claim had read. That is rare, so it has a
-// transaction of its own, which locks the subscription alone. If the process ends before it, or another attempt fails
+// recordRecovery notes that an attempt arrived after others had failed, as its claim had read. That is rare, so it has
+// a transaction of its own, which locks the subscription alone. If the process ends before it, or another attempt fails
 // between the claim and the arrival, the next attempt that arrives notes it.
 func (d DeliveryLease) recordRecovery(ctx context.Context) error {
 	return d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
-		_, err := tx.Exec(ctx, `update subscriptions set failing_since = null where tenant_id = $1 and id = $2`, d.Tenant.id, d.Subscription)
+		_, err := tx.Exec(ctx, `update subscriptions set failing_since = null where tenant_id = $1 and id = $2`, d.Tenant.id,
+			d.Subscription)
 		return err
 	})
 }
@@ -216,7 +222,8 @@ func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 	return insertAttempts(ctx, tx, records)
 }
 
-// recordFailing notes since when the active subscriptions of failed attempts fail. It changes the row of one that does not fail yet.
+// recordFailing notes since when the active subscriptions of failed attempts fail. It changes the row of one that does
+// not fail yet.
 func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	type failing struct {
 		tenant, subscription ID
@@ -242,7 +249,8 @@ func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error 
 	}
 	// The order in which they are locked.
 	slices.SortFunc(subscriptions, func(a, b *failing) int { return bytes.Compare(a.subscription[:], b.subscription[:]) })
-	_, err := tx.Exec(ctx, `with attempted (tenant_id, subscription_id, since) as (`+tx.db.dialect.Values("bytea", "bytea", "bigint")+`)
+	_, err := tx.Exec(ctx, `with attempted (tenant_id, subscription_id, since) as (`+tx.db.dialect.Values("bytea", "bytea",
+		"bigint")+`)
 		update subscriptions set failing_since = attempted.since from attempted
 		where subscriptions.tenant_id = attempted.tenant_id and subscriptions.id = attempted.subscription_id
 			and subscriptions.active = 1 and subscriptions.failing_since is null`,
@@ -250,19 +258,21 @@ func recordFailing(ctx context.Context, tx *tx, records []*attemptRecord) error 
 	return err
 }
 
-// updateDeliveries updates the deliveries of attempts, no two of which belong to the same delivery; byID finds them by the
-// delivery's identifier.
-func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byID map[ID]*attemptRecord, now int64) error {
+// updateDeliveries updates the deliveries of attempts, no two of which belong to the same delivery; byID finds them by
+// the delivery's identifier.
+func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byID map[ID]*attemptRecord,
+	now int64) error {
 	db := tx.db
 	type updated struct {
 		id      ID
 		ordinal int64
 	}
-	// One statement updates every delivery whose lease the caller still holds: on PostgreSQL a batch of attempts costs one round
-	// trip. It skips a delivery that ended in the meantime (its subscription was deactivated) and would become pending again.
-	// What it does not return goes through recordLateAttempt below.
+	// One statement updates every delivery whose lease the caller still holds: on PostgreSQL a batch of attempts costs one
+	// round trip. It skips a delivery that ended in the meantime (its subscription was deactivated) and would become
+	// pending again. What it does not return goes through recordLateAttempt below.
 	rows, err := collect(ctx, tx, func(row scanner) (u updated, err error) { return u, row.Scan(&u.id, &u.ordinal) }, //planted:late-worker-overwrites
-		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
+		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.dialect.Values("bytea",
+			"bytea", "bigint", "text", "text", "bigint")+`)
 		update deliveries set attempts = attempts + 1, round = round + 1, lease = deliveries.lease + 1, leased = 0,
 			updated_at = $7, state = attempted.new_state, reason = attempted.new_reason, due_at = attempted.new_due_at from attempted
 		where deliveries.tenant_id = attempted.tenant_id and deliveries.id = attempted.delivery_id and deliveries.lease = attempted.lease
@@ -309,16 +319,20 @@ func (r *attemptRecord) reason() *string {
 	return &r.update.Reason
 }
 
-// recordLateAttempt counts an attempt that does not decide what happens to its delivery: the subscription was deactivated in
-// the meantime, which ended the delivery, or another worker holds the lease. held reports whether the caller still holds it.
+// recordLateAttempt counts an attempt that does not decide what happens to its delivery: the subscription was
+// deactivated in the meantime, which ended the delivery, or another worker holds the lease. held reports whether the
+// caller still holds it.
 func (d DeliveryLease) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ordinal int64, held bool, err error) {
 	t := d.Tenant
 	var fencingToken int64
-	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, d.ID).Scan(&fencingToken, &ordinal); err != nil {
+	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+
+		t.db.dialect.ForUpdate(), t.id, d.ID).Scan(&fencingToken, &ordinal); err != nil {
 		return 0, false, err
 	}
 	if held = fencingToken == d.fencingToken; held {
-		_, err = tx.Exec(ctx, `update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
+		_,
+			err = tx.Exec(ctx,
+			`update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
 			where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal, now, reasonInactive)
 	} else {
 		_, err = tx.Exec(ctx, `update deliveries set attempts = $3 where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal)
@@ -328,15 +342,17 @@ func (d DeliveryLease) recordLateAttempt(ctx context.Context, tx *tx, now int64)
 
 func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	db := tx.db
-	_, err := tx.Exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
-		db.dialect.Values("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
+	_, err := tx.Exec(ctx,
+		`insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
+			db.dialect.Values("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
 		rowArgs(db, records, func(r *attemptRecord) []any {
 			a := &r.attempt
 			body := a.ResponseBody
 			if body == nil {
 				body = []byte{} // the column is never null
 			}
-			return []any{r.Tenant.id, r.ID, r.ordinal, micros(a.StartedAt), a.Duration.Microseconds(), int64(a.HTTPStatus), a.ErrorClass, body}
+			return []any{r.Tenant.id, r.ID, r.ordinal, micros(a.StartedAt), a.Duration.Microseconds(), int64(a.HTTPStatus),
+				a.ErrorClass, body}
 		})...)
 	return err
 }

@@ -34,10 +34,12 @@ func scanDelivery(row scanner) (Delivery, error) {
 	var reason sql.Null[string]
 	var due, deactivated sql.Null[int64]
 	var created, updated int64
-	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated, &deactivated)
+	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated,
+		&deactivated)
 	d.Reason, d.NextAt, d.CreatedAt, d.UpdatedAt = textOrNil(reason), instantOrNil(due), instant(created), instant(updated)
 	if deactivated.Valid && d.State == DeliveryPending { // a later batch ends it; see [Tenant.deactivate]
-		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryFailed, new(reasonInactive), nil, instant(max(deactivated.V, updated))
+		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryFailed, new(reasonInactive),
+			nil, instant(max(deactivated.V, updated))
 	}
 	return d, err
 }
@@ -54,7 +56,8 @@ func (t *Tenant) Delivery(ctx context.Context, id ID) (Delivery, error) {
 }
 
 func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (Delivery, error) {
-	d, err := scanDelivery(q.QueryRowContext(ctx, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id = $2`+lock, t.id, id))
+	d, err := scanDelivery(q.QueryRowContext(ctx,
+		`select `+deliveryColumns+` from deliveries where tenant_id = $1 and id = $2`+lock, t.id, id))
 	if err != nil {
 		return d, err
 	}
@@ -64,15 +67,17 @@ func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (D
 		err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &a.ResponseBody)
 		a.StartedAt, a.Duration = instant(started), time.Duration(duration)*time.Microsecond
 		return a, err
-	}, `select started_at, duration, http_status, error_class, answer from attempts where tenant_id = $1 and delivery_id = $2 order by ordinal`, t.id, id)
+	},
+		`select started_at, duration, http_status, error_class, answer from attempts where tenant_id = $1 and delivery_id = $2 order by ordinal`, t.id, id)
 	return d, err
 }
 
 // ErrInactive says that the subscription of a delivery is deactivated.
 var ErrInactive = errors.New("subscription inactive")
 
-// Redeliver makes a delivery due immediately, with a full new round of attempts. It is the same delivery, so the receiver gets the
-// same identifier and the same bytes. Redeliver returns [ErrInactive] if its subscription is deactivated.
+// Redeliver makes a delivery due immediately, with a full new round of attempts. It is the same delivery, so the
+// receiver gets the same identifier and the same bytes. Redeliver returns [ErrInactive] if its subscription is
+// deactivated.
 func (t *Tenant) Redeliver(ctx context.Context, id ID) (Delivery, error) {
 	var d Delivery
 	err := t.write(ctx, "redeliver", func(ctx context.Context, tx *tx) error {
@@ -81,7 +86,8 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (Delivery, error) {
 			return err
 		}
 		var active int64
-		if err := tx.QueryRowContext(ctx, `select active from subscriptions where tenant_id = $1 and id = $2`, t.id, d.Subscription).Scan(&active); err != nil {
+		if err := tx.QueryRowContext(ctx, `select active from subscriptions where tenant_id = $1 and id = $2`,
+			t.id, d.Subscription).Scan(&active); err != nil {
 			return err
 		}
 		if active == 0 {
@@ -90,11 +96,13 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (Delivery, error) {
 		now := tx.Now()
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.notify(WorkDeliveries)
-		if err := t.audit(tx, Act{Name: "delivery.redeliver", SubjectType: "delivery", Subject: id.String(), Details: map[string]string{"subscription": d.Subscription.String()}}); err != nil {
+		if err := t.audit(tx, Act{Name: "delivery.redeliver", SubjectType: "delivery", Subject: id.String(),
+			Details: map[string]string{"subscription": d.Subscription.String()}}); err != nil {
 			return err
 		}
 		// An attempt in progress loses its lease: it is recorded, but the new round decides the state.
-		_, err = tx.Exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
+		_, err = tx.Exec(ctx,
+			`update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
 			where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 		return err
 	})

@@ -23,7 +23,8 @@ type delivery struct {
 func (f *fixture) delivery(t *testing.T, id store.ID) delivery {
 	t.Helper()
 	var d delivery
-	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select state, coalesce(reason, ''), attempts, round, coalesce(due_at, 0) from deliveries where tenant_id = $1 and id = $2`,
+	kit.Must(t, f.raw.QueryRowContext(t.Context(),
+		`select state, coalesce(reason, ''), attempts, round, coalesce(due_at, 0) from deliveries where tenant_id = $1 and id = $2`,
 		f.tenant.Key(), id).Scan(&d.state, &d.reason, &d.attempts, &d.round, &d.due))
 	return d
 }
@@ -43,7 +44,8 @@ func (f *fixture) tell(t *testing.T, n int) {
 }
 
 func attempt(f *fixture, status int) store.Attempt {
-	return store.Attempt{StartedAt: f.Clock.Now(), Duration: 1500 * time.Millisecond, HTTPStatus: status, ResponseBody: []byte("answer")}
+	return store.Attempt{StartedAt: f.Clock.Now(), Duration: 1500 * time.Millisecond, HTTPStatus: status,
+		ResponseBody: []byte("answer")}
 }
 
 // deactivate ends a subscription by a blocked delivery of one event more.
@@ -51,7 +53,8 @@ func (f *fixture) deactivate(t *testing.T, s store.Subscription) {
 	t.Helper()
 	f.tell(t, 1)
 	d := f.claimDeliveries(t, s.ID, 1)[0]
-	kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+	kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 302),
+		store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 }
 
 // TestClaimOnce: many workers that claim at once share the due deliveries: each is claimed once.
@@ -60,7 +63,8 @@ func TestClaimOnce(t *testing.T) {
 		s := f.subscribe(t, api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
 		const due = 36
 		for n := range due / 3 {
-			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), allFour("accepted", true), api.EventSubmissionUpdated,
+				api.EventStatusChanged, api.EventTerminal)
 		}
 		queue, _ := f.deliveryQueue(t, s.ID)
 		var mu sync.Mutex
@@ -105,22 +109,28 @@ func TestDeliveryLease(t *testing.T) {
 		}
 		f.Clock.Advance(time.Microsecond)
 		second := f.claimDeliveries(t, s.ID, 10)
-		if len(second) != 1 || second[0].ID != first[0].ID || !bytes.Equal(second[0].Body, first[0].Body) || second[0].Attempts != 0 {
+		if len(second) != 1 || second[0].ID != first[0].ID || !bytes.Equal(second[0].Body, first[0].Body) ||
+			second[0].Attempts != 0 {
 			t.Fatalf("claimed %+v, then %+v", first, second)
 		}
 		due := f.delivery(t, first[0].ID).due
-		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}),
+			store.ErrLeaseLost)
 		f.wantDelivery(t, first[0].ID, delivery{state: "pending", attempts: 1, due: due})
 		kit.Must(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 2, round: 1})
-		wantErr(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}),
+			store.ErrLeaseLost)
 		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || !kept.Active {
 			t.Errorf("the subscription is deactivated: %+v, %v", kept, err)
 		}
-		// Where the destination leads is true however late it is seen; the delivery stays what the holder of the lease made it.
-		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}), store.ErrLeaseLost)
+		// Where the destination leads is true however late it is seen; the delivery stays what the holder of the lease made
+		// it.
+		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked,
+			Reason: "redirect", Deactivate: "redirect"}), store.ErrLeaseLost)
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 4, round: 1})
-		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || kept.Active || *kept.DeactivationReason != "redirect" {
+		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || kept.Active ||
+			*kept.DeactivationReason != "redirect" {
 			t.Errorf("the subscription still is active: %+v, %v", kept, err)
 		}
 	})
@@ -132,7 +142,8 @@ func TestRecordAttempt(t *testing.T) {
 		ctx := t.Context()
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		for _, end := range []store.DeliveryUpdate{
-			{State: store.DeliveryDelivered}, {State: store.DeliveryFailed, Reason: "attempts_exhausted"}, {State: store.DeliveryBlocked, Reason: "redirect"},
+			{State: store.DeliveryDelivered}, {State: store.DeliveryFailed, Reason: "attempts_exhausted"},
+			{State: store.DeliveryBlocked, Reason: "redirect"},
 		} {
 			f.tell(t, 1)
 			d := f.claimDeliveries(t, s.ID, 1)[0]
@@ -154,8 +165,10 @@ func TestRecordAttempt(t *testing.T) {
 			if late := f.claimDeliveries(t, s.ID, 1); len(late) != 0 {
 				t.Errorf("%s is claimed again: %+v", end.State, late)
 			}
-			kept := f.rows(t, `select ordinal, duration, http_status, error_class, answer from attempts where delivery_id = $1`, d.ID)
-			want := fmt.Sprint([]string{"ordinal=1 duration=1000000 http_status=0 error_class=timeout answer=", fmt.Sprintf("ordinal=2 duration=1500000 http_status=200 error_class= answer=%x", "answer")})
+			kept := f.rows(t, `select ordinal, duration, http_status, error_class, answer from attempts where delivery_id = $1`,
+				d.ID)
+			want := fmt.Sprint([]string{"ordinal=1 duration=1000000 http_status=0 error_class=timeout answer=",
+				fmt.Sprintf("ordinal=2 duration=1500000 http_status=200 error_class= answer=%x", "answer")})
 			if fmt.Sprint(kept) != want {
 				t.Errorf("attempts %v, want %v", kept, want)
 			}
@@ -171,22 +184,26 @@ func TestDeactivation(t *testing.T) {
 		f.tell(t, 5)
 		flying := f.claimDeliveries(t, s.ID, 4)
 		at := f.Clock.Advance(time.Second)
-		kit.Must(t, flying[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+		kit.Must(t, flying[0].RecordAttempt(ctx, attempt(f, 302),
+			store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 		f.wantDelivery(t, flying[0].ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
 		ended, err := f.tenant.Subscription(ctx, s.ID)
 		kit.Must(t, err)
 		want := s
 		want.Active, want.DeactivatedAt, want.DeactivationReason = false, &at, new("redirect")
 		wantEqual(t, "the deactivated subscription", ended, want)
-		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
+		if n := f.number(t,
+			`select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
 			t.Errorf("%d pending deliveries have ended, want 4", n)
 		}
 		kit.Must(t, flying[1].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, flying[1].ID, delivery{state: "delivered", attempts: 1, round: 1})
-		kit.Must(t, flying[2].RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		kit.Must(t, flying[2].RecordAttempt(ctx, attempt(f, 503),
+			store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, flying[2].ID, delivery{state: "failed", reason: "subscription_inactive", attempts: 1, round: 1})
 		f.Clock.Advance(time.Second)
-		kit.Must(t, flying[3].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
+		kit.Must(t, flying[3].RecordAttempt(ctx, attempt(f, 302),
+			store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
 		again, err := f.tenant.Subscription(ctx, s.ID)
 		kit.Must(t, err)
 		if !again.DeactivatedAt.Equal(at) || *again.DeactivationReason != "redirect" {
@@ -209,11 +226,13 @@ func TestEventBesideDeactivation(t *testing.T) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
 		// The rows as such a commit leaves them: the subscription ended, its deliveries pending and due.
-		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, s.ID)
+		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`,
+			s.ID)
 		if claimed := f.claimDeliveries(t, s.ID, 1); len(claimed) != 0 {
 			t.Fatalf("%+v is sent to a deactivated subscription", claimed)
 		}
-		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null and attempts = 0`, s.ID); n != 2 {
+		if n := f.number(t,
+			`select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null and attempts = 0`, s.ID); n != 2 {
 			t.Errorf("%d deliveries have ended, want 2", n)
 		}
 		if _, due := f.deliveryQueue(t, s.ID); due {
@@ -228,7 +247,8 @@ func TestSubscriptionLimit(t *testing.T) {
 		var mu sync.Mutex
 		var refused int
 		race(store.MaxSubscriptions+5, func(int) {
-			_, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: []api.EventKind{api.EventSubmissionUpdated}})
+			_, err := f.tenant.CreateSubscription(t.Context(),
+				store.NewSubscription{URL: hookURL, Events: []api.EventKind{api.EventSubmissionUpdated}})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -238,7 +258,8 @@ func TestSubscriptionLimit(t *testing.T) {
 				}
 			}
 		})
-		if n := f.number(t, `select count(*) from subscriptions where tenant_id = $1 and active = 1`, f.tenant.Key()); n != store.MaxSubscriptions || refused != 5 {
+		if n := f.number(t, `select count(*) from subscriptions where tenant_id = $1 and active = 1`,
+			f.tenant.Key()); n != store.MaxSubscriptions || refused != 5 {
 			t.Errorf("%d are active and %d were refused", n, refused)
 		}
 	})

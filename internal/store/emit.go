@@ -12,8 +12,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// eventBatch holds the events of one operation and their deliveries, ready to be written. The entry of the operation in the
-// chain of evidence contains their digests, so they are created before the entry and written after it.
+// eventBatch holds the events of one operation and their deliveries, ready to be written. The entry of the operation in
+// the chain of evidence contains their digests, so they are created before the entry and written after it.
 type eventBatch struct {
 	events, deliveries [][]any
 	// digests are the digests of the events, concatenated; see [eventDigest].
@@ -39,7 +39,8 @@ func eventDigest(e Event, resourceType string, resource ID, deliveries []eventDe
 	return hash.sum()
 }
 
-// eventDelivery is the part of a delivery that never changes. The digest of an event has them in the order of their identifiers.
+// eventDelivery is the part of a delivery that never changes. The digest of an event has them in the order of their
+// identifiers.
 type eventDelivery struct {
 	id, subscription ID
 	kind             string
@@ -47,7 +48,8 @@ type eventDelivery struct {
 }
 
 // eventBody renders an event. This happens once: every attempt of every delivery sends the same bytes.
-func eventBody[P any](id ID, kind api.EventKind, at time.Time, resourceType string, resource ID, payload P) ([]byte, error) {
+func eventBody[P any](id ID, kind api.EventKind, at time.Time, resourceType string, resource ID,
+	payload P) ([]byte, error) {
 	body, err := json.Marshal(api.Event[P]{SchemaVersion: api.SchemaVersion, ID: id.String(), Event: kind,
 		ResourceType: resourceType, ResourceID: resource.String(), OccurredAt: at.Format(TimestampLayout), Payload: payload})
 	if err != nil {
@@ -60,16 +62,17 @@ func eventsSealBinding(tenant ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
 }
 
-// prepareEvents prepares events about one resource that occurred at now, and a delivery of each event for every active subscription to
-// its kind. Their positions come from a sealed counter in the tenant's row. That row stays locked until the commit, so that no
-// event becomes visible after one with a higher position.
-func prepareEvents[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (eventBatch, error) {
+// prepareEvents prepares events about one resource that occurred at now, and a delivery of each event for every active
+// subscription to its kind. Their positions come from a sealed counter in the tenant's row. That row stays locked until
+// the commit, so that no event becomes visible after one with a higher position.
+func prepareEvents[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind,
+	resourceType string, resource ID, payload P) (eventBatch, error) {
 	var out eventBatch
 	if len(kinds) == 0 {
 		return out, nil
 	}
-	// The counter is updated before the subscriptions are read. A subscription is created under a lock of the same row, so from
-	// then on it misses no event.
+	// The counter is updated before the subscriptions are read. A subscription is created under a lock of the same row, so
+	// from then on it misses no event.
 	if err := tx.ExecDeferred(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
 		return out, err
 	}
@@ -94,11 +97,13 @@ func prepareEvents[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time,
 	return out, t.sealEventCount(ctx, tx, last, last-int64(len(kinds)), sealed, used)
 }
 
-// sealEventCount seals the number of a tenant's events, which was before and is now last, and writes the quota counters.
+// sealEventCount seals the number of a tenant's events, which was before and is now last, and writes the quota
+// counters.
 func (t *Tenant) sealEventCount(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
 	next := seal{chainEnd: chainEnd{count: last}}
 	if before > 0 || sealed != nil {
-		found, err := continueSeal(t.db.keys, sealed, eventsSealBinding(t.id), seal{chainEnd: chainEnd{count: before}}, func() (none [32]byte, err error) { return none, nil })
+		found, err := continueSeal(t.db.keys, sealed, eventsSealBinding(t.id), seal{chainEnd: chainEnd{count: before}},
+			func() (none [32]byte, err error) { return none, nil })
 		if err != nil {
 			return err
 		}
@@ -108,12 +113,14 @@ func (t *Tenant) sealEventCount(ctx context.Context, tx *tx, last, before int64,
 	if err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx, `update tenants set events_seal = $2, stored_bytes = stored_bytes + $3, drafts = drafts + $4 where id = $1`,
+	return tx.ExecDeferred(ctx,
+		`update tenants set events_seal = $2, stored_bytes = stored_bytes + $3, drafts = drafts + $4 where id = $1`,
 		t.id, fresh, used.bytes, used.drafts)
 }
 
 // add adds an event with its deliveries to the batch.
-func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID, subscriptions []activeSubscription) error {
+func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID,
+	subscriptions []activeSubscription) error {
 	var deliveries []eventDelivery
 	for _, s := range subscriptions {
 		if !slices.Contains(s.kinds, e.Kind) {
@@ -128,7 +135,8 @@ func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID, s
 		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at}) //planted:one-subscription-notified
 	}
 	sortDeliveries(deliveries)
-	m.events = append(m.events, []any{t.id, e.ID, e.Position, e.Kind, resourceType, resource, micros(e.OccurredAt), e.Body})
+	m.events = append(m.events, []any{t.id, e.ID, e.Position, e.Kind, resourceType, resource, micros(e.OccurredAt),
+		e.Body})
 	digest := eventDigest(e, resourceType, resource, deliveries)
 	m.digests = append(m.digests, digest[:]...)
 	return nil
@@ -140,13 +148,16 @@ func sortDeliveries(deliveries []eventDelivery) {
 
 // write writes the events and their deliveries.
 func (m *eventBatch) write(ctx context.Context, tx *tx) error {
-	if err := tx.Insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events, ""); err != nil {
+	if err := tx.Insert(ctx,
+		`insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events,
+		""); err != nil {
 		return err
 	}
 	if len(m.deliveries) > 0 {
 		tx.notify(WorkDeliveries)
 	}
-	return tx.Insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
+	return tx.Insert(ctx,
+		`insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
 }
 
 // activeSubscription is an active subscription with the kinds of its events.
@@ -155,9 +166,10 @@ type activeSubscription struct {
 	kinds []api.EventKind
 }
 
-// lockedEventState returns the position of the tenant's last event, its seal, and the active subscriptions. The caller has locked
-// the tenant's row.
-func (t *Tenant) lockedEventState(ctx context.Context, q querier) (last int64, sealed []byte, active []activeSubscription, err error) {
+// lockedEventState returns the position of the tenant's last event, its seal, and the active subscriptions. The caller
+// has locked the tenant's row.
+func (t *Tenant) lockedEventState(ctx context.Context,
+	q querier) (last int64, sealed []byte, active []activeSubscription, err error) {
 	_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
 		var id sql.Null[ID]
 		var kinds sql.Null[string]

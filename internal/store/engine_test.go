@@ -20,8 +20,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that several processes can
-// serve a PostgreSQL database.
+// TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that
+// several processes can serve a PostgreSQL database.
 func TestServe(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		release, err := f.LockForServing()
@@ -48,8 +48,8 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// TestCancelledWrite checks that a caller that disconnects before its write begins changes nothing, and that otherwise the whole
-// operation is committed.
+// TestCancelledWrite checks that a caller that disconnects before its write begins changes nothing, and that otherwise
+// the whole operation is committed.
 func TestCancelledWrite(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -104,8 +104,8 @@ func TestNotADatabase(t *testing.T) {
 	}
 }
 
-// TestServerRestart checks that the store is unavailable while the PostgreSQL server is down, and works again afterwards with everything
-// that was committed, without being reopened.
+// TestServerRestart checks that the store is unavailable while the PostgreSQL server is down, and works again
+// afterwards with everything that was committed, without being reopened.
 func TestServerRestart(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // there is no such server

@@ -51,9 +51,9 @@ func scanEvent(row scanner) (Event, error) {
 	return e, err
 }
 
-// EventPage returns up to limit events with positions higher than after, oldest first. It returns fewer if their bodies would exceed
-// bytes in total, but at least one. more reports that there are further events. A caller that continues from the last position it
-// got misses none.
+// EventPage returns up to limit events with positions higher than after, oldest first. It returns fewer if their bodies
+// would exceed bytes in total, but at least one. more reports that there are further events. A caller that continues
+// from the last position it got misses none.
 func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (events []Event, more bool, err error) {
 	err = t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		events, more, err = t.events(ctx, q, after, limit, bytes)
@@ -62,8 +62,10 @@ func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (
 	return events, more, err
 }
 
-func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, bytes int) (out []Event, more bool, err error) {
-	rows, err := q.QueryContext(ctx, `select `+eventColumns+` from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit+1)
+func (t *Tenant) events(ctx context.Context, q querier, after int64, limit,
+	bytes int) (out []Event, more bool, err error) {
+	rows, err := q.QueryContext(ctx, `select `+eventColumns+
+		` from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -82,8 +84,9 @@ func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, byte
 	return out, false, rows.Err()
 }
 
-// EventEnd returns the position of the last event, 0 if there was none yet. Every event that becomes visible afterwards has a higher one,
-// because the tenant's row has the number of events, and it changes with each commit of events. Events that were removed by age count.
+// EventEnd returns the position of the last event, 0 if there was none yet. Every event that becomes visible afterwards
+// has a higher one, because the tenant's row has the number of events, and it changes with each commit of events.
+// Events that were removed by age count.
 func (t *Tenant) EventEnd(ctx context.Context) (position int64, err error) {
 	err = t.read(func(q querier) error {
 		return q.QueryRowContext(ctx, `select events from tenants where id = $1`, t.id).Scan(&position)
@@ -96,7 +99,8 @@ func (t *Tenant) Event(ctx context.Context, id ID) (Event, error) {
 	var e Event
 	err := t.read(func(q querier) error {
 		var err error
-		e, err = scanEvent(q.QueryRowContext(ctx, `select `+eventColumns+` from events where tenant_id = $1 and id = $2`, t.id, id))
+		e, err = scanEvent(q.QueryRowContext(ctx, `select `+eventColumns+` from events where tenant_id = $1 and id = $2`,
+			t.id, id))
 		return err
 	})
 	return e, err

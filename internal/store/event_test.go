@@ -21,7 +21,8 @@ func TestEventBody(t *testing.T) {
 		call := f.submit(t, "INV-1")
 		// A whole millisecond, to see that the zeros behind it are written.
 		occurred := f.Clock.Advance(time.Minute+time.Millisecond).Format("2006-01-02T15:04:05.000") + "000Z"
-		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}}, api.EventSubmissionUpdated, api.EventStatusChanged)
+		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}},
+			api.EventSubmissionUpdated, api.EventStatusChanged)
 		events, err := storetest.Events(ctx, f.tenant, 0, 10)
 		kit.Must(t, err)
 		if len(events) != 2 {
@@ -31,12 +32,14 @@ func TestEventBody(t *testing.T) {
 			e := events[n]
 			var body api.Event[api.SubmissionPayload]
 			kit.Must(t, json.Unmarshal(e.Body, &body))
-			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind, ResourceType: "submission",
-				ResourceID: call.Submission.ID.String(), OccurredAt: occurred,
-				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(), InvoiceNumber: "INV-1"}}
+			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind,
+				ResourceType: "submission", ResourceID: call.Submission.ID.String(), OccurredAt: occurred,
+				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(),
+					InvoiceNumber: "INV-1"}}
 			wantEqual(t, "the body of an event", body, want)
 			if e.Kind != kind || e.Position != int64(n+1) || e.OccurredAt.Format(store.TimestampLayout) != body.OccurredAt {
-				t.Errorf("event %d of kind %s at %v, want event %d of kind %s at %s", e.Position, e.Kind, e.OccurredAt, n+1, kind, body.OccurredAt)
+				t.Errorf("event %d of kind %s at %v, want event %d of kind %s at %s", e.Position, e.Kind, e.OccurredAt, n+1,
+					kind, body.OccurredAt)
 			}
 			var payload map[string]map[string]any
 			var keys map[string]any
@@ -56,7 +59,8 @@ func mustJSON(t *testing.T, value any) []byte {
 	return text
 }
 
-// TestSubscribedMissesNothing: an event that waits while a subscription is made is committed after it, so it is due to it.
+// TestSubscribedMissesNothing: an event that waits while a subscription is made is committed after it, so it is due to
+// it.
 func TestSubscribedMissesNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -94,20 +98,24 @@ func TestSubscribedMissesNothing(t *testing.T) {
 // TestEventDeliveries: an event is due to every subscription that is active and wants its kind, and to no other.
 func TestEventDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		everything, terminal, ended := f.subscribe(t, api.EventKinds[:]...), f.subscribe(t, api.EventTerminal), f.subscribe(t, api.EventKinds[:]...)
+		everything, terminal, ended := f.subscribe(t, api.EventKinds[:]...), f.subscribe(t, api.EventTerminal),
+			f.subscribe(t, api.EventKinds[:]...)
 		f.deactivate(t, ended)
 		before := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID)
-		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged,
+			api.EventTerminal)
 		events, err := storetest.Events(t.Context(), f.tenant, 0, 10)
 		kit.Must(t, err)
 		last := events[len(events)-1]
 		told := func(s store.Subscription) (kinds []api.EventKind) {
 			t.Helper()
 			for _, d := range f.claimDeliveries(t, s.ID, 100) {
-				if d.URL != hookURL || d.Secret.Reveal() != signingSecret || d.Tenant.Key() != f.tenant.Key() || d.Subscription != s.ID || d.Attempts != 0 || d.Round != 0 {
+				if d.URL != hookURL || d.Secret.Reveal() != signingSecret || d.Tenant.Key() != f.tenant.Key() ||
+					d.Subscription != s.ID || d.Attempts != 0 || d.Round != 0 {
 					t.Errorf("delivery %+v", d)
 				}
-				if d.Kind == api.EventTerminal && (d.Event != last.ID || string(d.Body) != string(last.Body) || !d.OccurredAt.Equal(last.OccurredAt)) {
+				if d.Kind == api.EventTerminal && (d.Event != last.ID || string(d.Body) != string(last.Body) ||
+					!d.OccurredAt.Equal(last.OccurredAt)) {
 					t.Errorf("delivery of another event: %+v, want %+v", d, last)
 				}
 				kinds = append(kinds, d.Kind)
@@ -116,7 +124,8 @@ func TestEventDeliveries(t *testing.T) {
 			return kinds
 		}
 		// The deactivation above was caused by a delivery of one more event.
-		if kinds := told(everything); !slices.Equal(kinds, []api.EventKind{api.EventStatusChanged, api.EventSubmissionUpdated, api.EventSubmissionUpdated, api.EventTerminal}) {
+		if kinds := told(everything); !slices.Equal(kinds, []api.EventKind{api.EventStatusChanged, api.EventSubmissionUpdated,
+			api.EventSubmissionUpdated, api.EventTerminal}) {
 			t.Errorf("the subscription to everything got %v", kinds)
 		}
 		if kinds := told(terminal); !slices.Equal(kinds, []api.EventKind{api.EventTerminal}) {
@@ -146,7 +155,8 @@ func TestEventOrder(t *testing.T) {
 			defer close(recorded)
 			race(recorders, func(n int) {
 				_, err := calls[n].Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-					return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal), nil
+					return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged,
+						api.EventTerminal), nil
 				})
 				must2(t, err)
 			})
@@ -199,7 +209,8 @@ func TestEventOrder(t *testing.T) {
 			var body api.Event[api.SubmissionPayload]
 			kit.Must(t, json.Unmarshal(e.Body, &body))
 			resources[body.ResourceID]++
-			if want := []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}[n%3]; e.Kind != want {
+			if want := []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged,
+				api.EventTerminal}[n%3]; e.Kind != want {
 				t.Errorf("event %d is %s, want %s", n, e.Kind, want)
 			}
 		}
@@ -211,15 +222,16 @@ func TestEventOrder(t *testing.T) {
 	})
 }
 
-// TestEventPageBytes: a page of events ends before it has more bytes than it may, but never before its first event; going on
-// from its end misses nothing.
+// TestEventPageBytes: a page of events ends before it has more bytes than it may, but never before its first event;
+// going on from its end misses nothing.
 func TestEventPageBytes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 9)
 		all, err := storetest.Events(t.Context(), f.tenant, 0, 100)
 		kit.Must(t, err)
 		size := len(all[0].Body)
-		for _, test := range []struct{ limit, bytes, want int }{{100, 1 << 20, len(all)}, {4, 1 << 20, 4}, {100, 3*size + size/2, 3}, {100, 1, 1}, {100, 0, 1}} {
+		for _, test := range []struct{ limit, bytes, want int }{{100, 1 << 20, len(all)}, {4, 1 << 20, 4},
+			{100, 3*size + size/2, 3}, {100, 1, 1}, {100, 0, 1}} {
 			var seen []store.ID
 			for after, pages := int64(0), 0; ; pages++ {
 				page, more, err := f.tenant.EventPage(t.Context(), after, test.limit, test.bytes)

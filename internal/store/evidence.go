@@ -81,7 +81,8 @@ func evidenceBinding(tenant, id ID) secret.Binding {
 // appendEvidence adds an entry to the chain of a submission and updates the chain's head in s. document is the digest
 // of the document that was sent, with which the chain begins; events are the digests of the events that follow from the
 // response.
-func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence, now time.Time, document [32]byte, events []byte) (ID, error) {
+func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence, now time.Time,
+	document [32]byte, events []byte) (ID, error) {
 	id, err := newID(now, t.db.random)
 	if err != nil {
 		return ID{}, err
@@ -89,7 +90,8 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 	if events == nil {
 		events = []byte{}
 	}
-	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: now, NewEvidence: add, SHA256: sha256.Sum256(add.Body), events: events}
+	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: now, NewEvidence: add,
+		SHA256: sha256.Sum256(add.Body), events: events}
 	if copy(e.Previous[:], s.head); s.Evidence == 0 { //planted:chain-not-continued
 		e.Previous = documentLink(s.ID, document)
 	}
@@ -109,7 +111,8 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		}
 	}
 	s.Evidence, s.head = e.Ordinal, e.Digest[:]
-	return id, tx.ExecDeferred(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
+	return id, tx.ExecDeferred(ctx,
+		`insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
 		sha256, body, truncated, withheld, words, report, events, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
@@ -124,8 +127,9 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	var sum, previous, digest []byte
 	var report sql.Null[string]
 	var noEvents bool
-	if err := row.Scan(append([]any{&e.ID, &e.Submission, &e.Ordinal, &e.Call, &received, &e.HTTPStatus, &e.MediaType, &sum,
-		&truncated, &withheld, &e.stateValues, &report, &e.events, &noEvents, &previous, &digest}, more...)...); err != nil {
+	if err := row.Scan(append([]any{&e.ID, &e.Submission, &e.Ordinal, &e.Call, &received, &e.HTTPStatus, &e.MediaType,
+		&sum, &truncated, &withheld, &e.stateValues, &report, &e.events, &noEvents, &previous, &digest},
+		more...)...); err != nil {
 		return Evidence{}, err
 	}
 	e.ReceivedAt, e.Report, e.early = instant(received), report.V, !report.Valid
@@ -135,8 +139,8 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	var flags [2]error
 	e.Truncated, flags[0] = parseFlag(truncated)
 	e.Withheld, flags[1] = parseFlag(withheld)
-	if err := errors.Join(flags[0], flags[1], parseDigest(&e.SHA256, sum), parseDigest(&e.Previous, previous), parseDigest(&e.Digest, digest),
-		json.Unmarshal([]byte(e.stateValues), &e.StateValues)); err != nil {
+	if err := errors.Join(flags[0], flags[1], parseDigest(&e.SHA256, sum), parseDigest(&e.Previous, previous),
+		parseDigest(&e.Digest, digest), json.Unmarshal([]byte(e.stateValues), &e.StateValues)); err != nil {
 		return Evidence{}, fmt.Errorf("stored evidence %s: %w", e.ID, err)
 	}
 	return e, nil
@@ -146,7 +150,8 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
 	return readValue(t, func(q querier) (Evidence, error) {
 		var body []byte
-		out, err := scanEvidence(q.QueryRowContext(ctx, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)
+		out, err := scanEvidence(q.QueryRowContext(ctx,
+			`select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)
 		if err == nil && !out.Withheld {
 			out.Body = body
 		}

@@ -98,7 +98,8 @@ func entryDigest(t *testing.T, submission, entry map[string]any) string {
 	f.bytes([]byte("quittance/evidence/v2"))
 	f.put(entry, "previous")
 	f.put(submission, "id")
-	f.put(entry, "id", "ordinal", "received_at", "call", "http_status", "media_type", "sha256", "truncated", "withheld", "words", "report", "events")
+	f.put(entry, "id", "ordinal", "received_at", "call", "http_status", "media_type", "sha256", "truncated", "withheld",
+		"words", "report", "events")
 	return f.digest()
 }
 
@@ -109,8 +110,8 @@ func revisionDigest(t *testing.T, incoming, revision map[string]any) string {
 	f.put(incoming, "id")
 	f.put(revision, "revision", "retained_at")
 	f.put(incoming, "provider_document_id")
-	f.optional(revision, "document_type", "invoice_number", "supplier_name", "supplier_network_id", "issue_date", "due_date", "currency",
-		"total_amount", "claimed_sha256", "received_at", "size")
+	f.optional(revision, "document_type", "invoice_number", "supplier_name", "supplier_network_id", "issue_date",
+		"due_date", "currency", "total_amount", "claimed_sha256", "received_at", "size")
 	f.put(revision, "media_type", "sha256", "metadata_sha256", "retained", "withheld", "events")
 	return f.digest()
 }
@@ -171,7 +172,8 @@ func recompute(t *testing.T, text []byte) (entries int) {
 			t.Errorf("%s of entry %d is %v, and recomputed %s", what, entries, got, want)
 		}
 	}
-	chain := func(of map[string]any, list, ordinal string, digest func(*testing.T, map[string]any, map[string]any) string) {
+	chain := func(of map[string]any, list, ordinal string,
+		digest func(*testing.T, map[string]any, map[string]any) string) {
 		head, count := strings.Repeat("0", 64), 0
 		if list == "entries" {
 			head = documentLink(t, of)
@@ -235,13 +237,15 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 		d.Evidence.Body, d.Outcome = nil, api.OutcomeRejected
 		return d
 	})
-	_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-9b"), nil })
+	_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true },
+		func([]byte) (api.Draft, error) { return *draft("INV-9b"), nil })
 	kit.Must(t, err)
 	second := f.begin(t, call.Submission.Invoice)
 	record(t, second, allFour("two", true))
 	withheld := incoming("x", "sealed-canary")
 	withheld.Withheld = true
-	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"), incoming("x", "two"))
+	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"),
+		incoming("x", "two"))
 	list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 1)
 	kit.Must(t, err)
 	var files [2][]byte
@@ -321,7 +325,11 @@ func TestTamperedExportIsFound(t *testing.T) {
 				ordinal   int64
 				rearrange func(e []string) []string
 			}{
-				"flip a body": {1, func(e []string) []string { e[0] = strings.Replace(e[0], `"body":"`, `"body":"AAAA`, 1); return e }},
+				"flip a body": {1, func(e []string) []string {
+					e[0] = strings.Replace(e[0], `"body":"`,
+						`"body":"AAAA`, 1)
+					return e
+				}},
 				"flip a type": {last, func(e []string) []string {
 					return append(e[:count-1], strings.Replace(e[count-1], `"media_type":"`, `"media_type":"x`, 1))
 				}},
@@ -343,7 +351,8 @@ func TestTamperedExportIsFound(t *testing.T) {
 				flipEverywhere(t, text)
 			}
 		}
-		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}", strings.Replace(string(invoiceFile), "quittance-evidence-v3", "other", 1),
+		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}",
+			strings.Replace(string(invoiceFile), "quittance-evidence-v3", "other", 1),
 			strings.Replace(string(invoiceFile), `"invoice_id"`, `"note": "x", "invoice_id"`, 1),
 			strings.Replace(string(invoiceFile), `"call": "status"`, `"call": "submit", "call": "status"`, 1),
 			strings.Replace(string(invoiceFile), `"call"`, `"Call"`, 1), strings.ReplaceAll(string(invoiceFile), "  ", " ")} {

@@ -14,8 +14,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// settingEvidence identifies the record that the evidence of a database is sealed: the time since which it is, and the key that
-// signs exports and anchors. It is made once. A database with evidence from before seals has none until [DB.SealEvidence].
+// settingEvidence identifies the record that the evidence of a database is sealed: the time since which it is, and the
+// key that signs exports and anchors. It is made once. A database with evidence from before seals has none until
+// [DB.SealEvidence].
 func settingEvidence() ID { return ID{15: 1} }
 
 // settingRemoved identifies the time before which retention has removed events.
@@ -26,8 +27,9 @@ var (
 	// ErrNotSealed says that the evidence of this database was never sealed, because it is older than seals.
 	ErrNotSealed = errors.New("the evidence of this database is not sealed")
 	// ErrRecordGone says that the evidence of this database was sealed, and that somebody has removed the record of it.
-	ErrRecordGone = errors.New("the evidence of this database is sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
-	errRecord     = errors.New("a sealed setting does not open")
+	ErrRecordGone = errors.New(
+		"the evidence of this database is sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
+	errRecord = errors.New("a sealed setting does not open")
 )
 
 // evidenceRecord is the value of settingEvidence.
@@ -44,8 +46,8 @@ func settingBinding(id ID) secret.Binding {
 	return secret.Binding{Table: "sealed_settings", Column: "value", Row: id[:]}
 }
 
-// sealedSetting returns the plain value of a sealed setting. It returns [sql.ErrNoRows] if there is none, and errRecord if it does
-// not open.
+// sealedSetting returns the plain value of a sealed setting. It returns [sql.ErrNoRows] if there is none, and errRecord
+// if it does not open.
 func (db *DB) sealedSetting(ctx context.Context, q querier, id ID) ([]byte, error) {
 	var sealed []byte
 	if err := q.QueryRowContext(ctx, `select value from sealed_settings where id = $1`, id).Scan(&sealed); err != nil {
@@ -86,11 +88,13 @@ func (t *tx) recordEvidence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do nothing`, settingEvidence(), value)
+	_, err = t.Exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do nothing`,
+		settingEvidence(), value)
 	return err
 }
 
-// rememberEvidence notes in the records of the keys that the evidence of the database is sealed, if all secrets are bound.
+// rememberEvidence notes in the records of the keys that the evidence of the database is sealed, if all secrets are
+// bound.
 func (db *DB) rememberEvidence(ctx context.Context) error {
 	if !db.keys.bound.Load() {
 		return nil // the next start does it
@@ -148,14 +152,17 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 	if known, err := db.remembersEvidence(ctx); err != nil || known {
 		return err // if known, somebody removed the record: a new one would hide that
 	}
-	if err := db.write(ctx, "begin evidence", func(ctx context.Context, t *tx) error { return t.recordEvidence(ctx) }); err != nil {
+	if err := db.write(ctx, "begin evidence", func(ctx context.Context,
+		t *tx) error {
+		return t.recordEvidence(ctx)
+	}); err != nil {
 		return err
 	}
 	return db.rememberEvidence(ctx)
 }
 
-// EvidenceKey returns the public key that verifies exports and anchors, and the time since which evidence is sealed. It returns
-// [ErrNotSealed] if evidence is not sealed.
+// EvidenceKey returns the public key that verifies exports and anchors, and the time since which evidence is sealed. It
+// returns [ErrNotSealed] if evidence is not sealed.
 func (db *DB) EvidenceKey(ctx context.Context) (key ed25519.PublicKey, since time.Time, err error) {
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
@@ -190,7 +197,9 @@ func (db *DB) recordRemoval(ctx context.Context, before int64) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do update set value = excluded.value`, settingRemoved(), value)
+		_, err = t.Exec(ctx,
+			`insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do update set value = excluded.value`,
+			settingRemoved(), value)
 		return err
 	})
 }

@@ -16,8 +16,8 @@ import (
 // exportFormat names the format of an exported file.
 const exportFormat = "quittance-evidence-v3"
 
-// export is everything that is retained and shown about one invoice, one credit note or one incoming e-invoice, in a form that can be verified
-// without the database; docs/ops/evidence.md describes how.
+// export is everything that is retained and shown about one invoice, one credit note or one incoming e-invoice, in a
+// form that can be verified without the database; docs/ops/evidence.md describes how.
 type export struct {
 	Format    string `json:"format"`
 	InvoiceID *ID    `json:"invoice_id,omitempty"`
@@ -85,8 +85,8 @@ type exportEntry struct {
 	SHA256     hexDigest `json:"sha256"`
 	Truncated  bool      `json:"truncated"`
 	Withheld   bool      `json:"withheld"`
-	// Words is the JSON of the state values, and Report that of the report. They are strings, because the digest covers their
-	// exact text, which a reformatted file would change.
+	// Words is the JSON of the state values, and Report that of the report. They are strings, because the digest covers
+	// their exact text, which a reformatted file would change.
 	Words string `json:"words"`
 	// Report and Events are null in an entry of a version that did not retain them.
 	Report   *string   `json:"report"`
@@ -171,9 +171,10 @@ func (x *export) digest() ([32]byte, error) {
 // signedText returns the bytes that the signature of a file covers.
 func (x *export) signedText(digest [32]byte) []byte { return append([]byte(x.Format), digest[:]...) }
 
-// ExportEvidence returns everything retained about one invoice, one credit note or one incoming e-invoice, as JSON that is signed with the key of
-// [DB.EvidenceKey], and the digest of the file; see [VerifyExport]. It verifies the evidence first, and returns an
-// [EvidenceError] instead of a file if the evidence was changed. Withheld bodies are left out; their digests are included.
+// ExportEvidence returns everything retained about one invoice, one credit note or one incoming e-invoice, as JSON that
+// is signed with the key of [DB.EvidenceKey], and the digest of the file; see [VerifyExport]. It verifies the evidence
+// first, and returns an [EvidenceError] instead of a file if the evidence was changed. Withheld bodies are left out;
+// their digests are included.
 func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []byte, digest [32]byte, err error) {
 	subject, fill := "invoice", (*verification).exportInvoice
 	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
@@ -215,8 +216,8 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []
 	if text, err = out.text(); err != nil {
 		return nil, digest, err
 	}
-	return text, digest, db.RecordAudit(ctx, Act{Name: "evidence.export", Account: tenant.account, SubjectType: subject, Subject: id.String(),
-		Details: map[string]string{"digest": hex.EncodeToString(digest[:])}})
+	return text, digest, db.RecordAudit(ctx, Act{Name: "evidence.export", Account: tenant.account, SubjectType: subject,
+		Subject: id.String(), Details: map[string]string{"digest": hex.EncodeToString(digest[:])}})
 }
 
 // verifyForExport verifies one row that will be exported.
@@ -230,19 +231,21 @@ func (v *verification) verifyForExport(ctx context.Context, s subject, id ID) er
 	return nil
 }
 
-// exportInvoice adds the chains of all submissions of an invoice, each up to the head that its row has: entries that are appended
-// meanwhile belong to the next export.
+// exportInvoice adds the chains of all submissions of an invoice, each up to the head that its row has: entries that
+// are appended meanwhile belong to the next export.
 func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) error {
 	out.InvoiceID = &id
 	ids, err := collect(ctx, v.q, scanValue[ID],
-		`select id from submissions where tenant_id = $1 and invoice_id = $2 and credit_note_id is null order by ordinal`, v.t.id, id)
+		`select id from submissions where tenant_id = $1 and invoice_id = $2 and credit_note_id is null order by ordinal`,
+		v.t.id, id)
 	if err != nil {
 		return err
 	}
 	return v.exportSubmissions(ctx, ids, out)
 }
 
-// exportCreditNote adds the chains of all submissions of a credit note, as [verification.exportInvoice] does for an invoice.
+// exportCreditNote adds the chains of all submissions of a credit note, as [verification.exportInvoice] does for an
+// invoice.
 func (v *verification) exportCreditNote(ctx context.Context, id ID, out *export) error {
 	note, err := v.t.creditNote(ctx, v.q, id)
 	if err != nil {
@@ -269,7 +272,9 @@ func (v *verification) exportSubmissions(ctx context.Context, ids []ID, out *exp
 		part := exportedSubmission(&s)
 		part.Found = v.sealedAsFound
 		part.Entries, err = collect(ctx, v.q, scanExportEntry,
-			`select `+evidenceColumns+`, body from evidence where tenant_id = $1 and submission_id = $2 and ordinal <= $3 order by ordinal`, v.t.id, s.ID, s.Evidence)
+			`select `+evidenceColumns+
+				`, body from evidence where tenant_id = $1 and submission_id = $2 and ordinal <= $3 order by ordinal`, v.t.id, s.ID,
+			s.Evidence)
 		if err != nil {
 			return err
 		}
@@ -279,18 +284,21 @@ func (v *verification) exportSubmissions(ctx context.Context, ids []ID, out *exp
 }
 
 func exportedSubmission(s *provenSubmission) exportSubmission {
-	out := exportSubmission{ID: s.ID, Number: s.InvoiceNumber, ConnectionKind: s.kind, Document: string(s.document), Outcome: s.Outcome,
-		AttemptedAt: s.AttemptedAt, SentAt: s.SentAt, LastCheckedAt: s.LastCheckedAt, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256,
-		TerminalAt: s.TerminalAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
+	out := exportSubmission{ID: s.ID, Number: s.InvoiceNumber, ConnectionKind: s.kind, Document: string(s.document),
+		Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, SentAt: s.SentAt, LastCheckedAt: s.LastCheckedAt,
+		LastStatus: s.LastStatus, LastSHA256: s.LastSHA256, TerminalAt: s.TerminalAt, ProviderReference: s.ProviderReference,
+		Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
 	if !s.CreditNote.IsZero() {
 		out.CreditNoteNumber = &s.Number
 	}
 	if r := s.Resolved; r != nil {
-		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
+		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason,
+			ContradictedAt: r.ContradictedAt}
 	}
 	for _, d := range invoice.Dimensions {
 		if word, from := s.States.Stored(d), s.Origins[d]; word.Value != "" {
-			out.States[string(d)] = exportState{Value: word.Value, Final: word.Terminal, Meaning: word.Meaning, ReportedAt: from.ReportedAt, EvidenceID: from.Evidence}
+			out.States[string(d)] = exportState{Value: word.Value, Final: word.Terminal, Meaning: word.Meaning,
+				ReportedAt: from.ReportedAt, EvidenceID: from.Evidence}
 		}
 	}
 	return out
@@ -302,8 +310,9 @@ func scanExportEntry(row scanner) (exportEntry, error) {
 	if e.Withheld {
 		body = nil
 	}
-	out := exportEntry{ID: e.ID, Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
-		Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld, Words: e.stateValues, Previous: e.Previous, Digest: e.Digest}
+	out := exportEntry{ID: e.ID, Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus,
+		MediaType: e.MediaType, Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld,
+		Words: e.stateValues, Previous: e.Previous, Digest: e.Digest}
 	if !e.early {
 		out.Report, out.Events = &e.Report, (*hexBytes)(&e.events)
 	}
@@ -317,14 +326,16 @@ func (v *verification) exportIncoming(ctx context.Context, id ID, out *export) e
 	}
 	part := exportIncoming{ID: id}
 	var head []byte
-	if err := v.q.QueryRowContext(ctx, `select provider_document_id, revision, head from incoming where tenant_id = $1 and id = $2`, v.t.id, id).
+	if err := v.q.QueryRowContext(ctx,
+		`select provider_document_id, revision, head from incoming where tenant_id = $1 and id = $2`, v.t.id, id).
 		Scan(&part.ProviderDocumentID, &part.Count, &head); err != nil {
 		return err
 	}
 	copy(part.Head[:], head)
 	var err error
-	part.Revisions, err = collect(ctx, v.q, scanExportRevision, `select `+revisionColumns+`, r.body, r.metadata`+fromRevisions+
-		`i.id = $2 and r.revision <= $3 order by r.revision`, v.t.id, id, part.Count)
+	part.Revisions, err = collect(ctx, v.q, scanExportRevision,
+		`select `+revisionColumns+`, r.body, r.metadata`+fromRevisions+
+			`i.id = $2 and r.revision <= $3 order by r.revision`, v.t.id, id, part.Count)
 	out.Incoming = &part
 	return err
 }
@@ -335,10 +346,11 @@ func scanExportRevision(row scanner) (exportRevision, error) {
 	if r.Withheld {
 		body, metadata = nil, nil
 	}
-	out := exportRevision{Revision: r.Revision, RetainedAt: r.RetainedAt, DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber,
-		SupplierName: r.SupplierName, SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
-		TotalAmount: r.TotalAmount, ClaimedSHA256: r.ClaimedSHA256, ReceivedAt: r.ReceivedAt, Size: r.Size, MediaType: r.MediaType,
-		Body: body, Metadata: metadata, SHA256: r.SHA256, MetadataSHA256: r.MetadataSHA256, Retained: r.Retained, Withheld: r.Withheld,
+	out := exportRevision{Revision: r.Revision, RetainedAt: r.RetainedAt, DocumentType: r.DocumentType,
+		InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName, SupplierNetworkID: r.SupplierNetworkID,
+		IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency, TotalAmount: r.TotalAmount,
+		ClaimedSHA256: r.ClaimedSHA256, ReceivedAt: r.ReceivedAt, Size: r.Size, MediaType: r.MediaType, Body: body,
+		Metadata: metadata, SHA256: r.SHA256, MetadataSHA256: r.MetadataSHA256, Retained: r.Retained, Withheld: r.Withheld,
 		Previous: r.Previous, Digest: r.Digest}
 	if r.events != nil {
 		out.Events = (*hexBytes)(&r.events)

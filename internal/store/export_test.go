@@ -50,17 +50,22 @@ func (t *Tenant) Evidence(ctx context.Context, submission ID) (out []Evidence, e
 func (db *DB) SealRow(ctx context.Context, table string, key ...any) error {
 	for _, sealed := range sealedTables {
 		if sealed.name == table {
-			return db.write(ctx, "seal row", func(ctx context.Context, t *tx) error { return t.sealRow(ctx, sealed.row(key...), nil) })
+			return db.write(ctx, "seal row", func(ctx context.Context,
+				t *tx) error {
+				return t.sealRow(ctx, sealed.row(key...), nil)
+			})
 		}
 	}
 	return ErrNotFound
 }
 
-// SealedColumns returns the columns that decide who may act, by table, and the tables whose rows lose their seal when they end.
+// SealedColumns returns the columns that decide who may act, by table, and the tables whose rows lose their seal when
+// they end.
 func SealedColumns() (decide map[string][]string, end map[string]bool) {
 	decide, end = map[string][]string{}, map[string]bool{}
 	for _, sealed := range sealedTables {
-		decide[sealed.name], end[sealed.name] = append(append([]string{}, sealed.keys...), sealed.decides...), sealed.live != ""
+		decide[sealed.name], end[sealed.name] = append(append([]string{}, sealed.keys...), sealed.decides...),
+			sealed.live != ""
 	}
 	return decide, end
 }
@@ -115,10 +120,13 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 		}
 		e.early, e.Previous = true, head
 		head = e.computeDigest()
-		if err := exec(`update evidence set report = null, events = null, previous = $3, digest = $4 where tenant_id = $1 and id = $2`, t.id, e.ID, e.Previous[:], head[:]); err != nil {
+		if err := exec(
+			`update evidence set report = null, events = null, previous = $3, digest = $4 where tenant_id = $1 and id = $2`,
+			t.id, e.ID, e.Previous[:], head[:]); err != nil {
 			return err
 		}
-		if err := exec(`update submissions set evidence_head = $3 where tenant_id = $1 and id = $2`, t.id, e.Submission, head[:]); err != nil {
+		if err := exec(`update submissions set evidence_head = $3 where tenant_id = $1 and id = $2`, t.id, e.Submission,
+			head[:]); err != nil {
 			return err
 		}
 	}
@@ -133,11 +141,13 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 		}
 		r.events, r.Previous = nil, head
 		head = r.chain()
-		if err := exec(`update revisions set events = null, previous = $4, digest = $5 where tenant_id = $1 and incoming_id = $2 and revision = $3`,
+		if err := exec(
+			`update revisions set events = null, previous = $4, digest = $5 where tenant_id = $1 and incoming_id = $2 and revision = $3`,
 			t.id, r.Incoming, r.Revision, r.Previous[:], head[:]); err != nil {
 			return err
 		}
-		if err := exec(`update incoming set head = $3 where tenant_id = $1 and id = $2`, t.id, r.Incoming, head[:]); err != nil {
+		if err := exec(`update incoming set head = $3 where tenant_id = $1 and id = $2`, t.id, r.Incoming,
+			head[:]); err != nil {
 			return err
 		}
 	}
@@ -168,7 +178,8 @@ func ForgetSealed(ctx context.Context, db *DB) error {
 			if err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+			if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id),
+				check); err != nil {
 				return err
 			}
 		}
@@ -191,7 +202,8 @@ func (db *DB) RecordKeys(ctx context.Context) error {
 		return err
 	}
 	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(keys.PrimaryID()), check, micros(t.Now()))
+		_, err := t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`,
+			int64(keys.PrimaryID()), check, micros(t.Now()))
 		return err
 	})
 }

@@ -13,8 +13,9 @@ import (
 
 // The errors of a file as a whole.
 var (
-	errExport          = errors.New("not an export of evidence")
-	errExportForm      = errors.New("the file is not formatted as it was exported: something was added, left out or reformatted")
+	errExport     = errors.New("not an export of evidence")
+	errExportForm = errors.New(
+		"the file is not formatted as it was exported: something was added, left out or reformatted")
 	errExportDigest    = errors.New("the file's digest does not match its content")
 	errExportSignature = errors.New("the signature was not made with the public key in the file")
 	// ErrExportKey says that a file is not signed with the expected key.
@@ -33,13 +34,14 @@ type VerifiedExport struct {
 	Unread int
 }
 
-// VerifyExport verifies an exported file: every digest, the signature, and that what it shows follows from the responses in it. It
-// returns the first fault. The public key identifies the installation; expected is the key of the known installation, or nil if
-// the caller compares it.
+// VerifyExport verifies an exported file: every digest, the signature, and that what it shows follows from the
+// responses in it. It returns the first fault. The public key identifies the installation; expected is the key of the
+// known installation, or nil if the caller compares it.
 func VerifyExport(text []byte, replay Replay, expected ed25519.PublicKey) (VerifiedExport, error) {
 	var in export
 	var out VerifiedExport
-	if err := json.Unmarshal(text, &in); err != nil || in.Format != exportFormat || len(in.PublicKey) != ed25519.PublicKeySize {
+	if err := json.Unmarshal(text, &in); err != nil || in.Format != exportFormat ||
+		len(in.PublicKey) != ed25519.PublicKeySize {
 		return out, errors.Join(errExport, err)
 	}
 	for n := range in.Submissions {
@@ -56,7 +58,8 @@ func VerifyExport(text []byte, replay Replay, expected ed25519.PublicKey) (Verif
 	if err != nil || in.Digest != digest {
 		return out, errors.Join(errExportDigest, err)
 	}
-	// This excludes unknown, repeated and misspelt names, and everything else that two JSON parsers could read differently.
+	// This excludes unknown, repeated and misspelt names, and everything else that two JSON parsers could read
+	// differently.
 	if again, err := in.text(); err != nil || !bytes.Equal(again, bytes.TrimRight(text, "\n")) {
 		return out, errors.Join(errExportForm, err)
 	}
@@ -130,8 +133,10 @@ func (x *exportSubmission) submission() *provenSubmission {
 
 // evidence returns the entry in a file.
 func (x exportEntry) evidence(submission ID) *Evidence {
-	e := &Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256, Previous: x.Previous, Digest: x.Digest, stateValues: x.Words}
-	e.NewEvidence = NewEvidence{Call: x.Call, HTTPStatus: x.HTTPStatus, MediaType: x.MediaType, Truncated: x.Truncated, Withheld: x.Withheld}
+	e := &Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256,
+		Previous: x.Previous, Digest: x.Digest, stateValues: x.Words}
+	e.NewEvidence = NewEvidence{Call: x.Call, HTTPStatus: x.HTTPStatus, MediaType: x.MediaType, Truncated: x.Truncated,
+		Withheld: x.Withheld}
 	if e.early = x.Report == nil || x.Events == nil; !e.early {
 		e.Report, e.events = *x.Report, *x.Events
 	}
@@ -146,7 +151,8 @@ func (x *exportIncoming) verify(replay Replay, out *VerifiedExport) error {
 	check := &incomingCheck{replay: replay}
 	at, f := exportedLinks(x.Revisions, [32]byte{}, chainEnd{x.Count, x.Head}, func(revision *exportRevision) chainLink {
 		r := revision.revision(x)
-		return check.link(&r, revision.Body, revision.Metadata, revision.Body != nil || revision.Metadata != nil || !r.Withheld)
+		return check.link(&r, revision.Body, revision.Metadata, revision.Body != nil || revision.Metadata != nil ||
+			!r.Withheld)
 	})
 	if f.found() {
 		return EvidenceError{Kind: KindIncoming, Of: x.ID, Ordinal: at.count + 1, Field: f.field, What: f.what}
@@ -157,12 +163,13 @@ func (x *exportIncoming) verify(replay Replay, out *VerifiedExport) error {
 
 // revision returns the revision in a file.
 func (x *exportRevision) revision(of *exportIncoming) Revision {
-	r := Revision{Incoming: of.ID, Revision: x.Revision, RetainedAt: x.RetainedAt, SHA256: x.SHA256, MetadataSHA256: x.MetadataSHA256,
-		Previous: x.Previous, Digest: x.Digest}
-	r.NewIncoming = NewIncoming{ProviderDocumentID: of.ProviderDocumentID, DocumentType: x.DocumentType, InvoiceNumber: x.InvoiceNumber,
-		SupplierName: x.SupplierName, SupplierNetworkID: x.SupplierNetworkID, IssueDate: x.IssueDate, DueDate: x.DueDate, Currency: x.Currency,
-		TotalAmount: x.TotalAmount, ReceivedAt: x.ReceivedAt, ClaimedSHA256: x.ClaimedSHA256, MediaType: x.MediaType, Retained: x.Retained,
-		Size: x.Size, Withheld: x.Withheld}
+	r := Revision{Incoming: of.ID, Revision: x.Revision, RetainedAt: x.RetainedAt, SHA256: x.SHA256,
+		MetadataSHA256: x.MetadataSHA256, Previous: x.Previous, Digest: x.Digest}
+	r.NewIncoming = NewIncoming{ProviderDocumentID: of.ProviderDocumentID, DocumentType: x.DocumentType,
+		InvoiceNumber: x.InvoiceNumber, SupplierName: x.SupplierName, SupplierNetworkID: x.SupplierNetworkID,
+		IssueDate: x.IssueDate, DueDate: x.DueDate, Currency: x.Currency, TotalAmount: x.TotalAmount,
+		ReceivedAt: x.ReceivedAt, ClaimedSHA256: x.ClaimedSHA256, MediaType: x.MediaType, Retained: x.Retained, Size: x.Size,
+		Withheld: x.Withheld}
 	if x.Events != nil {
 		r.events = append([]byte{}, *x.Events...)
 	}

@@ -11,8 +11,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestFailingSince checks that a subscription says since when its attempts fail until one arrives, that attempts that are recorded late count
-// too, and that the company and the operators find it after [store.FailingAfter], although no delivery has failed for good.
+// TestFailingSince checks that a subscription says since when its attempts fail until one arrives, that attempts that
+// are recorded late count too, and that the company and the operators find it after [store.FailingAfter], although no
+// delivery has failed for good.
 func TestFailingSince(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -34,10 +35,13 @@ func TestFailingSince(t *testing.T) {
 			if failing {
 				count = 1
 			}
-			if got.IsFailing(f.Clock.Now()) != failing || len(troubled) != count || len(all) != count || accounts[0].Failing != int64(count) {
-				t.Errorf("%s: IsFailing is %v, the company has %d, operators have %+v and %d in the account; want %d", what, got.IsFailing(f.Clock.Now()), len(troubled), all, accounts[0].Failing, count)
+			if got.IsFailing(f.Clock.Now()) != failing || len(troubled) != count || len(all) != count ||
+				accounts[0].Failing != int64(count) {
+				t.Errorf("%s: IsFailing is %v, the company has %d, operators have %+v and %d in the account; want %d", what,
+					got.IsFailing(f.Clock.Now()), len(troubled), all, accounts[0].Failing, count)
 			}
-			if failing && (all[0].ID != s.ID || all[0].Account != f.account.ID || !all[0].Active || all[0].Undelivered != 0 || all[0].Newest != nil || !all[0].FailingSince.Equal(*since)) {
+			if failing && (all[0].ID != s.ID || all[0].Account != f.account.ID || !all[0].Active || all[0].Undelivered != 0 ||
+				all[0].Newest != nil || !all[0].FailingSince.Equal(*since)) {
 				t.Errorf("%s: operators see %+v", what, all[0])
 			}
 		}
@@ -61,11 +65,13 @@ func TestFailingSince(t *testing.T) {
 		late := f.claimDeliveries(t, s.ID, 1)[0]
 		f.Clock.Advance(store.FailingAfter)
 		f.claimDeliveries(t, s.ID, 1)
-		wantErr(t, late.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, late.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}),
+			store.ErrLeaseLost)
 		want("one that arrived and was recorded late", nil, false)
 		third := f.Clock.Now()
 		f.Clock.Advance(leaseDuration)
-		kit.Must(t, f.claimDeliveries(t, s.ID, 1)[0].RecordAttempt(ctx, store.Attempt{StartedAt: third, HTTPStatus: 500}, again))
+		kit.Must(t, f.claimDeliveries(t, s.ID, 1)[0].RecordAttempt(ctx, store.Attempt{StartedAt: third, HTTPStatus: 500},
+			again))
 		f.Clock.Advance(store.FailingAfter)
 		want("ten minutes later", &third, true)
 		kit.Must(t, second(f.tenant.DeactivateSubscription(ctx, s.ID)))

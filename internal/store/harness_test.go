@@ -127,15 +127,16 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
-// wantEqual fails the test unless two values are equal, and shows their differences. It compares only the exported fields of
-// a submission: the others depend on how it was read.
+// wantEqual fails the test unless two values are equal, and shows their differences. It compares only the exported
+// fields of a submission: the others depend on how it was read.
 func wantEqual(t interface {
 	Helper()
 	Errorf(format string, args ...any)
 }, what string, got, want any) {
 	t.Helper()
 	submission := reflect.TypeFor[store.Submission]()
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(store.Submission{}), cmp.Exporter(func(of reflect.Type) bool { return of != submission })); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(store.Submission{}),
+		cmp.Exporter(func(of reflect.Type) bool { return of != submission })); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
@@ -145,7 +146,8 @@ func (f *fixture) newCompany(t *testing.T, email string) company {
 	ctx := t.Context()
 	var c company
 	var err error
-	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash", Proved: true})
+	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner",
+		PasswordHash: "$hash", Proved: true})
 	kit.Must(t, err)
 	c.user, err = f.UserByEmail(ctx, email)
 	kit.Must(t, err)
@@ -159,7 +161,8 @@ func (f *fixture) newCompany(t *testing.T, email string) company {
 }
 
 func sandboxConnection() store.NewConnection {
-	return store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: providerURL, Credential: secret.New(credential)}
+	return store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: providerURL,
+		Credential: secret.New(credential)}
 }
 
 // exec runs a statement outside of the store and checks that it changes exactly one row.
@@ -193,11 +196,13 @@ func dec(text string) *api.Decimal {
 // draft is a complete draft with the given number.
 func draft(number string) *api.Draft {
 	return &api.Draft{
-		InvoiceNumber: &number, RecipientName: new("Buyer & Söhne <Ltd>"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"),
-		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
-			DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"), ItemCode: new("SKU-7"), Description: new("Workshop")}},
+		InvoiceNumber: &number, RecipientName: new("Buyer & Söhne <Ltd>"), RecipientNetworkID: new("1234567890"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"),
+			GrossUnitPrice: dec("100.00"), DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"),
+			ItemCode: new("SKU-7"), Description: new("Workshop")}},
 	}
 }
 
@@ -236,7 +241,8 @@ func (c company) submit(t *testing.T, number string) store.SubmissionLease {
 
 func (c company) subscribe(t *testing.T, kinds ...api.EventKind) store.Subscription {
 	t.Helper()
-	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: kinds, Secret: secret.New(signingSecret)})
+	s, err := c.tenant.CreateSubscription(t.Context(),
+		store.NewSubscription{URL: hookURL, Events: kinds, Secret: secret.New(signingSecret)})
 	kit.Must(t, err)
 	return s
 }
@@ -277,19 +283,26 @@ func reported(s store.Submission, now time.Time, report words, kinds ...api.Even
 		sequence = *s.Sequence + 1
 	}
 	return store.Decision{
-		Evidence:  &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, StateValues: carried},
-		Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: new("P-1"), Sequence: &sequence,
-		States: invoice.RestoreStates(merged), WriteStates: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
+		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body,
+			StateValues: carried},
+		Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: new("P-1"),
+		Sequence: &sequence, States: invoice.RestoreStates(merged), WriteStates: write, PollWait: time.Second,
+		DueAt:  new(now.Add(time.Second)),
+		Events: kinds,
 	}
 }
 
 // record records the decision of reported and returns the submission after it.
 func record(t *testing.T, call store.SubmissionLease, report words, kinds ...api.EventKind) store.Submission {
 	t.Helper()
-	return decide(t, call, func(s store.Submission, now time.Time) store.Decision { return reported(s, now, report, kinds...) })
+	return decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+		return reported(s, now, report,
+			kinds...)
+	})
 }
 
-func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
+func decide(t *testing.T, call store.SubmissionLease,
+	decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
 	t.Helper()
 	after, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 		return readAs(decision(s, now)), nil
@@ -298,8 +311,8 @@ func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Subm
 	return after
 }
 
-// outcome is a decision that only changes the outcome, without a response. Unless nothing was sent, the provider is polled after
-// the lease.
+// outcome is a decision that only changes the outcome, without a response. Unless nothing was sent, the provider is
+// polled after the lease.
 func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 	d := store.Decision{Outcome: outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States}
 	if outcome != store.OutcomeNotSent {

@@ -18,7 +18,8 @@ func TestDeliveryHistory(t *testing.T) {
 		s, other := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
 		claimed := f.claimDeliveries(t, s.ID, 1)[0]
-		kit.Must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		kit.Must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400),
+			store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		for name, want := range map[string]struct {
 			filter view.DeliveryFilter
@@ -44,7 +45,8 @@ func TestDeliveryHistory(t *testing.T) {
 
 		again, err := f.tenant.Redeliver(t.Context(), claimed.ID)
 		kit.Must(t, err)
-		if again.State != store.DeliveryPending || again.Reason != nil || len(again.History) != 1 || again.History[0].HTTPStatus != 400 {
+		if again.State != store.DeliveryPending || again.Reason != nil || len(again.History) != 1 ||
+			again.History[0].HTTPStatus != 400 {
 			t.Errorf("asked for again: %+v", again)
 		}
 		repeated := f.claimDeliveries(t, s.ID, 10)
@@ -68,7 +70,8 @@ func TestLateAttemptIsKept(t *testing.T) {
 		d := f.claimDeliveries(t, s.ID, 1)[0]
 		_, err := f.tenant.Redeliver(t.Context(), d.ID)
 		kit.Must(t, err)
-		wantErr(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
+		wantErr(t, d.RecordAttempt(t.Context(), attempt(f, 400),
+			store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
 		found, err := f.tenant.Delivery(t.Context(), d.ID)
 		kit.Must(t, err)
 		if found.State != store.DeliveryPending || found.Attempts != 1 || len(found.History) != 1 {
@@ -102,29 +105,34 @@ func TestRetention(t *testing.T) {
 		}
 		_, err = f.ApplyRetention(t.Context(), store.Retention{Events: 5 * 24 * time.Hour})
 		kit.Must(t, err)
-		if events, deliveries, evidence := count("events"), count("deliveries"), count("evidence"); events != 3 || deliveries != 3 || evidence != 4 {
+		if events, deliveries, evidence := count("events"), count("deliveries"), count("evidence"); events != 3 ||
+			deliveries != 3 || evidence != 4 {
 			t.Errorf("%d events, %d deliveries, %d entries of evidence are left", events, deliveries, evidence)
 		}
 	})
 }
 
-// TestEveryDeliveryHasOneState: whatever else a filter asks for, each delivery is found by exactly one state, those of a
-// subscription whose deactivation has not reached them yet included.
+// TestEveryDeliveryHasOneState: whatever else a filter asks for, each delivery is found by exactly one state, those of
+// a subscription whose deactivation has not reached them yet included.
 func TestEveryDeliveryHasOneState(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ended, kept := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 3)
 		d := f.claimDeliveries(t, kept.ID, 1)[0]
-		kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
-		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, ended.ID)
+		kit.Must(t, d.RecordAttempt(t.Context(), attempt(f, 400),
+			store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`,
+			ended.ID)
 		for name, filter := range map[string]view.DeliveryFilter{
-			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID}, "the other one": {Subscription: kept.ID},
-			"a kind": {Kind: api.EventSubmissionUpdated}, "an event and a subscription": {Event: d.Event, Subscription: ended.ID},
+			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID},
+			"the other one": {Subscription: kept.ID}, "a kind": {Kind: api.EventSubmissionUpdated},
+			"an event and a subscription": {Event: d.Event, Subscription: ended.ID},
 		} {
 			all, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
 			kit.Must(t, err)
 			found := map[store.ID]int{}
-			for _, state := range []api.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed, store.DeliveryBlocked} {
+			for _, state := range []api.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed,
+				store.DeliveryBlocked} {
 				filter.State = state
 				page, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
 				kit.Must(t, err)

@@ -35,10 +35,10 @@ func (id ID) Time() time.Time {
 }
 
 // reference is the identifier of an invoice's n-th submission (from 1), and so its permanent reference at the provider.
-// It depends only on the tenant, the invoice and n. A database that was restored from a backup lacks the submissions since then,
-// and gives the same submission the same reference again; the provider, which accepts a reference once, answers
-// with the document that it has. The time stamp is that of the invoice. The other 74 bits are a digest, so that one company cannot
-// guess the references of another.
+// It depends only on the tenant, the invoice and n. A database that was restored from a backup lacks the submissions
+// since then, and gives the same submission the same reference again; the provider, which accepts a reference once,
+// answers with the document that it has. The time stamp is that of the invoice. The other 74 bits are a digest, so that
+// one company cannot guess the references of another.
 func reference(tenant, invoice ID, n int64) ID {
 	text := append([]byte("quittance submission reference\x00"), tenant[:]...)
 	text = append(text, invoice[:]...)

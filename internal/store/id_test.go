@@ -51,8 +51,10 @@ func TestZeroID(t *testing.T) {
 // FuzzParseID: what is accepted is written back to the letter; everything else is no identifier.
 func FuzzParseID(f *testing.F) {
 	for _, seed := range []string{
-		"019ca8a0-3e80-7fff-bfff-ffffffffffff", "019CA8A0-3E80-7FFF-BFFF-FFFFFFFFFFFF", "", "019ca8a03e807fffbfffffffffffffff",
-		"019ca8a0-3e80-7fff-bfff-fffffffffffg", "019ca8a0-3e80-7fff-bfff-ffffffffffff ", "{19ca8a0-3e80-7fff-bfff-fffffffffff}",
+		"019ca8a0-3e80-7fff-bfff-ffffffffffff", "019CA8A0-3E80-7FFF-BFFF-FFFFFFFFFFFF",
+		"", "019ca8a03e807fffbfffffffffffffff", "019ca8a0-3e80-7fff-bfff-fffffffffffg",
+		"019ca8a0-3e80-7fff-bfff-ffffffffffff ",
+		"{19ca8a0-3e80-7fff-bfff-fffffffffff}",
 	} {
 		f.Add(seed)
 	}

@@ -16,14 +16,15 @@ import (
 
 // once creates a draft under an idempotency key, and answers with its identifier.
 func once(f *fixture, key string, fingerprint byte, number string) (store.IdempotentResponse, bool, error) {
-	return f.tenant.Idempotent(context.Background(), key, [32]byte{fingerprint}, 24*time.Hour, func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
-		created, err := t.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}})
-		return store.IdempotentResponse{Status: 201, EntityTag: `"1"`, Body: []byte(created.ID.String())}, err
-	})
+	return f.tenant.Idempotent(context.Background(), key, [32]byte{fingerprint}, 24*time.Hour,
+		func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
+			created, err := t.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}})
+			return store.IdempotentResponse{Status: 201, EntityTag: `"1"`, Body: []byte(created.ID.String())}, err
+		})
 }
 
-// TestIdempotencyKeys: an effect and its answer are one; a repeat gets the answer, another request is refused, a failure
-// leaves no trace, and after its time a key is free again.
+// TestIdempotencyKeys: an effect and its answer are one; a repeat gets the answer, another request is refused, a
+// failure leaves no trace, and after its time a key is free again.
 func TestIdempotencyKeys(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		first, replayed, err := once(f, "k", 1, "A-1")
@@ -34,20 +35,22 @@ func TestIdempotencyKeys(t *testing.T) {
 		if err != nil || !replayed {
 			t.Errorf("the repeat: replayed %t, %v", replayed, err)
 		}
-		wantEqual(t, "the repeated response", again, store.IdempotentResponse{Status: 201, EntityTag: `"1"`, Body: first.Body})
+		wantEqual(t, "the repeated response", again, store.IdempotentResponse{Status: 201, EntityTag: `"1"`,
+			Body: first.Body})
 		if _, _, err := once(f, "k", 2, "A-2"); !errors.Is(err, store.ErrKeyReused) {
 			t.Errorf("another request got %v", err)
 		}
 		wantDrafts(t, f, 1)
 
 		broken := errors.New("refused")
-		_, _, err = f.tenant.Idempotent(t.Context(), "failed", [32]byte{3}, time.Hour, func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
-			number := "A-3"
-			if _, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}}); err != nil {
-				return store.IdempotentResponse{}, err
-			}
-			return store.IdempotentResponse{}, broken
-		})
+		_, _, err = f.tenant.Idempotent(t.Context(), "failed", [32]byte{3}, time.Hour,
+			func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
+				number := "A-3"
+				if _, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}}); err != nil {
+					return store.IdempotentResponse{}, err
+				}
+				return store.IdempotentResponse{}, broken
+			})
 		if !errors.Is(err, broken) {
 			t.Error(err)
 		}
@@ -64,15 +67,18 @@ func TestIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// TestLargeResponses: a large answer is kept in much less than its length, and given again to the byte; so is a small one, as it is.
+// TestLargeResponses: a large answer is kept in much less than its length, and given again to the byte; so is a small
+// one, as it is.
 func TestLargeResponses(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`,
+		for name, body := range map[string]string{"small": `{"data":1}`,
+			"large":         `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`,
 			"another large": `{"data":"` + strings.Repeat("Consulting by the day, ", 20_000) + `"}`, "empty": ""} {
 			call := func() (store.IdempotentResponse, bool, error) {
-				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
-					return store.IdempotentResponse{Status: 201, Body: []byte(body)}, nil
-				})
+				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour,
+					func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+						return store.IdempotentResponse{Status: 201, Body: []byte(body)}, nil
+					})
 			}
 			_, _, err := call()
 			kit.Must(t, err)
@@ -86,7 +92,8 @@ func TestLargeResponses(t *testing.T) {
 			if reply == nil || string(reply.Body) != body {
 				t.Errorf("%s: without acting it is %v", name, reply)
 			}
-			kept := f.number(t, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, f.tenant.Key(), name)
+			kept := f.number(t, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, f.tenant.Key(),
+				name)
 			if most := int64(max(len(body)/10, min(len(body), 4<<10))); kept > most {
 				t.Errorf("%s: %d bytes are kept of %d", name, kept, len(body))
 			}

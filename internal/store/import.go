@@ -35,7 +35,8 @@ func (t *Tenant) StoreUpload(ctx context.Context, file Upload, user ID, ttl time
 		if key.ID, err = newID(tx.Now(), t.db.random); err != nil {
 			return err
 		}
-		replaced, err := collect(ctx, tx, scanValue[int64], `delete from uploads where tenant_id = $1 and user_id = $2 returning octet_length(body)`, t.id, key.User)
+		replaced, err := collect(ctx, tx, scanValue[int64],
+			`delete from uploads where tenant_id = $1 and user_id = $2 returning octet_length(body)`, t.id, key.User)
 		if err != nil {
 			return err
 		}
@@ -44,7 +45,8 @@ func (t *Tenant) StoreUpload(ctx context.Context, file Upload, user ID, ttl time
 			used.bytes -= size
 		}
 		tx.use(t.id, used)
-		_, err = tx.Exec(ctx, `insert into uploads (tenant_id, id, user_id, name, body, expires_at) values ($1, $2, $3, $4, $5, $6)`,
+		_, err = tx.Exec(ctx,
+			`insert into uploads (tenant_id, id, user_id, name, body, expires_at) values ($1, $2, $3, $4, $5, $6)`,
 			t.id, key.ID, key.User, file.Name, file.Body, micros(tx.Now().Add(ttl)))
 		return err
 	})
@@ -55,7 +57,8 @@ func (t *Tenant) StoreUpload(ctx context.Context, file Upload, user ID, ttl time
 func (t *Tenant) Upload(ctx context.Context, key UploadKey) (Upload, error) {
 	return readValue(t, func(q querier) (Upload, error) {
 		var u Upload
-		err := q.QueryRowContext(ctx, `select name, body from uploads where tenant_id = $1 and id = $2 and user_id = $3 and expires_at > $4`,
+		err := q.QueryRowContext(ctx,
+			`select name, body from uploads where tenant_id = $1 and id = $2 and user_id = $3 and expires_at > $4`,
 			t.id, key.ID, key.User, micros(t.db.Now())).Scan(&u.Name, &u.Body)
 		return u, err
 	})
@@ -63,7 +66,8 @@ func (t *Tenant) Upload(ctx context.Context, key UploadKey) (Upload, error) {
 
 // takeUpload removes a file that has not expired. Of two transactions, one finds it.
 func (t *Tenant) takeUpload(ctx context.Context, tx *tx, key UploadKey) error {
-	removed, err := collect(ctx, tx, scanValue[int64], `delete from uploads where tenant_id = $1 and id = $2 and user_id = $3 and expires_at > $4 returning octet_length(body)`,
+	removed, err := collect(ctx, tx, scanValue[int64],
+		`delete from uploads where tenant_id = $1 and id = $2 and user_id = $3 and expires_at > $4 returning octet_length(body)`,
 		t.id, key.ID, key.User, micros(tx.Now()))
 	if err != nil {
 		return err
@@ -81,7 +85,10 @@ func (t *tx) deleteExpiredUploads(ctx context.Context) error {
 		tenant ID
 		size   int64
 	}
-	removed, err := collect(ctx, t, func(row scanner) (u expiredUpload, err error) { return u, row.Scan(&u.tenant, &u.size) },
+	removed, err := collect(ctx, t, func(row scanner) (u expiredUpload, err error) {
+		return u,
+			row.Scan(&u.tenant, &u.size)
+	},
 		`delete from uploads where expires_at < $1 returning tenant_id, octet_length(body)`, micros(t.Now()))
 	for _, u := range removed {
 		t.use(u.tenant, usage{bytes: -u.size})
@@ -107,8 +114,9 @@ type Imported struct {
 // importBatch is how many drafts share their statements on PostgreSQL.
 const importBatch = 250
 
-// ImportDrafts stores the drafts of a file in one transaction, in their order. The caller has validated them. The error is [ErrNotFound] if
-// the stored file is gone, for example because its drafts are imported already; nothing is stored then or after any other error.
+// ImportDrafts stores the drafts of a file in one transaction, in their order. The caller has validated them. The error
+// is [ErrNotFound] if the stored file is gone, for example because its drafts are imported already; nothing is stored
+// then or after any other error.
 func (t *Tenant) ImportDrafts(ctx context.Context, drafts []*api.Draft, source ImportSource) ([]Imported, error) {
 	if t == nil || t.db == nil {
 		return nil, ErrNoTenant

@@ -22,7 +22,8 @@ func someDrafts(prefix string, count int) []*api.Draft {
 	return out
 }
 
-// TestImportDrafts checks that all drafts of a file are stored in order, counted and recorded, and that the stored file is imported once.
+// TestImportDrafts checks that all drafts of a file are stored in order, counted and recorded, and that the stored file
+// is imported once.
 func TestImportDrafts(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const count = 600 // more than two batches
@@ -38,7 +39,8 @@ func TestImportDrafts(t *testing.T) {
 			t.Fatalf("%d drafts are listed and %d returned, want %d", listed.Total, len(imported), count)
 		}
 		newest := listed.Entries[0]
-		if *newest.Draft.InvoiceNumber != "INV-600" || imported[count-1] != (store.Imported{ID: newest.ID, Number: "INV-600"}) {
+		if *newest.Draft.InvoiceNumber != "INV-600" ||
+			imported[count-1] != (store.Imported{ID: newest.ID, Number: "INV-600"}) {
 			t.Errorf("the last draft is %s, and %+v is returned", *newest.Draft.InvoiceNumber, imported[count-1])
 		}
 		if used := f.used(t, store.QuotaStoredBytes); used != f.stored(t) {
@@ -50,7 +52,8 @@ func TestImportDrafts(t *testing.T) {
 		entries, err := f.Audit(ctx, store.AuditFilter{Account: &f.account.ID, Act: "draft", Limit: count + 10})
 		kit.Must(t, err)
 		last := entries[len(entries)-1]
-		if len(entries) != count+1 || last.Act != "draft.import" || last.Details != `{"drafts":"600","rows":"900","sha256":"07`+strings.Repeat("0", 62)+`"}` {
+		if len(entries) != count+1 || last.Act != "draft.import" ||
+			last.Details != `{"drafts":"600","rows":"900","sha256":"07`+strings.Repeat("0", 62)+`"}` {
 			t.Errorf("%d entries, the last one %s %s", len(entries), last.Act, last.Details)
 		}
 		_, err = f.tenant.ImportDrafts(ctx, someDrafts("INV", count), source)
@@ -87,7 +90,8 @@ func TestConcurrentImports(t *testing.T) {
 	})
 }
 
-// TestRefusedImportLeavesNothing checks that an import beyond a quota changes nothing, and that the stored file is still there.
+// TestRefusedImportLeavesNothing checks that an import beyond a quota changes nothing, and that the stored file is
+// still there.
 func TestRefusedImportLeavesNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.limited(t, store.Quotas{Drafts: 299})
@@ -96,7 +100,8 @@ func TestRefusedImportLeavesNothing(t *testing.T) {
 		kit.Must(t, err)
 		_, err = f.tenant.ImportDrafts(ctx, someDrafts("INV", 300), store.ImportSource{Upload: upload})
 		wantQuota(t, err, store.QuotaDrafts, 299)
-		if left := f.number(t, `select (select count(*) from invoices where tenant_id = $1) + (select count(*) from audit where chain = $2 and act like 'draft.%')`, f.tenant.Key(), f.account.ID); left != 0 {
+		if left := f.number(t,
+			`select (select count(*) from invoices where tenant_id = $1) + (select count(*) from audit where chain = $2 and act like 'draft.%')`, f.tenant.Key(), f.account.ID); left != 0 {
 			t.Errorf("%d rows are left", left)
 		}
 		_, err = f.tenant.Upload(ctx, upload)
@@ -110,7 +115,8 @@ func TestUploads(t *testing.T) {
 		ctx := t.Context()
 		first, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "first.csv", Body: []byte("first")}, f.user.ID, time.Hour)
 		kit.Must(t, err)
-		second, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "second.csv", Body: []byte("second file")}, f.user.ID, time.Hour)
+		second, err := f.tenant.StoreUpload(ctx, store.Upload{Name: "second.csv", Body: []byte("second file")}, f.user.ID,
+			time.Hour)
 		kit.Must(t, err)
 		found, err := f.tenant.Upload(ctx, second)
 		kit.Must(t, err)

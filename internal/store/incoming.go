@@ -12,8 +12,8 @@ import (
 	"quittance/client/api"
 )
 
-// NewIncoming is a purchase document of the provider that is to be retained. The caller has checked the form of the values: nil
-// means that the provider did not send the value, or not in a usable form.
+// NewIncoming is a purchase document of the provider that is to be retained. The caller has checked the form of the
+// values: nil means that the provider did not send the value, or not in a usable form.
 type NewIncoming struct {
 	// ProviderDocumentID distinguishes the documents of a company: at most 256 characters, no control characters.
 	ProviderDocumentID string
@@ -69,8 +69,8 @@ func (r *Revision) chain() [32]byte {
 	hash.number(r.Revision)
 	hash.number(micros(r.RetainedAt))
 	hash.field([]byte(r.ProviderDocumentID))
-	for _, text := range []*string{r.DocumentType, r.InvoiceNumber, r.SupplierName, r.SupplierNetworkID, r.IssueDate, r.DueDate,
-		r.Currency, decimalText(r.TotalAmount), r.ClaimedSHA256} {
+	for _, text := range []*string{r.DocumentType, r.InvoiceNumber, r.SupplierName, r.SupplierNetworkID, r.IssueDate,
+		r.DueDate, r.Currency, decimalText(r.TotalAmount), r.ClaimedSHA256} {
 		hash.optional(text)
 	}
 	hash.optionalNumber(microsPointer(r.ReceivedAt))
@@ -121,15 +121,17 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 	var received, size sql.Null[int64]
 	var retained, withheld, at int64
 	var sum, metadata, previous, digest []byte
-	if err := row.Scan(append([]any{&r.ProviderDocumentID, &r.Incoming, &r.Revision, &r.DocumentType, &r.InvoiceNumber, &r.SupplierName,
-		&r.SupplierNetworkID, &r.IssueDate, &r.DueDate, &r.Currency, &amount, &received, &r.MediaType, &size, &sum,
-		&r.ClaimedSHA256, &retained, &withheld, &metadata, &at, &r.events, &previous, &digest}, more...)...); err != nil {
+	if err := row.Scan(append([]any{&r.ProviderDocumentID, &r.Incoming, &r.Revision, &r.DocumentType, &r.InvoiceNumber,
+		&r.SupplierName, &r.SupplierNetworkID, &r.IssueDate, &r.DueDate, &r.Currency, &amount, &received, &r.MediaType, &size,
+		&sum, &r.ClaimedSHA256, &retained, &withheld, &metadata, &at, &r.events, &previous, &digest},
+		more...)...); err != nil {
 		return Revision{}, err
 	}
 	if amount.Valid {
 		total, err := api.ParseDecimal(amount.V)
 		if err != nil || total.String() != amount.V { // the digest is of the text as it was written
-			return Revision{}, fmt.Errorf("stored amount of incoming e-invoice %s: %w", r.Incoming, errors.Join(api.ErrNotDecimal, err))
+			return Revision{}, fmt.Errorf("stored amount of incoming e-invoice %s: %w", r.Incoming,
+				errors.Join(api.ErrNotDecimal, err))
 		}
 		r.TotalAmount = &total
 	}
@@ -140,8 +142,8 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 	var flags [2]error
 	r.Retained, flags[0] = parseFlag(retained)
 	r.Withheld, flags[1] = parseFlag(withheld)
-	if err := errors.Join(flags[0], flags[1], parseDigest(&r.SHA256, sum), parseDigest(&r.MetadataSHA256, metadata), parseDigest(&r.Previous, previous),
-		parseDigest(&r.Digest, digest)); err != nil {
+	if err := errors.Join(flags[0], flags[1], parseDigest(&r.SHA256, sum), parseDigest(&r.MetadataSHA256, metadata),
+		parseDigest(&r.Previous, previous), parseDigest(&r.Digest, digest)); err != nil {
 		return Revision{}, fmt.Errorf("stored revision %d of incoming e-invoice %s: %w", r.Revision, r.Incoming, err)
 	}
 	return r, nil
@@ -164,16 +166,19 @@ func (t *Tenant) IncomingInvoice(ctx context.Context, id ID) (Incoming, error) {
 }
 
 func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, error) {
-	return scanIncoming(q.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+`i.id = $2 and r.revision = i.revision`, t.id, id))
+	return scanIncoming(q.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+
+		`i.id = $2 and r.revision = i.revision`, t.id, id))
 }
 
-// RevisionDocument returns a revision with the bytes of the document. A withheld document stays sealed and is not returned.
+// RevisionDocument returns a revision with the bytes of the document. A withheld document stays sealed and is not
+// returned.
 func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (Revision, error) {
 	var out Revision
 	err := t.read(func(q querier) error {
 		var body []byte
 		var err error
-		out, err = scanRevision(q.QueryRowContext(ctx, `select `+revisionColumns+`, r.body`+fromRevisions+`i.id = $2 and r.revision = $3`, t.id, id, revision), &body)
+		out, err = scanRevision(q.QueryRowContext(ctx,
+			`select `+revisionColumns+`, r.body`+fromRevisions+`i.id = $2 and r.revision = $3`, t.id, id, revision), &body)
 		if err == nil && out.Retained && !out.Withheld {
 			out.Body = body
 		}
@@ -194,18 +199,19 @@ func (n *NewIncoming) digests() (document, metadata [32]byte) {
 	return metadata, metadata
 }
 
-// unchanged reports whether the document equals the latest revision: it has the same digest. If its bytes were not read, it is
-// unchanged if the provider sent the same metadata as before, or claims the digest of the revision.
+// unchanged reports whether the document equals the latest revision: it has the same digest. If its bytes were not
+// read, it is unchanged if the provider sent the same metadata as before, or claims the digest of the revision.
 func (n *NewIncoming) unchanged(latest *Revision) bool {
 	document, metadata := n.digests()
 	if n.Retained || n.SHA256 != nil {
 		return document == latest.SHA256
 	}
-	return metadata == latest.MetadataSHA256 || n.ClaimedSHA256 != nil && *n.ClaimedSHA256 == hex.EncodeToString(latest.SHA256[:])
+	return metadata == latest.MetadataSHA256 || n.ClaimedSHA256 != nil &&
+		*n.ClaimedSHA256 == hex.EncodeToString(latest.SHA256[:])
 }
 
-// SeedIncoming retains the synthetic documents of a sandbox as a purchase sync does, including events, but without a provider and
-// without a cursor.
+// SeedIncoming retains the synthetic documents of a sandbox as a purchase sync does, including events, but without a
+// provider and without a cursor.
 func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
 	return t.write(ctx, "seed incoming", func(ctx context.Context, tx *tx) error {
 		_, err := t.retainAll(ctx, tx, docs)
@@ -213,15 +219,16 @@ func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
 	})
 }
 
-// retainAll retains the new ones of some documents, in their order, and returns their number. It returns [ErrNotFound] if the
-// tenant is frozen.
+// retainAll retains the new ones of some documents, in their order, and returns their number. It returns [ErrNotFound]
+// if the tenant is frozen.
 func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (stored int, err error) {
 	if len(docs) == 0 {
 		return 0, nil
 	}
 	// The row is locked, so that two transactions cannot both create the first revision of a document.
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+
+		t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 		return 0, err
 	}
 	for n := range docs {
@@ -248,7 +255,8 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 		return false, nil
 	}
 	now := tx.Now()
-	r := Revision{NewIncoming: *doc, Incoming: latest.Incoming, Revision: latest.Revision + 1, RetainedAt: now, Previous: latest.Digest}
+	r := Revision{NewIncoming: *doc, Incoming: latest.Incoming, Revision: latest.Revision + 1, RetainedAt: now,
+		Previous: latest.Digest}
 	r.SHA256, r.MetadataSHA256 = doc.digests()
 	if doc.Retained {
 		r.Size = new(int64(len(doc.Body)))
@@ -261,7 +269,8 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 		}
 	}
 	tx.use(t.id, usage{bytes: int64(len(doc.Body) + len(doc.Metadata))})
-	emitted, err := prepareEvents(ctx, tx, t, now, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, r.payload())
+	emitted, err := prepareEvents(ctx, tx, t, now, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming,
+		r.payload())
 	if err != nil {
 		return false, err
 	}
@@ -278,8 +287,8 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 
 // payload returns the payload of the events about a revision.
 func (r *Revision) payload() api.IncomingPayload {
-	return api.IncomingPayload{IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision), ProviderDocumentID: r.ProviderDocumentID,
-		SHA256: hex.EncodeToString(r.SHA256[:])}
+	return api.IncomingPayload{IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision),
+		ProviderDocumentID: r.ProviderDocumentID, SHA256: hex.EncodeToString(r.SHA256[:])}
 }
 
 // incomingRow is the row of an incoming e-invoice, which has the end of its chain.
@@ -297,7 +306,8 @@ const incomingColumns = `id, position, provider_document_id, revision, sha256, h
 
 func scanIncomingRow(row scanner) (incomingRow, error) {
 	var i incomingRow
-	err := row.Scan(&i.id, &i.position, &i.document, &i.revision, &i.sum, &i.head, &i.created, &i.updated, &i.earlierEvents, &i.sealed)
+	err := row.Scan(&i.id, &i.position, &i.document, &i.revision, &i.sum, &i.head, &i.created, &i.updated,
+		&i.earlierEvents, &i.sealed)
 	return i, err
 }
 
@@ -320,7 +330,8 @@ func (i *incomingRow) asRead() seal {
 
 // continueIncoming checks the seal of an incoming e-invoice against its row, and returns the content of the next seal.
 func (t *Tenant) continueIncoming(i *incomingRow) (seal, error) {
-	return continueSeal(t.db.keys, i.sealed, incomingSealBinding(t.id, i.id), i.asRead(), func() (none [32]byte, err error) { return none, nil })
+	return continueSeal(t.db.keys, i.sealed, incomingSealBinding(t.id, i.id), i.asRead(),
+		func() (none [32]byte, err error) { return none, nil })
 }
 
 // sealIncoming seals an incoming e-invoice that has changed. next was returned by continueIncoming before the change.
@@ -335,7 +346,8 @@ func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
 func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first bool) error {
 	at := micros(r.RetainedAt)
 	if !first {
-		i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, r.Incoming))
+		i, err := scanIncomingRow(tx.QueryRowContext(ctx,
+			`select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, r.Incoming))
 		if err != nil {
 			return err
 		}
@@ -347,18 +359,22 @@ func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first b
 		if err := t.sealIncoming(&i, next); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx,
+			`update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
 			t.id, i.id, i.revision, i.sum, i.head, i.updated, i.sealed)
 		return err
 	}
-	i := incomingRow{id: r.Incoming, document: r.ProviderDocumentID, revision: r.Revision, sum: r.SHA256[:], head: r.Digest[:], created: at, updated: at}
-	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`, t.id).Scan(&i.position); err != nil {
+	i := incomingRow{id: r.Incoming, document: r.ProviderDocumentID, revision: r.Revision, sum: r.SHA256[:],
+		head: r.Digest[:], created: at, updated: at}
+	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`,
+		t.id).Scan(&i.position); err != nil {
 		return err
 	}
 	if err := t.sealIncoming(&i, seal{}); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
+	_, err := tx.Exec(ctx,
+		`insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`, t.id, i.id, i.position, i.document, i.revision, i.sum, i.head, at, i.sealed)
 	return err
 }
@@ -372,13 +388,15 @@ func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
+	_, err = tx.Exec(ctx,
+		`insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
 		supplier_network_id, issue_date, due_date, currency, total_amount, received_at, media_type, size, sha256, claimed_sha256,
 		retained, withheld, body, metadata, metadata_sha256, retained_at, events, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
 		t.id, r.Incoming, r.Revision, r.DocumentType, r.InvoiceNumber, r.SupplierName,
-		r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency, decimalText(r.TotalAmount), microsOrNil(r.ReceivedAt), r.MediaType, r.Size, r.SHA256[:], r.ClaimedSHA256,
-		flag(r.Retained), flag(r.Withheld), body, metadata, r.MetadataSHA256[:], micros(r.RetainedAt), r.events, r.Previous[:], r.Digest[:])
+		r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency, decimalText(r.TotalAmount), microsOrNil(r.ReceivedAt),
+		r.MediaType, r.Size, r.SHA256[:], r.ClaimedSHA256, flag(r.Retained), flag(r.Withheld), body, metadata,
+		r.MetadataSHA256[:], micros(r.RetainedAt), r.events, r.Previous[:], r.Digest[:])
 	return err
 }
 

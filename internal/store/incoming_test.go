@@ -22,10 +22,13 @@ import (
 func incoming(id, body string) store.NewIncoming {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
 	return store.NewIncoming{
-		ProviderDocumentID: id, DocumentType: new("invoice"), InvoiceNumber: new("SUP-" + id), SupplierName: new("Söhne & Co"),
-		SupplierNetworkID: new("1234567890"), IssueDate: new("2026-02-27"), DueDate: new("2026-03-27"), Currency: new("AED"),
-		TotalAmount: dec("1050.00"), ReceivedAt: new(time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC)), ClaimedSHA256: &sum,
-		MediaType: "application/xml", Metadata: []byte(`{"id":"` + id + `","sha256":"` + sum + `"}`), Body: []byte(body), Retained: true,
+		ProviderDocumentID: id, DocumentType: new("invoice"), InvoiceNumber: new("SUP-" + id),
+		SupplierName: new("Söhne & Co"), SupplierNetworkID: new("1234567890"), IssueDate: new("2026-02-27"),
+		DueDate: new("2026-03-27"), Currency: new("AED"), TotalAmount: dec("1050.00"),
+		ReceivedAt: new(time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC)), ClaimedSHA256: &sum,
+		MediaType: "application/xml", Metadata: []byte(`{"id":"` + id + `","sha256":"` + sum + `"}`),
+		Body:     []byte(body),
+		Retained: true,
 	}
 }
 
@@ -65,7 +68,8 @@ func (f *fixture) mustClaim(t *testing.T) store.PurchaseLease {
 	return lease
 }
 
-func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep, docs ...store.NewIncoming) (store.PurchaseLease, int) {
+func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep,
+	docs ...store.NewIncoming) (store.PurchaseLease, int) {
 	t.Helper()
 	after, stored, err := lease.RetainPurchases(t.Context(), docs, step)
 	kit.Must(t, err)
@@ -80,10 +84,12 @@ func (c company) incomingEvents(t *testing.T) (out []string) {
 	for _, e := range events {
 		var body api.Event[api.IncomingPayload]
 		kit.Must(t, json.Unmarshal(e.Body, &body))
-		if body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != body.Payload.IncomingInvoiceID || body.Event != e.Kind {
+		if body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != body.Payload.IncomingInvoiceID ||
+			body.Event != e.Kind {
 			t.Errorf("event %s", e.Body)
 		}
-		out = append(out, fmt.Sprintf("%s %s %d %.8s", body.Event, body.Payload.ProviderDocumentID, body.Payload.Revision, body.Payload.SHA256))
+		out = append(out, fmt.Sprintf("%s %s %d %.8s", body.Event, body.Payload.ProviderDocumentID, body.Payload.Revision,
+			body.Payload.SHA256))
 	}
 	return out
 }
@@ -100,7 +106,8 @@ func TestRetainPurchases(t *testing.T) {
 		ctx := t.Context()
 		s := f.subscribe(t, api.EventIncomingRevised)
 		lease := f.mustClaim(t)
-		if lease.Cursor != "" || lease.Failures != 0 || lease.Connection.ID != f.connection.ID || lease.Tenant.Key() != f.tenant.Key() {
+		if lease.Cursor != "" || lease.Failures != 0 || lease.Connection.ID != f.connection.ID ||
+			lease.Tenant.Key() != f.tenant.Key() {
 			t.Errorf("the first lease is %+v", lease)
 		}
 		lease, stored := retain(t, lease, onward("c-1"), incoming("a", "A"), incoming("b", "B"), incoming("a", "A"))
@@ -113,9 +120,10 @@ func TestRetainPurchases(t *testing.T) {
 			t.Errorf("%d of the second page are new, want 2", stored)
 		}
 		retain(t, lease, store.SyncStep{Cursor: "c-3", After: time.Minute, Complete: true}, incoming("b", "B"))
-		want := []string{"received a 1 " + hashed("A")[:8], "received b 1 " + hashed("B")[:8], "revised b 2 " + hashed("B2")[:8],
-			"received c 1 " + hashed("C")[:8], "revised b 3 " + hashed("B")[:8]}
-		if got := f.incomingEvents(t); strings.Join(got, "\n") != "einvoice.incoming."+strings.Join(want, "\neinvoice.incoming.") {
+		want := []string{"received a 1 " + hashed("A")[:8], "received b 1 " + hashed("B")[:8],
+			"revised b 2 " + hashed("B2")[:8], "received c 1 " + hashed("C")[:8], "revised b 3 " + hashed("B")[:8]}
+		if got := f.incomingEvents(t); strings.Join(got, "\n") != "einvoice.incoming."+strings.Join(want,
+			"\neinvoice.incoming.") {
 			t.Errorf("events\n%s", strings.Join(got, "\n"))
 		}
 		if n := len(f.claimDeliveries(t, s.ID, 10)); n != 2 {
@@ -123,14 +131,16 @@ func TestRetainPurchases(t *testing.T) {
 		}
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 2)
 		kit.Must(t, err)
-		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" || list.Entries[1].ProviderDocumentID != "b" {
+		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" ||
+			list.Entries[1].ProviderDocumentID != "b" {
 			t.Fatalf("list %+v", list)
 		}
 		last, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 2, 2)
 		kit.Must(t, err)
 		beyond, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, int(^uint(0)>>1), 100)
 		kit.Must(t, err)
-		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 || beyond.Total != 3 {
+		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 ||
+			beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
 		}
 		b, err := f.tenant.IncomingInvoice(ctx, list.Entries[1].ID)
@@ -165,17 +175,23 @@ func TestRevisionChain(t *testing.T) {
 			}
 			previous = r.Digest
 		}
-		if n := f.number(t, `select count(*) from incoming where tenant_id = $1 and head = $2`, f.tenant.Key(), previous[:]); n != 1 {
+		if n := f.number(t, `select count(*) from incoming where tenant_id = $1 and head = $2`, f.tenant.Key(),
+			previous[:]); n != 1 {
 			t.Error("the head is not the digest of the last revision")
 		}
 		wire, want := view.IncomingRevision(page.Entries[0]), incoming("a", "A")
-		if *wire.DocumentType != "invoice" || *wire.InvoiceNumber != "SUP-a" || *wire.SupplierName != "Söhne & Co" || *wire.SupplierNetworkID != "1234567890" ||
-			*wire.IssueDate != "2026-02-27" || *wire.DueDate != "2026-03-27" || *wire.Currency != "AED" || wire.TotalAmount.String() != "1050.00" ||
-			!wire.ReceivedAt.Equal(*want.ReceivedAt) || wire.SHA256 != hashed("A") || wire.Evidence.MetadataSHA256 != hashed(string(want.Metadata)) ||
-			wire.Evidence.MediaType != "application/xml" || *wire.Evidence.Size != 1 || !wire.Evidence.DocumentRetained || *wire.Evidence.ClaimedSHA256 != hashed("A") {
+		if *wire.DocumentType != "invoice" || *wire.InvoiceNumber != "SUP-a" || *wire.SupplierName != "Söhne & Co" ||
+			*wire.SupplierNetworkID != "1234567890" ||
+			*wire.IssueDate != "2026-02-27" || *wire.DueDate != "2026-03-27" || *wire.Currency != "AED" ||
+			wire.TotalAmount.String() != "1050.00" ||
+			!wire.ReceivedAt.Equal(*want.ReceivedAt) || wire.SHA256 != hashed("A") ||
+			wire.Evidence.MetadataSHA256 != hashed(string(want.Metadata)) ||
+			wire.Evidence.MediaType != "application/xml" || *wire.Evidence.Size != 1 || !wire.Evidence.DocumentRetained ||
+			*wire.Evidence.ClaimedSHA256 != hashed("A") {
 			t.Errorf("the first revision is shown as %+v", wire)
 		}
-		if got := view.IncomingRevision(page.Entries[1]); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
+		if got := view.IncomingRevision(page.Entries[1]); *got.DocumentType != "unreadable" ||
+			got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
 			got.Evidence.DocumentRetained || got.InvoiceNumber != nil || got.TotalAmount != nil || got.ReceivedAt != nil {
 			t.Errorf("the second revision is shown as %+v", got)
 		}
@@ -201,7 +217,8 @@ func TestRevisionDocument(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		large := incoming("a", "")
-		large.Body, large.Retained, large.SHA256, large.Size = nil, false, new(sha256.Sum256([]byte("large"))), new(int64(11<<20))
+		large.Body, large.Retained, large.SHA256, large.Size = nil, false, new(sha256.Sum256([]byte("large"))),
+			new(int64(11<<20))
 		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
 		kit.Must(t, err)
@@ -253,14 +270,15 @@ func TestNothingNew(t *testing.T) {
 		}
 		known, err := lease.Known(t.Context(), []string{"a", "b", "c"})
 		kit.Must(t, err)
-		if len(known) != 2 || known["a"] != sha256.Sum256(incoming("a", "A").Metadata) || known["b"] != sha256.Sum256([]byte("m3")) {
+		if len(known) != 2 || known["a"] != sha256.Sum256(incoming("a", "A").Metadata) ||
+			known["b"] != sha256.Sum256([]byte("m3")) {
 			t.Errorf("known are %x", known)
 		}
 	})
 }
 
-// TestPurchaseLeases: a sync is due at activation, is claimed by one, keeps its lease while it renews it, and is due again at
-// its time; a disabled connection is not asked, and an active one at once again, from where it stood.
+// TestPurchaseLeases: a sync is due at activation, is claimed by one, keeps its lease while it renews it, and is due
+// again at its time; a disabled connection is not asked, and an active one at once again, from where it stood.
 func TestPurchaseLeases(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -270,7 +288,8 @@ func TestPurchaseLeases(t *testing.T) {
 		}
 		f.Clock.Advance(leaseDuration - time.Second)
 		cursor := "\x00 " + strings.Repeat("ü", 1020)
-		lease, _ = retain(t, lease, store.SyncStep{Cursor: cursor, Failures: 2, Wait: time.Hour, After: leaseDuration, Hold: true})
+		lease, _ = retain(t, lease, store.SyncStep{Cursor: cursor, Failures: 2, Wait: time.Hour, After: leaseDuration,
+			Hold: true})
 		f.Clock.Advance(leaseDuration - time.Second)
 		if _, due := f.claimPurchases(t, f.company); due {
 			t.Error("a sync is due although its lease was renewed")
@@ -289,7 +308,8 @@ func TestPurchaseLeases(t *testing.T) {
 		retain(t, second, store.SyncStep{Cursor: "done", After: time.Minute, Complete: true})
 		_, _, err = second.RetainPurchases(ctx, nil, onward("twice"))
 		wantErr(t, err, store.ErrLeaseLost)
-		if n := f.number(t, `select synced_at from purchase_syncs where connection_id = $1`, f.connection.ID); n != f.Clock.Now().UnixMicro() {
+		if n := f.number(t, `select synced_at from purchase_syncs where connection_id = $1`,
+			f.connection.ID); n != f.Clock.Now().UnixMicro() {
 			t.Errorf("synced at %d", n)
 		}
 		scan, err := f.DuePurchaseQueues(ctx, store.ScanCursor{})
@@ -354,9 +374,11 @@ func TestFailedRetain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		lease := f.mustClaim(t)
 		before := f.dump(t, f.company)
-		f.exec(t, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
+		f.exec(t,
+			`insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
 			values ($1, $2, 2, 'x', 1, $3, $3, 1, 1)`, f.tenant.Key(), store.ID{9}, []byte{1})
-		_, _, err := lease.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A"), incoming("b", "B")}, onward("c"))
+		_, _, err := lease.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A"), incoming("b", "B")},
+			onward("c"))
 		if err == nil {
 			t.Error("a taken position was given out again")
 		}
@@ -413,9 +435,11 @@ func TestWithheldRevision(t *testing.T) {
 			t.Errorf("returned as %+v", r)
 		}
 		var sealed []byte
-		kit.Must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`,
+			f.tenant.Key()).Scan(&sealed))
 		tenant, row := f.tenant.Key(), append(list.Entries[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
-		opened, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
+		opened, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "revisions", Column: "metadata",
+			Row: row})
 		kit.Must(t, err)
 		if string(opened) != string(echo.Metadata) {
 			t.Errorf("the metadata open as %q", opened)

@@ -13,8 +13,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an event is never
-// dated before its evidence.
+// TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an
+// event is never dated before its evidence.
 func TestOneInstant(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		start, looks := f.Clock.Now(), atomic.Int64{}
@@ -26,11 +26,13 @@ func TestOneInstant(t *testing.T) {
 		f.subscribe(t, api.EventKinds[:]...)
 		made, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "second@example.com", PasswordHash: "-"})
 		kit.Must(t, err)
-		if others := f.number(t, `select count(*) from accounts a join tenants t on t.account_id = a.id join users u on u.account_id = a.id
+		if others := f.number(t,
+			`select count(*) from accounts a join tenants t on t.account_id = a.id join users u on u.account_id = a.id
 			where a.id = $1 and (t.created_at <> a.created_at or u.created_at <> a.created_at or a.created_at <> $2)`, made.ID, made.CreatedAt.UnixMicro()); others != 0 {
 			t.Error("an account, its tenant and its user bear several times")
 		}
-		after := record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		after := record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated,
+			api.EventStatusChanged, api.EventTerminal)
 		at := after.LastCheckedAt.UnixMicro()
 		for name, query := range map[string]string{
 			"evidence":   `select count(*) from evidence where received_at <> $1`,
@@ -50,8 +52,8 @@ func TestOneInstant(t *testing.T) {
 	})
 }
 
-// TestTransactionsAskTheirOwnClock reads the source of this package: what runs in a transaction asks it for the time, not the
-// clock, which may have moved since.
+// TestTransactionsAskTheirOwnClock reads the source of this package: what runs in a transaction asks it for the time,
+// not the clock, which may have moved since.
 func TestTransactionsAskTheirOwnClock(t *testing.T) {
 	set := token.NewFileSet()
 	transactions := 0
@@ -62,7 +64,8 @@ func TestTransactionsAskTheirOwnClock(t *testing.T) {
 			switch function := node.(type) {
 			case *ast.FuncDecl:
 				of, body = function.Type, function.Body
-				if function.Name.Name == "now" || function.Recv != nil && !isTransaction(function.Recv.List[0].Type) && !takesTransaction(of) {
+				if function.Name.Name == "now" || function.Recv != nil && !isTransaction(function.Recv.List[0].Type) &&
+					!takesTransaction(of) {
 					return true
 				}
 				if function.Recv == nil && !takesTransaction(of) {
@@ -81,7 +84,8 @@ func TestTransactionsAskTheirOwnClock(t *testing.T) {
 				if !ok {
 					return true
 				}
-				if asked, ok := call.Fun.(*ast.SelectorExpr); ok && (asked.Sel.Name == "now" || asked.Sel.Name == "Now") && namesDB(asked.X) {
+				if asked, ok := call.Fun.(*ast.SelectorExpr); ok && (asked.Sel.Name == "now" || asked.Sel.Name == "Now") &&
+					namesDB(asked.X) {
 					t.Errorf("%s: a transaction asks the clock itself", set.Position(call.Pos()))
 				}
 				return true

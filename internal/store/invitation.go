@@ -10,8 +10,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// Invitation allows a person to become a user of an account, once and until it expires. It ends when it is used, revoked, or replaced
-// by another one for the same e-mail address; then its row is gone, and the audit log says what happened.
+// Invitation allows a person to become a user of an account, once and until it expires. It ends when it is used,
+// revoked, or replaced by another one for the same e-mail address; then its row is gone, and the audit log says what
+// happened.
 type Invitation struct {
 	Account ID
 	ID      ID
@@ -21,7 +22,8 @@ type Invitation struct {
 	InvitedBy *ID
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Mail is what became of the mail with its link; zero if none was caused. Only [Tenant.Invite] and [Tenant.Invitations] set it.
+	// Mail is what became of the mail with its link; zero if none was caused. Only [Tenant.Invite] and
+	// [Tenant.Invitations] set it.
 	Mail InvitationMail
 }
 
@@ -43,8 +45,8 @@ type NewInvitation struct {
 	// Digest is the digest of the secret in the link that whoever invites sees.
 	Digest    [32]byte
 	ExpiresAt time.Time
-	// Secret is that of the link in the mail, which nobody else sees; zero for no mail. MailDigest is its digest. Language is that of the mail; ""
-	// for that which the inviting user has chosen.
+	// Secret is that of the link in the mail, which nobody else sees; zero for no mail. MailDigest is its digest. Language
+	// is that of the mail; "" for that which the inviting user has chosen.
 	Secret     secret.Text
 	MailDigest [32]byte
 	Language   string
@@ -56,10 +58,11 @@ const MaxUsers = 500
 // keepExpired is how long an expired invitation stays in the list at least, so that people see what became of it.
 const keepExpired = 7 * 24 * time.Hour
 
-// Invite stores an invitation and revokes an earlier one for the same e-mail address. by is the session of the user who invites; nil
-// for an administrator. It returns [ErrExists] if the account has a user with the address, [ErrLimit] if it has [MaxUsers] users and
-// invitations, and [ErrForbidden] if that user may not manage users any more. A user of another account with the address makes no difference,
-// so that a company does not learn who uses the service; see [DB.Join].
+// Invite stores an invitation and revokes an earlier one for the same e-mail address. by is the session of the user who
+// invites; nil for an administrator. It returns [ErrExists] if the account has a user with the address, [ErrLimit] if
+// it has [MaxUsers] users and invitations, and [ErrForbidden] if that user may not manage users any more. A user of
+// another account with the address makes no difference, so that a company does not learn who uses the service; see
+// [DB.Join].
 func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (Invitation, error) {
 	var made Invitation
 	err := t.write(ctx, "invite", func(ctx context.Context, tx *tx) error {
@@ -76,7 +79,8 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 		if err := tx.checkInvitable(ctx, t.account, add.Email); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and expires_at < $2`, t.account, micros(tx.Now().Add(-keepExpired))); err != nil {
+		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and expires_at < $2`, t.account,
+			micros(tx.Now().Add(-keepExpired))); err != nil {
 			return err
 		}
 		id, err := newID(tx.Now(), t.db.random)
@@ -86,17 +90,20 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 		if err := tx.endInvitationMails(ctx, t.account, add.Email); err != nil {
 			return err
 		}
-		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter, CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
+		made = Invitation{Account: t.account, ID: id, Email: add.Email, Role: add.Role, InvitedBy: inviter,
+			CreatedAt: tx.Now(), ExpiresAt: add.ExpiresAt}
 		var mailed []byte
 		if !add.Secret.IsZero() {
 			mailed = add.MailDigest[:]
 		}
-		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and email = $2`, t.account, add.Email); err != nil {
+		if _, err := tx.Exec(ctx, `delete from invitations where account_id = $1 and email = $2`, t.account,
+			add.Email); err != nil {
 			return err
 		}
 		if _, err := tx.insertSealed(ctx, sealedInvitations.row(t.account, id),
 			`insert into invitations (account_id, id, email, role, digest, invited_by, created_at, expires_at, mail_digest, mail_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $2)`,
-			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt), mailed); err != nil {
+			t.account, id, add.Email, add.Role, add.Digest[:], inviter, micros(made.CreatedAt), micros(made.ExpiresAt),
+			mailed); err != nil {
 			return err
 		}
 		if made.Mail, err = tx.mailInvitation(ctx, made, add); err != nil {
@@ -109,7 +116,8 @@ func (t *Tenant) Invite(ctx context.Context, by *Session, add NewInvitation) (In
 
 // endInvitationMails ends the mail of the invitation of an address, which is about to be replaced.
 func (t *tx) endInvitationMails(ctx context.Context, account ID, email string) error {
-	replaced, err := collect(ctx, t, scanValue[ID], `select id from invitations where account_id = $1 and email = $2`, account, email)
+	replaced, err := collect(ctx, t, scanValue[ID], `select id from invitations where account_id = $1 and email = $2`,
+		account, email)
 	if err != nil {
 		return err
 	}
@@ -121,7 +129,8 @@ func (t *tx) endInvitationMails(ctx context.Context, account ID, email string) e
 	return nil
 }
 
-// mayMailStrangers reports whether a company may cause another mail to an address that nobody has proved there; see [MaxInvitationMails].
+// mayMailStrangers reports whether a company may cause another mail to an address that nobody has proved there; see
+// [MaxInvitationMails].
 func (t *tx) mayMailStrangers(ctx context.Context, account ID) (bool, error) {
 	// Identifiers begin with the time, so the ones of the last hour are a range of the primary key.
 	since, err := newID(t.Now().Add(-time.Hour), zeros{})
@@ -129,13 +138,14 @@ func (t *tx) mayMailStrangers(ctx context.Context, account ID) (bool, error) {
 		return false, err
 	}
 	var recent int64
-	err = t.QueryRowContext(ctx, `select count(*) from mails where account_id = $1 and id > $2 and kind in ($3, $4) and created_at > $5`,
+	err = t.QueryRowContext(ctx,
+		`select count(*) from mails where account_id = $1 and id > $2 and kind in ($3, $4) and created_at > $5`,
 		account, since, MailInvitation, MailAddressProof, micros(t.Now().Add(-time.Hour))).Scan(&recent)
 	return recent < MaxInvitationMails, err
 }
 
-// mailInvitation causes the mail of a new invitation of a locked account, if the installation sends mails and the company may cause
-// another one.
+// mailInvitation causes the mail of a new invitation of a locked account, if the installation sends mails and the
+// company may cause another one.
 func (t *tx) mailInvitation(ctx context.Context, made Invitation, add NewInvitation) (InvitationMail, error) {
 	if sends, err := sendsMail(ctx, t); err != nil || !sends || add.Secret.IsZero() {
 		return InvitationMail{}, err
@@ -150,8 +160,8 @@ func (t *tx) mailInvitation(ctx context.Context, made Invitation, add NewInvitat
 		}
 		add.Language = language
 	}
-	state, err := t.enqueueMail(ctx, NewMail{Kind: MailInvitation, Account: made.Account, To: made.Email, Subject: made.ID, Language: add.Language,
-		Secret: add.Secret, ExpiresAt: made.ExpiresAt})
+	state, err := t.enqueueMail(ctx, NewMail{Kind: MailInvitation, Account: made.Account, To: made.Email, Subject: made.ID,
+		Language: add.Language, Secret: add.Secret, ExpiresAt: made.ExpiresAt})
 	if state == MailFailed {
 		return InvitationMail{State: state, Reason: MailLimited}, err
 	}
@@ -170,14 +180,17 @@ func (zeros) Read(into []byte) (int, error) {
 // checkInvitable returns the reason why an e-mail address cannot be invited to a locked account, if there is one.
 func (t *tx) checkInvitable(ctx context.Context, account ID, email string) error {
 	var known, people int64
-	if err := t.QueryRowContext(ctx, `select count(case when email = $2 then 1 end), count(*) from users where account_id = $1`, account, email).Scan(&known, &people); err != nil {
+	if err := t.QueryRowContext(ctx,
+		`select count(case when email = $2 then 1 end), count(*) from users where account_id = $1`, account,
+		email).Scan(&known, &people); err != nil {
 		return err
 	}
 	if known > 0 {
 		return ErrExists
 	}
 	var others int64
-	if err := t.QueryRowContext(ctx, `select count(*) from invitations where account_id = $1 and email <> $2`, account, email).Scan(&others); err != nil {
+	if err := t.QueryRowContext(ctx, `select count(*) from invitations where account_id = $1 and email <> $2`, account,
+		email).Scan(&others); err != nil {
 		return err
 	}
 	if people+others >= MaxUsers {
@@ -187,7 +200,8 @@ func (t *tx) checkInvitable(ctx context.Context, account ID, email string) error
 }
 
 func invitationAct(name string, i Invitation) Act {
-	return Act{Name: name, Account: i.Account, SubjectType: "invitation", Subject: i.ID.String(), Details: map[string]string{"email": i.Email, "role": string(i.Role)}}
+	return Act{Name: name, Account: i.Account, SubjectType: "invitation", Subject: i.ID.String(),
+		Details: map[string]string{"email": i.Email, "role": string(i.Role)}}
 }
 
 const invitationColumns = `account_id, id, email, role, invited_by, created_at, expires_at`
@@ -206,11 +220,12 @@ func scanInvitation(row scanner) (i Invitation, err error) {
 	return i, err
 }
 
-// Invitations returns the invitations of the company that were not used yet, newest first. Those that have expired stay in the list for
-// a week at least.
+// Invitations returns the invitations of the company that were not used yet, newest first. Those that have expired stay
+// in the list for a week at least.
 func (t *Tenant) Invitations(ctx context.Context) ([]Invitation, error) {
 	return readValue(t, func(q querier) ([]Invitation, error) {
-		found, err := collect(ctx, q, scanInvitation, `select `+invitationColumns+` from invitations where account_id = $1 order by created_at desc, id desc`, t.account)
+		found, err := collect(ctx, q, scanInvitation, `select `+invitationColumns+
+			` from invitations where account_id = $1 order by created_at desc, id desc`, t.account)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +236,8 @@ func (t *Tenant) Invitations(ctx context.Context) ([]Invitation, error) {
 			err := row.Scan(&id, &mail.State, &mail.Reason)
 			mails[id] = mail
 			return struct{}{}, err
-		}, `select m.subject_id, m.state, m.reason from invitations i join mails m on m.account_id = i.account_id and m.subject_id = i.id where i.account_id = $1`, t.account)
+		},
+			`select m.subject_id, m.state, m.reason from invitations i join mails m on m.account_id = i.account_id and m.subject_id = i.id where i.account_id = $1`, t.account)
 		for n := range found {
 			found[n].Mail = mails[found[n].ID]
 		}
@@ -232,12 +248,13 @@ func (t *Tenant) Invitations(ctx context.Context) ([]Invitation, error) {
 // Invitation returns one invitation of the company.
 func (t *Tenant) Invitation(ctx context.Context, id ID) (Invitation, error) {
 	return readValue(t, func(q querier) (Invitation, error) {
-		return scanInvitation(q.QueryRowContext(ctx, `select `+invitationColumns+` from invitations where account_id = $1 and id = $2`, t.account, id))
+		return scanInvitation(q.QueryRowContext(ctx,
+			`select `+invitationColumns+` from invitations where account_id = $1 and id = $2`, t.account, id))
 	})
 }
 
-// RevokeInvitation ends an invitation on behalf of the user of a session, and returns it. It returns [ErrNotFound] if the company has no such
-// invitation, and [ErrForbidden] if that user may not manage users any more.
+// RevokeInvitation ends an invitation on behalf of the user of a session, and returns it. It returns [ErrNotFound] if
+// the company has no such invitation, and [ErrForbidden] if that user may not manage users any more.
 func (t *Tenant) RevokeInvitation(ctx context.Context, by Session, id ID) (Invitation, error) {
 	var revoked Invitation
 	err := t.write(ctx, "revoke invitation", func(ctx context.Context, tx *tx) error {
@@ -245,7 +262,8 @@ func (t *Tenant) RevokeInvitation(ctx context.Context, by Session, id ID) (Invit
 			return err
 		}
 		var err error
-		if revoked, err = scanInvitation(tx.QueryRowContext(ctx, `select `+invitationColumns+` from invitations where account_id = $1 and id = $2`, t.account, id)); err != nil {
+		if revoked, err = scanInvitation(tx.QueryRowContext(ctx, `select `+invitationColumns+
+			` from invitations where account_id = $1 and id = $2`, t.account, id)); err != nil {
 			return err
 		}
 		if err := tx.checkManager(ctx, t.account, by.User); err != nil {
@@ -264,7 +282,9 @@ func (t *Tenant) RevokeInvitation(ctx context.Context, by Session, id ID) (Invit
 
 // revokeInvitationsBy ends the invitations that a user of a locked account has made.
 func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
-	ended, err := collect(ctx, t, scanInvitation, `delete from invitations where account_id = $1 and invited_by = $2 returning `+invitationColumns, user.Account, user.ID)
+	ended, err := collect(ctx, t, scanInvitation,
+		`delete from invitations where account_id = $1 and invited_by = $2 returning `+invitationColumns, user.Account,
+		user.ID)
 	if err != nil {
 		return err
 	}
@@ -279,16 +299,18 @@ func (t *tx) revokeInvitationsBy(ctx context.Context, user User) error {
 	return nil
 }
 
-// invitationWith is the condition that the row i of invitations has the link with the digest $1: the one that was shown, or the one that was
-// mailed for this invitation.
+// invitationWith is the condition that the row i of invitations has the link with the digest $1: the one that was
+// shown, or the one that was mailed for this invitation.
 const invitationWith = `(i.digest = $1 or i.mail_digest = $1 and i.mail_id = i.id)`
 
-// usableInvitation returns the invitation with a digest that a person can use at a time, in microseconds, and the name of its company: it has not
-// expired, and its account is active. mailed says that the link is the one that was mailed.
-func (db *DB) usableInvitation(ctx context.Context, q querier, digest [32]byte, now int64) (i Invitation, company string, mailed bool, err error) {
+// usableInvitation returns the invitation with a digest that a person can use at a time, in microseconds, and the name
+// of its company: it has not expired, and its account is active. mailed says that the link is the one that was mailed.
+func (db *DB) usableInvitation(ctx context.Context, q querier, digest [32]byte,
+	now int64) (i Invitation, company string, mailed bool, err error) {
 	record, account := sealedInvitations.record(), sealedAccounts.record()
 	i, err = scanInvitation(scanFunc(func(into ...any) error {
-		return q.QueryRowContext(ctx, usableInvitations, digest[:], now).Scan(append(append(append(into, &company, &mailed), record.into()...), account.into()...)...)
+		return q.QueryRowContext(ctx, usableInvitations, digest[:],
+			now).Scan(append(append(append(into, &company, &mailed), record.into()...), account.into()...)...)
 	}))
 	return i, company, mailed, db.acting(ctx, err, record, account)
 }
@@ -302,12 +324,14 @@ var usableInvitations = `select i.account_id, i.id, i.email, i.role, i.invited_b
 type UsableInvitation struct {
 	Invitation
 	Company string
-	// Ends are the names of the companies in which the login with the address ends: whoever has the mailed link proves the address by joining.
+	// Ends are the names of the companies in which the login with the address ends: whoever has the mailed link proves the
+	// address by joining.
 	Ends []string
 }
 
-// UsableInvitation returns the invitation with the digest of a secret. It returns [ErrNotFound] if there is none, it has ended or expired, or its
-// account is suspended; callers do not learn which. For the mailed link it returns [ErrProvedElsewhere] as [DB.Join] does.
+// UsableInvitation returns the invitation with the digest of a secret. It returns [ErrNotFound] if there is none, it
+// has ended or expired, or its account is suspended; callers do not learn which. For the mailed link it returns
+// [ErrProvedElsewhere] as [DB.Join] does.
 func (db *DB) UsableInvitation(ctx context.Context, digest [32]byte) (UsableInvitation, error) {
 	i, company, mailed, err := db.usableInvitation(ctx, db.reader, digest, micros(db.Now()))
 	usable := UsableInvitation{Invitation: i, Company: company}
@@ -323,16 +347,18 @@ type scanFunc func(into ...any) error
 // Scan calls the function.
 func (f scanFunc) Scan(into ...any) error { return f(into...) }
 
-// Join uses up an invitation and adds its person to the account as a user with the invited address and role. user has the name and the
-// password hash. Who has the mailed link has proved the address; anybody else gets a mail with which to prove it, whose link has the secret of
-// proof. It returns [ErrNotFound] for an invitation that cannot be used, and for the mailed link [ErrProvedElsewhere] if a user of another account
-// has proved the address: a proved address logs in to one account.
+// Join uses up an invitation and adds its person to the account as a user with the invited address and role. user has
+// the name and the password hash. Who has the mailed link has proved the address; anybody else gets a mail with which
+// to prove it, whose link has the secret of proof. It returns [ErrNotFound] for an invitation that cannot be used, and
+// for the mailed link [ErrProvedElsewhere] if a user of another account has proved the address: a proved address logs
+// in to one account.
 func (db *DB) Join(ctx context.Context, digest [32]byte, user NewUser, proof NewProof) (User, error) {
 	var joined User
 	err := db.write(ctx, "join", func(ctx context.Context, t *tx) error {
 		var account ID
 		var email string
-		if err := t.QueryRowContext(ctx, `select account_id, email from invitations i where `+invitationWith, digest[:]).Scan(&account, &email); err != nil {
+		if err := t.QueryRowContext(ctx, `select account_id, email from invitations i where `+invitationWith,
+			digest[:]).Scan(&account, &email); err != nil {
 			return err
 		}
 		if err := t.lockAddress(ctx, account, email); err != nil { // first, as by those who revoke invitations

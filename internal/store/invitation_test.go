@@ -15,20 +15,23 @@ import (
 // invite makes an invitation by the company's first user, with the digest of n.
 func (f *fixture) invite(t *testing.T, n byte, email string, role access.Role) store.Invitation {
 	t.Helper()
-	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)), store.NewInvitation{Email: email, Role: role, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour)})
+	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)),
+		store.NewInvitation{Email: email, Role: role, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour)})
 	kit.Must(t, err)
 	return made
 }
 
-// TestInvitation checks that an invitation adds one user with its address and role, once and until it expires, and that it is not usable
-// after it is replaced or revoked, after its inviter is disabled or may not invite any more, or while the account is suspended.
+// TestInvitation checks that an invitation adds one user with its address and role, once and until it expires, and that
+// it is not usable after it is replaced or revoked, after its inviter is disabled or may not invite any more, or while
+// the account is suspended.
 func TestInvitation(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		usable := func(n byte) bool {
 			t.Helper()
 			found, err := f.UsableInvitation(ctx, digest(n))
-			if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && (found.Company != f.account.Company || found.Account != f.account.ID) {
+			if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil &&
+				(found.Company != f.account.Company || found.Account != f.account.ID) {
 				t.Errorf("invitation %d: %+v, %v", n, found, err)
 			}
 			return err == nil
@@ -37,13 +40,15 @@ func TestInvitation(t *testing.T) {
 		listed, err := f.tenant.Invitations(ctx)
 		kit.Must(t, err)
 		wantEqual(t, "invitations", listed, []store.Invitation{made})
-		joined, err := f.Join(ctx, digest(60), store.NewUser{Name: "Books", PasswordHash: "$2", Email: "ignored@example.com", Role: access.Owner}, store.NewProof{})
+		joined, err := f.Join(ctx, digest(60), store.NewUser{Name: "Books", PasswordHash: "$2", Email: "ignored@example.com",
+			Role: access.Owner}, store.NewProof{})
 		kit.Must(t, err)
-		wantEqual(t, "joined", joined, store.User{Account: f.account.ID, ID: joined.ID, Email: "books@example.com", Name: "Books", Role: access.Accountant,
-			PasswordHash: "$2", CreatedAt: f.Clock.Now()})
+		wantEqual(t, "joined", joined, store.User{Account: f.account.ID, ID: joined.ID, Email: "books@example.com",
+			Name: "Books", Role: access.Accountant, PasswordHash: "$2", CreatedAt: f.Clock.Now()})
 		_, err = f.Join(ctx, digest(60), store.NewUser{Name: "Again", PasswordHash: "$3"}, store.NewProof{})
 		wantErr(t, err, store.ErrNotFound)
-		_, err = f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: "books@example.com", Role: access.Viewer, Digest: digest(61), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err = f.tenant.Invite(ctx, new(as(f.user.ID)), store.NewInvitation{Email: "books@example.com", Role: access.Viewer,
+			Digest: digest(61), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrExists)
 
 		f.invite(t, 62, "new@example.com", access.Viewer)
@@ -65,7 +70,8 @@ func TestInvitation(t *testing.T) {
 			t.Error("the invitation has ended early")
 		}
 		f.Clock.Advance(time.Microsecond)
-		if _, err := f.Join(ctx, digest(64), store.NewUser{Name: "Late", PasswordHash: "$2"}, store.NewProof{}); usable(64) || !errors.Is(err, store.ErrNotFound) {
+		if _, err := f.Join(ctx, digest(64), store.NewUser{Name: "Late", PasswordHash: "$2"}, store.NewProof{}); usable(64) ||
+			!errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an expired invitation is usable: %v", err)
 		}
 		if listed, err := f.tenant.Invitations(ctx); err != nil || len(listed) != 1 {
@@ -74,11 +80,13 @@ func TestInvitation(t *testing.T) {
 
 		f.Clock.Advance(8 * 24 * time.Hour)
 		f.invite(t, 65, "other@example.com", access.Viewer)
-		if listed, err := f.tenant.Invitations(ctx); err != nil || len(listed) != 1 || listed[0].Email != "other@example.com" {
+		if listed, err := f.tenant.Invitations(ctx); err != nil || len(listed) != 1 ||
+			listed[0].Email != "other@example.com" {
 			t.Errorf("%+v, %v; want the new one alone", listed, err)
 		}
 		kit.Must(t, f.SuspendAccount(ctx, f.account.ID))
-		if _, err := f.Join(ctx, digest(65), store.NewUser{Name: "Other", PasswordHash: "$2"}, store.NewProof{}); usable(65) || !errors.Is(err, store.ErrNotFound) {
+		if _, err := f.Join(ctx, digest(65), store.NewUser{Name: "Other", PasswordHash: "$2"},
+			store.NewProof{}); usable(65) || !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an invitation of a suspended account is usable: %v", err)
 		}
 		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
@@ -93,16 +101,19 @@ func TestInvitation(t *testing.T) {
 		} {
 			kit.Must(t, f.EnableUser(ctx, f.account.ID, joined.ID))
 			kit.Must(t, f.SetRole(ctx, f.account.ID, joined.ID, access.Owner))
-			_, err := f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: fmt.Sprintf("by-%d@example.com", n), Role: access.Owner, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: fmt.Sprintf("by-%d@example.com", n),
+				Role: access.Owner, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			kit.Must(t, err)
 			kit.Must(t, end())
 			if usable(n) {
 				t.Errorf("invitation %d is usable after its inviter", n)
 			}
 		}
-		_, err = f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: "no@example.com", Role: access.Viewer, Digest: digest(72), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err = f.tenant.Invite(ctx, new(as(joined.ID)), store.NewInvitation{Email: "no@example.com", Role: access.Viewer,
+			Digest: digest(72), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrForbidden)
-		_, err = f.tenant.Invite(ctx, nil, store.NewInvitation{Email: "administered@example.com", Role: access.Owner, Digest: digest(73), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err = f.tenant.Invite(ctx, nil, store.NewInvitation{Email: "administered@example.com", Role: access.Owner,
+			Digest: digest(73), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		kit.Must(t, err)
 		if !usable(73) || !usable(65) {
 			t.Error("the invitations of others have ended")
@@ -124,8 +135,8 @@ func wantActs(t *testing.T, f *fixture, want map[string]int) {
 	}
 }
 
-// TestInvitationOfAnotherCompanysUser checks that the company that invites does not learn whether another company has a user with the address, and
-// that whoever joins with the link that was shown proves nothing.
+// TestInvitationOfAnotherCompanysUser checks that the company that invites does not learn whether another company has a
+// user with the address, and that whoever joins with the link that was shown proves nothing.
 func TestInvitationOfAnotherCompanysUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.invite(t, 60, f.decoy.user.Email, access.Owner)
@@ -138,15 +149,16 @@ func TestInvitationOfAnotherCompanysUser(t *testing.T) {
 	})
 }
 
-// TestInvitationsAtOnce checks that of concurrent uses of an invitation one adds a user, and that a use beside a revocation either comes
-// first or fails.
+// TestInvitationsAtOnce checks that of concurrent uses of an invitation one adds a user, and that a use beside a
+// revocation either comes first or fails.
 func TestInvitationsAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.invite(t, 60, "one@example.com", access.Viewer)
 		var joined atomic.Int32
 		race(8, func(i int) {
-			if _, err := f.Join(ctx, digest(60), store.NewUser{Name: fmt.Sprint(i), PasswordHash: "$2"}, store.NewProof{}); err == nil {
+			if _, err := f.Join(ctx, digest(60), store.NewUser{Name: fmt.Sprint(i), PasswordHash: "$2"},
+				store.NewProof{}); err == nil {
 				joined.Add(1)
 			} else if !errors.Is(err, store.ErrNotFound) {
 				t.Error(err)
@@ -172,14 +184,17 @@ func TestInvitationsAtOnce(t *testing.T) {
 	})
 }
 
-// TestUsersAreBounded checks that users and pending invitations together are bounded, and that replacing an invitation needs no place.
+// TestUsersAreBounded checks that users and pending invitations together are bounded, and that replacing an invitation
+// needs no place.
 func TestUsersAreBounded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for n := range store.MaxUsers - 1 {
-			_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: fmt.Sprintf("p%d@example.com", n), Role: access.Viewer, Digest: [32]byte{7, byte(n), byte(n >> 8)}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: fmt.Sprintf("p%d@example.com", n),
+				Role: access.Viewer, Digest: [32]byte{7, byte(n), byte(n >> 8)}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			kit.Must(t, err)
 		}
-		_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "more@example.com", Role: access.Viewer, Digest: digest(60), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err := f.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: "more@example.com", Role: access.Viewer,
+			Digest: digest(60), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		wantErr(t, err, store.ErrLimit)
 		f.invite(t, 61, "p1@example.com", access.Viewer)
 	})

@@ -88,15 +88,16 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(add.text)+len(add.summary.text), createAuthorized); err != nil {
+	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(add.text)+len(add.summary.text),
+		createAuthorized); err != nil {
 		return Invoice{}, err
 	}
 	add.created.NumberHolder = holder
 	return add.created, nil
 }
 
-// createAuthorized is [createInvoices] for drafts whose callers are not known yet to be allowed to write. If there are several drafts and one of
-// the callers is not, each is then tried in its own transaction.
+// createAuthorized is [createInvoices] for drafts whose callers are not known yet to be allowed to write. If there are
+// several drafts and one of the callers is not, each is then tried in its own transaction.
 func createAuthorized(ctx context.Context, tx *tx, add []*newInvoice) error {
 	for _, a := range add {
 		if err := a.tenant.authorize(ctx, tx); err != nil {
@@ -118,11 +119,13 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		counts[a.tenant.id]++
 		a.ordinal = counts[a.tenant.id]
 	}
-	// One statement numbers and inserts all drafts. It locks the rows of their tenants, reads the counters in them, and gives the
-	// drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond a quota. It locks
-	// the table of invoices before the rows of tenants, so that nobody holds such a row while waiting for a migration of the table.
-	// $1 to $6 are the columns of Values, whatever the number of rows; the rest follows from $7.
-	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document, counted) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "text")+`),
+	// One statement numbers and inserts all drafts. It locks the rows of their tenants, reads the counters in them, and
+	// gives the drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond
+	// a quota. It locks the table of invoices before the rows of tenants, so that nobody holds such a row while waiting
+	// for a migration of the table. $1 to $6 are the columns of Values, whatever the number of rows; the rest follows from
+	// $7.
+	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document, counted) as (`+
+		db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "text")+`),
 		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.dialect.ForUpdate()+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized, category, counted, counted_version)
 		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $7, $7, 1, 'draft', d.counted, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
@@ -142,8 +145,8 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	}
 	sizes := map[ID]int64{}
 	for _, a := range add {
-		entry, err := tx.auditAs(a.actor, Act{Name: "draft.create", Account: a.tenant.account, SubjectType: "invoice", Subject: a.created.ID.String(),
-			Details: map[string]string{"invoice_number": *a.draft.InvoiceNumber}})
+		entry, err := tx.auditAs(a.actor, Act{Name: "draft.create", Account: a.tenant.account, SubjectType: "invoice",
+			Subject: a.created.ID.String(), Details: map[string]string{"invoice_number": *a.draft.InvoiceNumber}})
 		if err != nil {
 			return err
 		}
@@ -168,10 +171,11 @@ func scanInvoice(row scanner) (Invoice, error) {
 	return r.parse()
 }
 
-// invoice reads an invoice with its current submission in a transaction. lock is empty, or the engine's forUpdate to lock the
-// invoice until the end of the transaction.
+// invoice reads an invoice with its current submission in a transaction. lock is empty, or the engine's forUpdate to
+// lock the invoice until the end of the transaction.
 func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (Invoice, error) {
-	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+lock, t.id, id))
+	found, err := scanInvoice(q.QueryRowContext(ctx,
+		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+lock, t.id, id))
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -194,18 +198,19 @@ func (t *Tenant) DraftText(ctx context.Context, id ID) ([]byte, error) {
 	return marshalDraft(&found.Draft)
 }
 
-// ErrNotEditable says that the document of an invoice cannot change, because it is submitted and not rejected, or has credit notes
-// that are not void.
+// ErrNotEditable says that the document of an invoice cannot change, because it is submitted and not rejected, or has
+// credit notes that are not void.
 var ErrNotEditable = errors.New("invoice not editable")
 
 // ErrVersion says that the invoice has changed since the caller read it.
 var ErrVersion = errors.New("version differs")
 
-// UpdateInvoice changes the document of a draft, or of an invoice that the provider rejected, which becomes a draft again: its
-// submission stays in the history and the next one gets a new reference. unchanged reports whether version is the one that the
-// caller expects; if not, UpdateInvoice returns [ErrVersion]. change returns the new document for the current one; its error is
-// returned as it is.
-func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
+// UpdateInvoice changes the document of a draft, or of an invoice that the provider rejected, which becomes a draft
+// again: its submission stays in the history and the next one gets a new reference. unchanged reports whether version
+// is the one that the caller expects; if not, UpdateInvoice returns [ErrVersion]. change returns the new document for
+// the current one; its error is returned as it is.
+func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool,
+	change func(current []byte) (api.Draft, error)) (Invoice, error) {
 	var updated Invoice
 	err := t.write(ctx, "update invoice", func(ctx context.Context, tx *tx) error {
 		found, err := t.invoice(ctx, tx, id, t.db.dialect.ForUpdate())
@@ -268,15 +273,18 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if updated.NumberHolder, err = t.numberHolder(ctx, tx, *draft.InvoiceNumber); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1,
+		_, err = tx.Exec(ctx,
+			`update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1,
 			category = $7, counted = $8, counted_version = $5 where tenant_id = $1 and id = $2`,
-			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt), after.category, after.text())
+			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt), after.category,
+			after.text())
 		return err
 	})
 	return updated, err
 }
 
-// auditUpdate records that the document of an invoice was changed from before to after, in which it has the given number.
+// auditUpdate records that the document of an invoice was changed from before to after, in which it has the given
+// number.
 func (t *Tenant) auditUpdate(tx *tx, found *Invoice, number string, before, after []byte) error {
 	fields, err := changedFields(before, after)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest first;
-// another company's are not found.
+// TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest
+// first; another company's are not found.
 func TestInvoiceHistory(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -32,11 +32,14 @@ func TestInvoiceHistory(t *testing.T) {
 			for _, e := range evidence.Entries {
 				ordinals = append(ordinals, e.Ordinal)
 			}
-			if got := fmt.Sprint(ordinals); got != want || evidence.Total != 5 || submissions.Total != 1 || (len(submissions.Entries) == 1) != (number == 1) {
-				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Entries), submissions.Total)
+			if got := fmt.Sprint(ordinals); got != want || evidence.Total != 5 || submissions.Total != 1 ||
+				(len(submissions.Entries) == 1) != (number == 1) {
+				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Entries),
+					submissions.Total)
 			}
 		}
-		if _, _, err := view.Of(f.decoy.tenant).History(t.Context(), view.OfInvoice(id), 1, 2); !errors.Is(err, store.ErrNotFound) {
+		if _, _, err := view.Of(f.decoy.tenant).History(t.Context(), view.OfInvoice(id), 1, 2); !errors.Is(err,
+			store.ErrNotFound) {
 			t.Errorf("another company: %v", err)
 		}
 	})
@@ -55,7 +58,8 @@ func TestInvoiceExtent(t *testing.T) {
 			t.Errorf("%+v, %v, want %+v", extent, err, want)
 		}
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
-		if extent, err = f.tenant.InvoiceExtent(t.Context(), created.ID); err != nil || extent.Lines < len(created.Draft.Items) {
+		if extent, err = f.tenant.InvoiceExtent(t.Context(), created.ID); err != nil ||
+			extent.Lines < len(created.Draft.Items) {
 			t.Errorf("without a summary: %+v, %v", extent, err)
 		}
 		if _, err := f.decoy.tenant.InvoiceExtent(t.Context(), created.ID); !errors.Is(err, store.ErrNotFound) {

@@ -35,7 +35,8 @@ func fillList(t *testing.T, f *fixture) []listed {
 	var out []listed
 	for n := range 36 {
 		f.Clock.Advance(time.Minute)
-		l := listed{number: fmt.Sprintf("N-%d", n%30), recipient: names[n%len(names)], issued: fmt.Sprintf("2026-0%d-1%d", 1+n%4, n%7), total: totals[n%len(totals)]}
+		l := listed{number: fmt.Sprintf("N-%d", n%30), recipient: names[n%len(names)],
+			issued: fmt.Sprintf("2026-0%d-1%d", 1+n%4, n%7), total: totals[n%len(totals)]}
 		d := draft(l.number)
 		d.RecipientName, d.IssueDate, d.TotalAmount = &l.recipient, &l.issued, dec(l.total)
 		if l.currency = "AED"; n%5 == 0 {
@@ -80,7 +81,8 @@ func fillList(t *testing.T, f *fixture) []listed {
 
 // attends tells what the filter "attention" has to.
 func (l listed) attends(now time.Time) bool {
-	return l.outcome == api.OutcomeRejected || l.outcome == api.OutcomeUnknown && !l.attempted.After(now.Add(-10*time.Minute)) || l.negative
+	return l.outcome == api.OutcomeRejected || l.outcome == api.OutcomeUnknown &&
+		!l.attempted.After(now.Add(-10*time.Minute)) || l.negative
 }
 
 func amountOf(text string) *big.Rat {
@@ -115,30 +117,37 @@ func TestInvoiceFilters(t *testing.T) {
 			{"recipient beyond Latin letters", view.InvoiceFilter{Recipient: "ärz"}, contains("ärz")},
 			{"a per cent sign is text", view.InvoiceFilter{Recipient: "0%"}, contains("0%")},
 			{"an underscore is text", view.InvoiceFilter{Recipient: "n_n"}, contains("n_n")},
-			{"from", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-13"}}, func(l listed) bool { return l.issued >= "2026-02-13" }},
-			{"to", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedTo: "2026-02-13"}}, func(l listed) bool { return l.issued <= "2026-02-13" }},
-			{"between", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
+			{"from", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-13"}},
+				func(l listed) bool { return l.issued >= "2026-02-13" }},
+			{"to", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedTo: "2026-02-13"}},
+				func(l listed) bool { return l.issued <= "2026-02-13" }},
+			{"between", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}},
+				func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
 			{"updated", view.InvoiceFilter{UpdatedSince: &since}, func(l listed) bool { return !l.updated.Before(since) }},
 			{"submitted", view.InvoiceFilter{Submitted: new(true)}, func(l listed) bool { return l.outcome != "" }},
 			{"drafts", view.InvoiceFilter{Submitted: new(false)}, func(l listed) bool { return l.outcome == "" }},
 			{"attention", view.InvoiceFilter{Attention: new(true)}, func(l listed) bool { return l.attends(now) }},
 			{"no attention", view.InvoiceFilter{Attention: new(false)}, func(l listed) bool { return !l.attends(now) }},
-			{"word", view.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}}, func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
+			{"word", view.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}},
+				func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
 			{"amount from", view.InvoiceFilter{AmountFrom: dec("9.990")}, between("9.99", "999999999999999999")},
 			{"amount to", view.InvoiceFilter{AmountTo: dec("0.01")}, between("-999999999999999999", "0.01")},
 			{"amounts", view.InvoiceFilter{AmountFrom: dec("-5"), AmountTo: dec("10")}, between("-5", "10")},
 			{"currency", view.InvoiceFilter{Currency: "USD"}, func(l listed) bool { return l.currency == "USD" }},
 			{"the currency of a note is text", view.InvoiceFilter{Currency: "EUR"}, func(listed) bool { return false }},
-			{"amounts in a currency of drafts", view.InvoiceFilter{AmountFrom: dec("10"), Currency: "AED", Submitted: new(false)},
+			{"amounts in a currency of drafts", view.InvoiceFilter{AmountFrom: dec("10"), Currency: "AED",
+				Submitted: new(false)},
 				func(l listed) bool {
 					return between("10", "999999999999999999")(l) && l.currency == "AED" && l.outcome == ""
 				}},
-			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm", IssueDates: view.IssueDates{IssuedTo: "2026-03-01"}, Submitted: new(true)},
+			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm",
+				IssueDates: view.IssueDates{IssuedTo: "2026-03-01"}, Submitted: new(true)},
 				func(l listed) bool { return contains("palm")(l) && l.issued <= "2026-03-01" && l.outcome != "" }},
 			{"attention since", view.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
 				func(l listed) bool { return l.attends(now) && !l.updated.Before(all[4].updated) }},
 		}
-		for _, order := range []view.InvoiceOrder{view.OrderCreated, view.OrderIssueDate, view.OrderTotal, view.OrderRecipient, view.OrderNumber, view.OrderUpdated} {
+		for _, order := range []view.InvoiceOrder{view.OrderCreated, view.OrderIssueDate, view.OrderTotal,
+			view.OrderRecipient, view.OrderNumber, view.OrderUpdated} {
 			for _, ascending := range []bool{false, true} {
 				for _, test := range filters {
 					test.filter.Order, test.filter.Ascending = order, ascending
@@ -149,7 +158,8 @@ func TestInvoiceFilters(t *testing.T) {
 						}
 					}
 					if got := f.pagesOf(t, test.filter, len(want)); !slices.Equal(got, want) {
-						t.Errorf("%s by %q, ascending %t: %d invoices %v\nwant %d: %v", test.name, order, ascending, len(got), got, len(want), want)
+						t.Errorf("%s by %q, ascending %t: %d invoices %v\nwant %d: %v", test.name, order, ascending, len(got), got,
+							len(want), want)
 					}
 				}
 			}
@@ -205,21 +215,25 @@ func (f *fixture) pagesOf(t *testing.T, filter view.InvoiceFilter, want int) []s
 func TestChangedSummary(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
-		_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
-			d := *draft("INV-9")
-			d.RecipientName, d.ExternalID, d.IssueDate, d.TotalAmount = new("New Name"), new("key"), new("2027-01-01"), dec("7.00")
-			d.Items = append(d.Items, d.Items...)
-			return d, nil
-		})
+		_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true },
+			func([]byte) (api.Draft, error) {
+				d := *draft("INV-9")
+				d.RecipientName, d.ExternalID, d.IssueDate, d.TotalAmount = new("New Name"), new("key"), new("2027-01-01"),
+					dec("7.00")
+				d.Items = append(d.Items, d.Items...)
+				return d, nil
+			})
 		kit.Must(t, err)
-		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssueDates: view.IssueDates{IssuedFrom: "2027-01-01"}}, {Search: "inv-9"}, {Number: new("INV-9")}} {
+		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")},
+			{IssueDates: view.IssueDates{IssuedFrom: "2027-01-01"}}, {Search: "inv-9"}, {Number: new("INV-9")}} {
 			found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10)
 			kit.Must(t, err)
 			if len(found.Entries) != 1 || found.Entries[0].Items != 2 || *found.Entries[0].Draft.RecipientName != "New Name" {
 				t.Errorf("%+v finds %+v", filter, found)
 			}
 		}
-		for _, filter := range []view.InvoiceFilter{{Recipient: "Söhne"}, {IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}}, {Search: "inv-1"}, {Number: new("INV-1")}} {
+		for _, filter := range []view.InvoiceFilter{{Recipient: "Söhne"},
+			{IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}}, {Search: "inv-1"}, {Number: new("INV-1")}} {
 			if found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10); err != nil || found.Total != 0 {
 				t.Errorf("%+v still finds %+v, %v", filter, found, err)
 			}
@@ -237,10 +251,12 @@ func TestSummarize(t *testing.T) {
 		// What the version before does.
 		f.exec(t, `delete from invoice_summaries where tenant_id = $1 and invoice_id = $2`, f.tenant.Key(), stored.ID)
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1 and id = $2`, f.tenant.Key(), stored.ID)
-		f.exec(t, `update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
+		f.exec(t,
+			`update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
 		before, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
 		kit.Must(t, err)
-		if row := before.Entries[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
+		if row := before.Entries[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" ||
+			row.Draft.Items != nil {
 			t.Errorf("without its summary it is listed as %+v", row)
 		}
 		f.DB = f.Again(t)
@@ -249,7 +265,8 @@ func TestSummarize(t *testing.T) {
 		if left := f.number(t, `select count(*) from invoices where summarized = 0`); left != 0 {
 			t.Errorf("%d invoices are not summarized", left)
 		}
-		after, err := view.Of(tenant).Invoices(t.Context(), view.InvoiceFilter{Recipient: "söhne", Order: view.OrderIssueDate, Ascending: true}, 1, 10)
+		after, err := view.Of(tenant).Invoices(t.Context(),
+			view.InvoiceFilter{Recipient: "söhne", Order: view.OrderIssueDate, Ascending: true}, 1, 10)
 		kit.Must(t, err)
 		if len(after.Entries) != 2 || after.Entries[0].ID != stored.ID || *after.Entries[1].Draft.BuyerCity != "Sharjah" {
 			t.Errorf("afterwards %+v", after.Entries)
@@ -260,8 +277,8 @@ func TestSummarize(t *testing.T) {
 	})
 }
 
-// TestSearchDepth: a list that has more candidates than it looks through says so, and is bounded; what an index finds is found
-// however old it is; the plain list has everything.
+// TestSearchDepth: a list that has more candidates than it looks through says so, and is bounded; what an index finds
+// is found however old it is; the plain list has everything.
 func TestSearchDepth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -291,8 +308,8 @@ func TestSearchDepth(t *testing.T) {
 			found, err := view.Of(f.tenant).Invoices(t.Context(), test.filter, test.page, 25)
 			kit.Must(t, err)
 			if found.Total != test.total || len(found.Entries) != test.len || found.Truncated != test.truncated {
-				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Entries), found.Total, found.Truncated,
-					test.len, test.total, test.truncated)
+				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Entries),
+					found.Total, found.Truncated, test.len, test.total, test.truncated)
 			}
 		}
 		first, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Ascending: true}, 1, 1)

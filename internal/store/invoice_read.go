@@ -39,8 +39,8 @@ func (t *Tenant) Invoice(ctx context.Context, id ID) (Invoice, error) {
 	return t.InvoiceWithin(ctx, id, func(int) error { return nil })
 }
 
-// InvoiceWithin is [Tenant.Invoice] for a caller whose memory is bounded: it calls charge with the size of the document in bytes
-// before it parses the document, and returns the error of charge as it is.
+// InvoiceWithin is [Tenant.Invoice] for a caller whose memory is bounded: it calls charge with the size of the document
+// in bytes before it parses the document, and returns the error of charge as it is.
 func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int) error) (Invoice, error) {
 	var raw rawInvoice
 	err := t.read(func(q querier) (err error) {
@@ -56,9 +56,11 @@ func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int
 	return raw.parse()
 }
 
-// EachDraft calls each with the drafts among the given invoices, one after the other. Before it parses a document, it calls charge with
-// its size in bytes, and returns the error of charge as it is. Invoices that do not exist any more are skipped.
-func (t *Tenant) EachDraft(ctx context.Context, ids []ID, charge func(bytes int) error, each func(id ID, draft *api.Draft)) error {
+// EachDraft calls each with the drafts among the given invoices, one after the other. Before it parses a document, it
+// calls charge with its size in bytes, and returns the error of charge as it is. Invoices that do not exist any more
+// are skipped.
+func (t *Tenant) EachDraft(ctx context.Context, ids []ID, charge func(bytes int) error,
+	each func(id ID, draft *api.Draft)) error {
 	one := func(id ID) error {
 		var text string
 		err := t.read(func(q querier) error {
@@ -88,8 +90,9 @@ func (t *Tenant) EachDraft(ctx context.Context, ids []ID, charge func(bytes int)
 	return nil
 }
 
-// readInvoice reads an invoice with its current submission outside of a transaction, both as of one moment. One statement finds an
-// invoice with a submission, the other one an invoice without; if it changes between them, they are repeated.
+// readInvoice reads an invoice with its current submission outside of a transaction, both as of one moment. One
+// statement finds an invoice with a submission, the other one an invoice without; if it changes between them, they are
+// repeated.
 func (t *Tenant) readInvoice(ctx context.Context, q querier, id ID) (rawInvoice, error) {
 	const tries = 5
 	for range tries {
@@ -98,7 +101,8 @@ func (t *Tenant) readInvoice(ctx context.Context, q querier, id ID) (rawInvoice,
 			return raw, err
 		}
 		var submitted bool
-		err = q.QueryRowContext(ctx, `select `+invoiceColumns+`, exists (select 1 from submissions c where c.tenant_id = $1 and c.invoice_id = i.id and c.current = 1)
+		err = q.QueryRowContext(ctx, `select `+invoiceColumns+
+			`, exists (select 1 from submissions c where c.tenant_id = $1 and c.invoice_id = i.id and c.current = 1)
 			from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, id).Scan(append(raw.columns(), &submitted)...)
 		if err != nil || !submitted {
 			return raw, err
@@ -140,7 +144,8 @@ type InvoiceExtent struct {
 	Lines int
 }
 
-// InvoiceExtent returns the size of an invoice without reading its document, for a caller that must reserve memory first.
+// InvoiceExtent returns the size of an invoice without reading its document, for a caller that must reserve memory
+// first.
 func (t *Tenant) InvoiceExtent(ctx context.Context, id ID) (InvoiceExtent, error) {
 	const shortestLine = 3 // {} and a comma
 	var out InvoiceExtent

@@ -12,8 +12,9 @@ type InvoiceRow struct {
 	Invoice
 	// Items is the number of invoice lines.
 	Items int
-	// Missing has the paths of the fields that submission needs, and Warnings the advice on the draft that does not depend on the
-	// company's profile, both for the first [api.MaxSummaryPaths] paths. MissingCount and WarningCount count all paths.
+	// Missing has the paths of the fields that submission needs, and Warnings the advice on the draft that does not depend
+	// on the company's profile, both for the first [api.MaxSummaryPaths] paths. MissingCount and WarningCount count all
+	// paths.
 	Missing                    []string
 	Warnings                   api.Faults
 	MissingCount, WarningCount int
@@ -24,7 +25,8 @@ type InvoiceRow struct {
 // Invoices returns invoices i with their current submissions and states, with two queries.
 func (r Reader) Invoices(ctx context.Context, condition, order string, args ...any) ([]InvoiceRow, error) {
 	t := r.tenant
-	out, err := collect(ctx, r.q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
+	out, err := collect(ctx, r.q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+
+		`, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and i.summarized <> 0
 		where i.tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 	if err != nil || len(out) == 0 {
@@ -39,7 +41,8 @@ func (r Reader) Invoices(ctx context.Context, condition, order string, args ...a
 		ids[n], byInvoice[out[n].ID] = out[n].ID, n
 	}
 	list, idArgs := t.idList(ids)
-	submissions, err := r.Submissions(ctx, `invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, ``, idArgs[1:]...)
+	submissions, err := r.Submissions(ctx, `invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`,
+		``, idArgs[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,8 @@ func (t *Tenant) completeRow(ctx context.Context, q querier, row *InvoiceRow) er
 	if row.Draft.InvoiceNumber != nil {
 		return nil
 	}
-	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, row.ID))
+	found, err := scanInvoice(q.QueryRowContext(ctx,
+		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, row.ID))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,8 @@ func TestCreateInvoice(t *testing.T) {
 			}
 			wantEqual(r, "the stored invoice", kept, created)
 			wantEqual(r, "the stored draft", &kept.Draft, given)
-			if kept.Version != 1 || kept.Submission != nil || !kept.CreatedAt.Equal(f.Clock.Now()) || !kept.UpdatedAt.Equal(kept.CreatedAt) {
+			if kept.Version != 1 || kept.Submission != nil || !kept.CreatedAt.Equal(f.Clock.Now()) ||
+				!kept.UpdatedAt.Equal(kept.CreatedAt) {
 				r.Errorf("a new invoice is %+v", kept)
 			}
 		})
@@ -46,8 +47,10 @@ func randomDraft(r *rapid.T) *api.Draft {
 	decimal := func(label string) *api.Decimal {
 		return dec(rapid.StringMatching(`-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?`).Draw(r, label))
 	}
-	d := &api.Draft{InvoiceNumber: text("number"), RecipientName: text("name"), Currency: new("AED"), IssueDate: new("2026-03-01"), TotalAmount: decimal("total")}
-	for _, field := range []**string{&d.RecipientNetworkID, &d.BuyerEndpointScheme, &d.BuyerStreet, &d.BuyerCity, &d.BuyerSubdivision, &d.BuyerCountry, &d.IssueTime, &d.DueDate, &d.PaymentMeansCode} {
+	d := &api.Draft{InvoiceNumber: text("number"), RecipientName: text("name"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), TotalAmount: decimal("total")}
+	for _, field := range []**string{&d.RecipientNetworkID, &d.BuyerEndpointScheme, &d.BuyerStreet, &d.BuyerCity,
+		&d.BuyerSubdivision, &d.BuyerCountry, &d.IssueTime, &d.DueDate, &d.PaymentMeansCode} {
 		if rapid.Bool().Draw(r, "given") {
 			*field = text("optional")
 		}
@@ -147,7 +150,8 @@ func TestConcurrentCreation(t *testing.T) {
 		})
 		all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 		kit.Must(t, err)
-		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Entries) != 30 || all.Total != 30 || highest != 30 {
+		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`,
+			f.tenant.Key()); len(all.Entries) != 30 || all.Total != 30 || highest != 30 {
 			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Entries), all.Total, highest)
 		}
 	})
@@ -167,10 +171,14 @@ func TestInvoiceSnapshot(t *testing.T) {
 			if n == 0 {
 				defer close(ended)
 				for round := range rounds {
-					decide(t, f.begin(t, created.ID), func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
-					_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
-						return *draft(fmt.Sprintf("INV-%d", round+1)), nil
+					decide(t, f.begin(t, created.ID), func(s store.Submission,
+						_ time.Time) store.Decision {
+						return outcome(s, api.OutcomeRejected)
 					})
+					_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true },
+						func([]byte) (api.Draft, error) {
+							return *draft(fmt.Sprintf("INV-%d", round+1)), nil
+						})
 					must2(t, err)
 				}
 				return

@@ -16,9 +16,9 @@ import (
 )
 
 // The forms of sealed credentials and signing secrets: bound to their row only, as versions before 0015_sealing_keys
-// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed, and formAccess is formEvidence in one where
-// the rows that decide who may act are. Somebody can remove the record of the sealed evidence from the database, but not change the form without
-// also removing the records of the keys.
+// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed, and formAccess
+// is formEvidence in one where the rows that decide who may act are. Somebody can remove the record of the sealed
+// evidence from the database, but not change the form without also removing the records of the keys.
 const (
 	formRow      = 1
 	formBound    = 2
@@ -131,7 +131,8 @@ func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
 	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.dialect.ForUpdate())
 }
 
-// lockedForm returns the newest form that the records of the keys note, and locks them until the end of the transaction.
+// lockedForm returns the newest form that the records of the keys note, and locks them until the end of the
+// transaction.
 func (t *tx) lockedForm(ctx context.Context) (form byte, err error) {
 	keys, err := t.db.keys.current()
 	if err != nil {
@@ -206,7 +207,8 @@ func (db *DB) openKeys(ctx context.Context) error {
 const settingKeys = "sealing_keys"
 
 // errNoRecords says that somebody has removed the records of the keys.
-var errNoRecords = errors.New("the records of the keys under which this database is sealed are gone: it was changed outside of quittance. Restore it from a backup")
+var errNoRecords = errors.New(
+	"the records of the keys under which this database is sealed are gone: it was changed outside of quittance. Restore it from a backup")
 
 // adoptKeys records the keys of a database without records: the primary key, and in a database with sealed values every
 // key that sealed one.
@@ -223,7 +225,8 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 		ids[id], form = true, formRow
 	}
 	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
-		first, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingKeys, strconv.FormatInt(micros(t.Now()), 10))
+		first, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`,
+			settingKeys, strconv.FormatInt(micros(t.Now()), 10))
 		if err != nil {
 			return err
 		}
@@ -253,10 +256,12 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 	})
 }
 
-// knewKeys reports whether a database has what only versions write that record the keys first: its keys were recorded once.
+// knewKeys reports whether a database has what only versions write that record the keys first: its keys were recorded
+// once.
 func (t *tx) knewKeys(ctx context.Context) (bool, error) {
 	var found int64
-	err := t.QueryRowContext(ctx, `select (select count(*) from sealed_settings) + (select count(*) from sealed_sets) + (select count(*) from (select 1 as one from audit_heads limit 1) a)`).
+	err := t.QueryRowContext(ctx,
+		`select (select count(*) from sealed_settings) + (select count(*) from sealed_sets) + (select count(*) from (select 1 as one from audit_heads limit 1) a)`).
 		Scan(&found)
 	return found > 0, err
 }
@@ -266,7 +271,8 @@ func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint3
 	if err != nil {
 		return err
 	}
-	_, err = t.insertSealed(ctx, sealedKeys.row(int64(id)), `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.Now()))
+	_, err = t.insertSealed(ctx, sealedKeys.row(int64(id)),
+		`insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.Now()))
 	return err
 }
 
@@ -284,7 +290,8 @@ func (t *tx) raiseKeyRecords(ctx context.Context, keys *secret.Keyring, records 
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+		if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id),
+			check); err != nil {
 			return err
 		}
 	}
@@ -311,7 +318,8 @@ func (e *KeyNotLoadedError) Error() string {
 	for n, s := range e.Servers {
 		names[n] = s.Name
 	}
-	return fmt.Sprintf("key %d is not loaded by the running servers %s: give them the key file that contains it, or wait until they have read it",
+	return fmt.Sprintf(
+		"key %d is not loaded by the running servers %s: give them the key file that contains it, or wait until they have read it",
 		e.ID, strings.Join(names, ", "))
 }
 
@@ -410,7 +418,8 @@ type KeyInUseError struct {
 
 func (e *KeyInUseError) Error() string {
 	if len(e.Servers) > 0 {
-		return fmt.Sprintf("key %d is in use: the running servers %s seal with it; give them a key file with another primary key",
+		return fmt.Sprintf(
+			"key %d is in use: the running servers %s seal with it; give them a key file with another primary key",
 			e.ID, strings.Join(e.Servers, ", "))
 	}
 	return fmt.Sprintf("key %d is in use: it seals %s; run quittance key reseal first", e.ID, strings.Join(e.Values, ", "))
@@ -460,7 +469,9 @@ func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error)
 		if records.has(id) {
 			_, err = t.changeSealed(ctx, row, `update sealing_keys set retired_at = $2 where id = $1`, int64(id), now)
 		} else {
-			_, err = t.insertSealed(ctx, row, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)`, int64(id), []byte{}, now)
+			_, err = t.insertSealed(ctx, row,
+				`insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)`, int64(id), []byte{},
+				now)
 		}
 		if err != nil {
 			return err

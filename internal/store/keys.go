@@ -20,7 +20,8 @@ type sealer struct {
 	// bound is set when every credential and signing secret of the database is bound to its destination: from then on
 	// one that is not bound does not open. It is never reset.
 	bound atomic.Bool
-	// access is set when the rows that decide who may act are sealed: from then on one without a right seal does not act. It is never reset.
+	// access is set when the rows that decide who may act are sealed: from then on one without a right seal does not act.
+	// It is never reset.
 	access atomic.Bool
 	// changed counts the secrets that did not open and the rows that did not act, because they were changed.
 	changed atomic.Int64
@@ -137,8 +138,9 @@ func (s *sealer) readAgain() error {
 // secret was sealed: somebody has changed it by other means than this program.
 var ErrChangedRow = errors.New("the row was changed outside of quittance")
 
-// ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail that does not open, because its
-// row was changed (see [ErrChangedRow]), or a row that decides who may act without the right seal.
+// ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail
+// that does not open, because its row was changed (see [ErrChangedRow]), or a row that decides who may act without the
+// right seal.
 func (db *DB) ChangedRows() int64 { return db.keys.changed.Load() }
 
 // openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] if it was sealed for another binding or

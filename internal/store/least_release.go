@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// settingLeastMigration is the setting whose value is the number of a migration, in decimal digits: programs that do not have this
-// migration must not use the database. A migration that drops something that an earlier release needs must set it, as
+// settingLeastMigration is the setting whose value is the number of a migration, in decimal digits: programs that do
+// not have this migration must not use the database. A migration that drops something that an earlier release needs
+// must set it, as
 //
 //	insert into settings (key, value) values ('least_migration', '61')
 //	    on conflict (key) do update set value = excluded.value;
@@ -39,14 +40,15 @@ func (db *DB) checkRelease(ctx context.Context) error {
 		return err
 	}
 	if least > latest {
-		return fmt.Errorf("%w: it must have migration %d, and the last migration of this program is %d; install the release that served the database last, "+
-			"or restore a backup from before its upgrade", ErrLaterRelease, least, latest)
+		return fmt.Errorf(
+			"%w: it must have migration %d, and the last migration of this program is %d; install the release that served the database last, "+
+				"or restore a backup from before its upgrade", ErrLaterRelease, least, latest)
 	}
 	return nil
 }
 
-// latestMigration returns the highest number of a migration in the directory schema of source, without the files whose names end with
-// others; "" for all.
+// latestMigration returns the highest number of a migration in the directory schema of source, without the files whose
+// names end with others; "" for all.
 func latestMigration(source fs.FS, others string) (latest int64, err error) {
 	files, err := fs.Glob(source, "schema/*.sql")
 	if err != nil {

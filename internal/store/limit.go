@@ -36,10 +36,10 @@ type LimitExceededError struct {
 
 func (e *LimitExceededError) Error() string { return "a limit has no use left" }
 
-// AcquireLimits counts one use of each limit in its current window, or none at all: a [*LimitExceededError] names the first
-// limit that has no use left. A window begins with the first use after the previous window ended. The counts are shared by all
-// replicas, and concurrent uses cannot exceed a limit. Callers pass the kinds of limits in one fixed order, which prevents
-// deadlocks.
+// AcquireLimits counts one use of each limit in its current window, or none at all: a [*LimitExceededError] names the
+// first limit that has no use left. A window begins with the first use after the previous window ended. The counts are
+// shared by all replicas, and concurrent uses cannot exceed a limit. Callers pass the kinds of limits in one fixed
+// order, which prevents deadlocks.
 func (db *DB) AcquireLimits(ctx context.Context, uses ...LimitUse) ([]LimitUsage, error) {
 	var out []LimitUsage
 	err := db.write(ctx, "spend limits", func(ctx context.Context, t *tx) error {
@@ -74,19 +74,20 @@ func (t *tx) acquireLimit(ctx context.Context, use LimitUse, now time.Time) (Lim
 	return spent, err
 }
 
-// limitExceeded returns the error for the limit use with the index n, which has no use left. The error rolls back the uses
-// counted before it.
+// limitExceeded returns the error for the limit use with the index n, which has no use left. The error rolls back the
+// uses counted before it.
 func (t *tx) limitExceeded(ctx context.Context, n int, use LimitUse) error {
 	spent, until := LimitUsage{Key: use.Key}, int64(0)
-	if err := t.QueryRowContext(ctx, `select used, window_end from limits where key = $1`, use.Key[:]).Scan(&spent.Used, &until); err != nil {
+	if err := t.QueryRowContext(ctx, `select used, window_end from limits where key = $1`, use.Key[:]).Scan(&spent.Used,
+		&until); err != nil {
 		return err
 	}
 	spent.WindowEnd = instant(until)
 	return &LimitExceededError{Index: n, Usage: spent}
 }
 
-// ReleaseLimits gives uses back whose windows have not ended. It also counts a use of each limit in renew and starts the
-// window of that limit anew.
+// ReleaseLimits gives uses back whose windows have not ended. It also counts a use of each limit in renew and starts
+// the window of that limit anew.
 func (db *DB) ReleaseLimits(ctx context.Context, release []LimitUsage, renew ...LimitUse) error {
 	return db.write(ctx, "settle limits", func(ctx context.Context, t *tx) error {
 		if err := t.releaseLimits(ctx, release); err != nil {
@@ -116,11 +117,12 @@ func (t *tx) releaseLimits(ctx context.Context, uses []LimitUsage) error {
 	return nil
 }
 
-// LimitUsage returns how many uses of the limit key its current window has, and when the window ends. It returns 0 without a
-// window.
+// LimitUsage returns how many uses of the limit key its current window has, and when the window ends. It returns 0
+// without a window.
 func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end time.Time, err error) {
 	var until int64
-	err = db.reader.QueryRowContext(ctx, `select coalesce(max(used), 0), coalesce(max(window_end), 0) from limits where key = $1 and window_end > $2`,
+	err = db.reader.QueryRowContext(ctx,
+		`select coalesce(max(used), 0), coalesce(max(window_end), 0) from limits where key = $1 and window_end > $2`,
 		key[:], micros(db.Now())).Scan(&used, &until)
 	return used, instant(until), db.classify(err)
 }
@@ -128,15 +130,17 @@ func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end tim
 // sweepBatch is how many responses to idempotency keys one transaction removes.
 const sweepBatch = 1000
 
-// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, links for new passwords and requests for them,
-// links that prove addresses, choices of a company, challenges of passkeys and sessions of operators, tokens that expired and mails that ended a week ago, and gives up mails whose time is over.
+// DeleteExpired removes ended limit windows, expired idempotency keys, uploads, pending logins, links for new passwords
+// and requests for them, links that prove addresses, choices of a company, challenges of passkeys and sessions of
+// operators, tokens that expired and mails that ended a week ago, and gives up mails whose time is over.
 func (db *DB) DeleteExpired(ctx context.Context) error {
 	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
 		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
 			if _, err := t.Exec(ctx, `delete from limits where window_end < $1`, micros(t.Now())); err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, `delete from tokens where expires_at < $1`, micros(t.Now().Add(-7*24*time.Hour))); err != nil {
+			if _, err := t.Exec(ctx, `delete from tokens where expires_at < $1`,
+				micros(t.Now().Add(-7*24*time.Hour))); err != nil {
 				return err
 			}
 			if err := t.deleteExpiredUploads(ctx); err != nil {
@@ -148,7 +152,8 @@ func (db *DB) DeleteExpired(ctx context.Context) error {
 			if _, err := t.Exec(ctx, `delete from password_resets where expires_at < $1`, micros(t.Now())); err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, `delete from password_reset_requests where requested_at < $1`, micros(t.Now().Add(-PasswordResetTTL))); err != nil {
+			if _, err := t.Exec(ctx, `delete from password_reset_requests where requested_at < $1`,
+				micros(t.Now().Add(-PasswordResetTTL))); err != nil {
 				return err
 			}
 			if _, err := t.Exec(ctx, `delete from address_proofs where expires_at < $1`, micros(t.Now())); err != nil {
@@ -181,7 +186,10 @@ func (t *tx) deleteExpiredResponses(ctx context.Context) (int, error) {
 		tenant ID
 		size   int64
 	}
-	removed, err := collect(ctx, t, func(row scanner) (a expiredResponse, err error) { return a, row.Scan(&a.tenant, &a.size) },
+	removed, err := collect(ctx, t, func(row scanner) (a expiredResponse, err error) {
+		return a,
+			row.Scan(&a.tenant, &a.size)
+	},
 		`delete from idempotency where (tenant_id, key) in (select tenant_id, key from idempotency where expires_at < $1 order by expires_at limit $2)
 		returning tenant_id, octet_length(body)`, micros(t.Now()), sweepBatch)
 	for _, a := range removed {

@@ -48,16 +48,19 @@ func BenchmarkListPage(b *testing.B) {
 // tenantWithDrafts makes a company with many small drafts.
 func tenantWithDrafts(b *testing.B, s *storetest.Store, drafts int) *store.Tenant {
 	b.Helper()
-	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench", PasswordHash: "-"})
+	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench",
+		PasswordHash: "-"})
 	kit.Must(b, err)
 	tenant, err := s.Tenant(b.Context(), account.ID)
 	kit.Must(b, err)
-	draft := api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("Bench"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1"))}}}
+	draft := api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("Bench"), Quantity: new(api.MustDecimal("1")),
+		NetUnitPrice: new(api.MustDecimal("1"))}}}
 	fillDrafts(b, s, tenant, draft, drafts)
 	return tenant
 }
 
-// BenchmarkOverview reads what the first page shows, and the first page of a tab, at different numbers of drafts: neither counts them.
+// BenchmarkOverview reads what the first page shows, and the first page of a tab, at different numbers of drafts:
+// neither counts them.
 func BenchmarkOverview(b *testing.B) {
 	sizes := "1000,100000"
 	if chosen := os.Getenv(envBenchDrafts); chosen != "" {

@@ -14,17 +14,19 @@ import (
 // year is a range of issue dates.
 var year = view.IssueDates{IssuedFrom: "2026-01-01", IssuedTo: "2026-12-31"}
 
-// TestCreditNotesByIssueDate: both bounds are inclusive, other filters apply as well, and each page has its part of the list, newest first.
+// TestCreditNotesByIssueDate: both bounds are inclusive, other filters apply as well, and each page has its part of the
+// list, newest first.
 func TestCreditNotesByIssueDate(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		var notes []store.CreditNote
 		one := f.create(t, "INV-1").ID
 		for n, day := range []string{"2026-03-02", "2026-03-01", "2026-02-28", "2026-03-31", "2026-04-01"} {
-			made, err := f.tenant.CreateCreditNote(t.Context(), one, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-				note, err := creditBy("CN-"+string(rune('a'+n)), byQuantity(0, "1"))(draft, live)
-				note.IssueDate = day
-				return note, err
-			})
+			made, err := f.tenant.CreateCreditNote(t.Context(), one,
+				func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+					note, err := creditBy("CN-"+string(rune('a'+n)), byQuantity(0, "1"))(draft, live)
+					note.IssueDate = day
+					return note, err
+				})
 			kit.Must(t, err)
 			notes = append(notes, made)
 		}
@@ -35,16 +37,18 @@ func TestCreditNotesByIssueDate(t *testing.T) {
 			filter view.CreditNoteFilter
 			want   string
 		}{
-			"month":             {view.CreditNoteFilter{IssueDates: march}, "CN-d CN-b CN-a "},
-			"from":              {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-03-02"}}, "CN-e CN-d CN-a "},
-			"to":                {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedTo: "2026-03-01"}}, "CN-c CN-b "},
-			"nothing":           {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-04-02"}}, ""},
-			"live":              {view.CreditNoteFilter{IssueDates: march, Void: new(false)}, "CN-d CN-a "},
-			"void":              {view.CreditNoteFilter{IssueDates: march, Void: new(true)}, "CN-b "},
-			"text":              {view.CreditNoteFilter{IssueDates: march, Text: "cn-A"}, "CN-a "},
-			"of an invoice":     {view.CreditNoteFilter{IssueDates: march, Invoice: &one}, "CN-d CN-b CN-a "},
-			"of another":        {view.CreditNoteFilter{IssueDates: march, Invoice: &other}, ""},
-			"text of one, live": {view.CreditNoteFilter{IssueDates: march, Invoice: &one, Text: "N-", Void: new(false)}, "CN-d CN-a "},
+			"month": {view.CreditNoteFilter{IssueDates: march}, "CN-d CN-b CN-a "},
+			"from": {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-03-02"}},
+				"CN-e CN-d CN-a "},
+			"to":            {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedTo: "2026-03-01"}}, "CN-c CN-b "},
+			"nothing":       {view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-04-02"}}, ""},
+			"live":          {view.CreditNoteFilter{IssueDates: march, Void: new(false)}, "CN-d CN-a "},
+			"void":          {view.CreditNoteFilter{IssueDates: march, Void: new(true)}, "CN-b "},
+			"text":          {view.CreditNoteFilter{IssueDates: march, Text: "cn-A"}, "CN-a "},
+			"of an invoice": {view.CreditNoteFilter{IssueDates: march, Invoice: &one}, "CN-d CN-b CN-a "},
+			"of another":    {view.CreditNoteFilter{IssueDates: march, Invoice: &other}, ""},
+			"text of one, live": {view.CreditNoteFilter{IssueDates: march, Invoice: &one, Text: "N-", Void: new(false)},
+				"CN-d CN-a "},
 		} {
 			got, total := "", 0
 			for number := 1; number <= 3; number++ {

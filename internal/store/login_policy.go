@@ -12,7 +12,8 @@ type LoginPolicy string
 // The login policies.
 const (
 	LoginAny LoginPolicy = "any"
-	// LoginSecondFactor requires a second factor of those who log in with a password. Single sign-on counts as its own means.
+	// LoginSecondFactor requires a second factor of those who log in with a password. Single sign-on counts as its own
+	// means.
 	LoginSecondFactor LoginPolicy = "second_factor"
 	LoginSingleSignOn LoginPolicy = "single_sign_on"
 )
@@ -29,8 +30,8 @@ var (
 	ErrNoFactor = errors.New("the user has no second factor")
 )
 
-// SetLoginPolicy changes how the users of an account have to log in, for an administrator. It ends the sessions that began in another way
-// than the policy allows. It returns [ErrNotFound] if there is no such account.
+// SetLoginPolicy changes how the users of an account have to log in, for an administrator. It ends the sessions that
+// began in another way than the policy allows. It returns [ErrNotFound] if there is no such account.
 func (db *DB) SetLoginPolicy(ctx context.Context, account ID, policy LoginPolicy) error {
 	return db.write(ctx, "set login policy", func(ctx context.Context, t *tx) error {
 		before, err := t.account(ctx, account)
@@ -41,9 +42,10 @@ func (db *DB) SetLoginPolicy(ctx context.Context, account ID, policy LoginPolicy
 	})
 }
 
-// SetLoginPolicy is [DB.SetLoginPolicy] on behalf of the user of a session. It returns [ErrForbidden] if that user may not manage users any
-// more, [ErrNotSignOn] if single sign-on is to be required and the session was not begun by it, and [ErrNoFactor] if a second factor is to be
-// required and the user has none: who requires one has shown that it works, and so locks nobody out by mistake.
+// SetLoginPolicy is [DB.SetLoginPolicy] on behalf of the user of a session. It returns [ErrForbidden] if that user may
+// not manage users any more, [ErrNotSignOn] if single sign-on is to be required and the session was not begun by it,
+// and [ErrNoFactor] if a second factor is to be required and the user has none: who requires one has shown that it
+// works, and so locks nobody out by mistake.
 func (t *Tenant) SetLoginPolicy(ctx context.Context, by Session, policy LoginPolicy) error {
 	return t.write(ctx, "set login policy", func(ctx context.Context, tx *tx) error {
 		before, err := tx.account(ctx, t.account)
@@ -65,13 +67,14 @@ func (t *Tenant) SetLoginPolicy(ctx context.Context, by Session, policy LoginPol
 	})
 }
 
-// setLoginPolicy changes the policy of a locked account. It ends the sessions that the policy does not allow, except the one with the digest
-// kept, which may be empty.
+// setLoginPolicy changes the policy of a locked account. It ends the sessions that the policy does not allow, except
+// the one with the digest kept, which may be empty.
 func (t *tx) setLoginPolicy(ctx context.Context, account Account, policy LoginPolicy, kept []byte) error {
 	if policy == account.LoginPolicy {
 		return nil
 	}
-	if _, err := t.changeSealed(ctx, sealedAccounts.row(account.ID), `update accounts set login_policy = $2 where id = $1`, account.ID, policy); err != nil {
+	if _, err := t.changeSealed(ctx, sealedAccounts.row(account.ID), `update accounts set login_policy = $2 where id = $1`,
+		account.ID, policy); err != nil {
 		return err
 	}
 	const byPassword = `update tokens set revoked_at = $2, seal = null where account_id = $1 and coalesce(means, '') <> $3 and digest <> $4 and revoked_at is null`
@@ -91,5 +94,6 @@ func (t *tx) setLoginPolicy(ctx context.Context, account Account, policy LoginPo
 	if err != nil {
 		return err
 	}
-	return t.audit(accountAct("account.login-policy", account.ID, map[string]string{"before": string(account.LoginPolicy), "after": string(policy)}))
+	return t.audit(accountAct("account.login-policy", account.ID,
+		map[string]string{"before": string(account.LoginPolicy), "after": string(policy)}))
 }

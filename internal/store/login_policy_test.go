@@ -10,13 +10,14 @@ import (
 	"quittance/test/kit"
 )
 
-// TestSecondFactorRequired checks that a company that requires a second factor ends the sessions that began without one, begins no other
-// for the API, holds those of the console until the user has one, and lets nobody turn it off.
+// TestSecondFactorRequired checks that a company that requires a second factor ends the sessions that began without
+// one, begins no other for the API, holds those of the console until the user has one, and lets nobody turn it off.
 func TestSecondFactorRequired(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
 		begin := func(n byte, user store.User, client store.SessionClient, proof *store.FactorProof) error {
-			return second(f.CreateToken(ctx, user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: client, Means: store.LoginByPassword, Proof: proof}))
+			return second(f.CreateToken(ctx, user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour),
+				Client: client, Means: store.LoginByPassword, Proof: proof}))
 		}
 		session := func(n byte) store.Session {
 			t.Helper()
@@ -30,7 +31,8 @@ func TestSecondFactorRequired(t *testing.T) {
 				wantErr(t, second(f.Authenticate(ctx, digest(n))), store.ErrNotFound)
 			}
 		}
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "other@example.com", Name: "Other", Role: access.Owner, PasswordHash: "$2", Proved: true})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "other@example.com", Name: "Other", Role: access.Owner,
+			PasswordHash: "$2", Proved: true})
 		kit.Must(t, err)
 		other, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)
@@ -47,7 +49,8 @@ func TestSecondFactorRequired(t *testing.T) {
 			return &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
 		}
 		kit.Must(t, begin(7, f.user, store.ClientAPI, proof(101)))
-		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(3), store.LoginSecondFactor), store.ErrNoFactor) // another's second factor
+		// another's second factor
+		wantErr(t, f.tenant.SetLoginPolicy(ctx, session(3), store.LoginSecondFactor), store.ErrNoFactor)
 		_, all := f.actsSince(t, 0)
 		kit.Must(t, f.tenant.SetLoginPolicy(ctx, session(1), store.LoginSecondFactor))
 		acts, entries := f.actsSince(t, len(all))
@@ -73,8 +76,10 @@ func TestSecondFactorRequired(t *testing.T) {
 		enrolled, err := f.SecondFactor(ctx, other)
 		kit.Must(t, err)
 		kit.Must(t, begin(13, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 101}))
-		wantErr(t, f.tenant.DisableSecondFactor(ctx, session(11), &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102}), store.ErrFactorRequired)
-		kit.Must(t, begin(14, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102})) // the code was not used up
+		wantErr(t, f.tenant.DisableSecondFactor(ctx, session(11),
+			&store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102}), store.ErrFactorRequired)
+		// the code was not used up
+		kit.Must(t, begin(14, other, store.ClientAPI, &store.FactorProof{EnrolledAt: enrolled.EnrolledAt, Step: 102}))
 
 		kit.Must(t, f.ResetSecondFactor(ctx, f.account.ID, other.ID))
 		ended(11, 13, 14)

@@ -22,7 +22,8 @@ const (
 	MailPasswordReset MailKind = "password_reset"
 	// MailPasswordChanged tells a user that the password was changed.
 	MailPasswordChanged MailKind = "password_changed"
-	// MailWrongCodes tells a user that so many wrong codes of the second factor were given that further ones are refused for a while.
+	// MailWrongCodes tells a user that so many wrong codes of the second factor were given that further ones are refused
+	// for a while.
 	MailWrongCodes MailKind = "wrong_codes"
 	// MailFactorAdded tells a user that the first second factor was set up.
 	MailFactorAdded MailKind = "factor_added"
@@ -56,20 +57,21 @@ const (
 const (
 	// MailTTL is how long the sending of a mail is tried at most.
 	MailTTL = 24 * time.Hour
-	// MaxInvitationMails is how many mails of invitations, and mails that prove addresses, a company may cause in an hour, so that nobody uses
-	// the service to send mails to strangers.
+	// MaxInvitationMails is how many mails of invitations, and mails that prove addresses, a company may cause in an hour,
+	// so that nobody uses the service to send mails to strangers.
 	MaxInvitationMails = 50
-	// MaxMailsTo is how many mails of a kind one company may cause to one address in a window, which is 24 hours for most kinds, so that
-	// nobody makes the installation fill a mailbox.
+	// MaxMailsTo is how many mails of a kind one company may cause to one address in a window, which is 24 hours for most
+	// kinds, so that nobody makes the installation fill a mailbox.
 	MaxMailsTo = 5
-	// mailingCompanies is how many times that number all companies together may cause, so that one of them cannot keep the mails of another
-	// from an address.
+	// mailingCompanies is how many times that number all companies together may cause, so that one of them cannot keep the
+	// mails of another from an address.
 	mailingCompanies = 3
 	// keepMails is how long the row of a mail stays after its end, without its secret.
 	keepMails = 7 * 24 * time.Hour
 )
 
-// The reasons why a mail has ended without being sent; the reasons of failures come from the caller of [MailLease.Record].
+// The reasons why a mail has ended without being sent; the reasons of failures come from the caller of
+// [MailLease.Record].
 const (
 	// MailExpired says that the time in which the mail could be sent is over.
 	MailExpired = "expired"
@@ -90,8 +92,8 @@ const settingMail = "mail"
 type NewMail struct {
 	Kind    MailKind
 	Account ID
-	// To is the address. User is the user who has it; nil for somebody who is no user yet, or has another address now. A disabled user gets no
-	// mails, and one who has not proved the address only those that prove it.
+	// To is the address. User is the user who has it; nil for somebody who is no user yet, or has another address now. A
+	// disabled user gets no mails, and one who has not proved the address only those that prove it.
 	To   string
 	User *ID
 	// Replaces ends earlier mails of the kind to the user that were not sent yet.
@@ -108,8 +110,9 @@ type NewMail struct {
 	ExpiresAt time.Time
 }
 
-// RecordMailer records whether this installation sends mails: only then do transactions cause any. Every process that runs work records
-// it when it starts, so that the last one decides, and processes that send none, such as commands, know it.
+// RecordMailer records whether this installation sends mails: only then do transactions cause any. Every process that
+// runs work records it when it starts, so that the last one decides, and processes that send none, such as commands,
+// know it.
 func (db *DB) RecordMailer(ctx context.Context, sends bool) error {
 	recorded, err := db.SendsMail(ctx)
 	if err != nil || recorded == sends {
@@ -120,7 +123,9 @@ func (db *DB) RecordMailer(ctx context.Context, sends bool) error {
 		if sends {
 			value = "on"
 		}
-		_, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`, settingMail, value)
+		_, err := t.Exec(ctx,
+			`insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+			settingMail, value)
 		return err
 	})
 }
@@ -141,14 +146,16 @@ func sendsMail(ctx context.Context, q querier) (bool, error) {
 	return value == "on", err
 }
 
-// sentToUnproved reports whether mails of a kind go to an address that their user has not proved: those whose link proves it.
+// sentToUnproved reports whether mails of a kind go to an address that their user has not proved: those whose link
+// proves it.
 func (kind MailKind) sentToUnproved() bool {
 	return kind == MailAddressProof || kind == MailPasswordReset
 }
 
-// mailLimit returns how many mails of a kind one company may cause to one address in a window: [MaxMailsTo] in 24 hours for most kinds. Notices
-// have an interval of their own; see [NoticeInterval]. Strangers can ask for links for a new password, each of which works for an hour, and
-// only five an hour for one address: the limit here must not keep a user from one for longer.
+// mailLimit returns how many mails of a kind one company may cause to one address in a window: [MaxMailsTo] in 24 hours
+// for most kinds. Notices have an interval of their own; see [NoticeInterval]. Strangers can ask for links for a new
+// password, each of which works for an hour, and only five an hour for one address: the limit here must not keep a user
+// from one for longer.
 func mailLimit(kind MailKind) (most int64, window time.Duration) {
 	switch kind {
 	case NoticeRejection, NoticeDeactivated, NoticeFailing:
@@ -183,8 +190,9 @@ func (t *tx) chargeMail(ctx context.Context, m NewMail) (bool, error) {
 // LimitedMails returns how many mails this process has not caused because of the limits of their recipients.
 func (db *DB) LimitedMails() int64 { return db.limitedMails.Load() }
 
-// enqueueMail causes a mail, and returns [MailPending]. It returns "" without doing anything if the installation sends no mails or the user has
-// not proved the address, and [MailFailed] if its recipient has got too many of the kind. The mail is sent after the commit.
+// enqueueMail causes a mail, and returns [MailPending]. It returns "" without doing anything if the installation sends
+// no mails or the user has not proved the address, and [MailFailed] if its recipient has got too many of the kind. The
+// mail is sent after the commit.
 func (t *tx) enqueueMail(ctx context.Context, m NewMail) (MailState, error) {
 	if sends, err := sendsMail(ctx, t); err != nil || !sends {
 		return "", err
@@ -231,44 +239,54 @@ func (t *tx) insertMail(ctx context.Context, m NewMail) error {
 		subject = m.Subject[:]
 	}
 	t.notify(WorkMails)
-	_, err = t.Exec(ctx, `insert into mails (account_id, id, kind, recipient, user_id, subject_id, language, secret, count, state, created_at, due_at, expires_at)
+	_, err = t.Exec(ctx,
+		`insert into mails (account_id, id, kind, recipient, user_id, subject_id, language, secret, count, state, created_at, due_at, expires_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)`,
-		m.Account, id, m.Kind, m.To, m.User, subject, m.Language, sealed, m.Count, MailPending, micros(now), micros(m.ExpiresAt))
+		m.Account, id, m.Kind, m.To, m.User, subject, m.Language, sealed, m.Count, MailPending, micros(now),
+		micros(m.ExpiresAt))
 	return err
 }
 
 // mailBinding binds the secret of a mail to its row and to its recipient: nobody can redirect a link without the keys.
 func mailBinding(account, id ID, recipient string) secret.Binding {
-	return secret.Binding{Tenant: account[:], Table: "mails", Column: "secret", Row: id[:], Bound: boundRecipient(recipient)}
+	return secret.Binding{Tenant: account[:], Table: "mails", Column: "secret", Row: id[:],
+		Bound: boundRecipient(recipient)}
 }
 
 func boundRecipient(recipient string) []string { return []string{recipient} }
 
 // endMails ends the mails about a subject that were not sent yet.
 func (t *tx) endMails(ctx context.Context, account, subject ID) error {
-	_, err := t.Exec(ctx, `update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
+	_,
+		err := t.Exec(ctx,
+		`update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
 		where account_id = $1 and subject_id = $2 and due_at is not null`, account, subject, MailEnded, MailReplaced, micros(t.Now()))
 	return err
 }
 
 // endMailsTo ends the mails to a user that were not sent yet: those of a kind, or all for "".
 func (t *tx) endMailsTo(ctx context.Context, account, user ID, kind MailKind) error {
-	_, err := t.Exec(ctx, `update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
+	_,
+		err := t.Exec(ctx,
+		`update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
 		where account_id = $1 and user_id = $2 and due_at is not null and (kind = $6 or $6 = '')`, account, user, MailEnded, MailReplaced, micros(t.Now()), kind)
 	return err
 }
 
 // endRestoredMails ends all mails that the backup from which the database was restored shows as not sent yet.
 func (t *tx) endRestoredMails(ctx context.Context) error {
-	_, err := t.Exec(ctx, `update mails set state = $1, reason = $2, due_at = null, ended_at = $3, secret = null, lease = lease + 1, leased = 0
+	_,
+		err := t.Exec(ctx,
+		`update mails set state = $1, reason = $2, due_at = null, ended_at = $3, secret = null, lease = lease + 1, leased = 0
 		where due_at is not null`, MailEnded, MailRestored, micros(t.Now()))
 	return err
 }
 
-// deleteExpiredMails gives up the mails whose time is over, which is done here too because no process may be sending, and removes those that
-// ended long ago.
+// deleteExpiredMails gives up the mails whose time is over, which is done here too because no process may be sending,
+// and removes those that ended long ago.
 func (t *tx) deleteExpiredMails(ctx context.Context) error {
-	if _, err := t.Exec(ctx, `update mails set state = $2, reason = case when reason = '' then $3 else reason end, due_at = null, ended_at = $1, secret = null,
+	if _, err := t.Exec(ctx,
+		`update mails set state = $2, reason = case when reason = '' then $3 else reason end, due_at = null, ended_at = $1, secret = null,
 		lease = lease + 1, leased = 0 where due_at is not null and expires_at <= $1`, micros(t.Now()), MailFailed, MailExpired); err != nil {
 		return err
 	}

@@ -9,8 +9,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestMailsEndWithRestore checks that a restored database sends no mail or notice that was waiting in the backup, also not under the lease of a
-// worker of that time, that no secret of such a mail stays, and that what happens afterwards is mailed.
+// TestMailsEndWithRestore checks that a restored database sends no mail or notice that was waiting in the backup, also
+// not under the lease of a worker of that time, that no secret of such a mail stays, and that what happens afterwards
+// is mailed.
 func TestMailsEndWithRestore(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -29,14 +30,16 @@ func TestMailsEndWithRestore(t *testing.T) {
 		if _, err := f.MarkRestored(ctx); err != nil || len(leased) != 1 {
 			t.Fatalf("%d leased, %v", len(leased), err)
 		}
-		wantErr(t, leased[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now()}), store.ErrLeaseLost)
+		wantErr(t, leased[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now()}),
+			store.ErrLeaseLost)
 		f.Clock.Advance(leaseDuration)
 		told, err := f.TellOwners(ctx)
 		kit.Must(t, err)
 		if claimed := f.claimMails(t); told != 0 || len(claimed) != 0 || f.mailSecrets(t) != 0 {
 			t.Errorf("after the restore: %d notices, %d mails, %d secrets", told, len(claimed), f.mailSecrets(t))
 		}
-		wantEqual(t, "mail", f.mailOf(t, waiting.ID), store.InvitationMail{State: store.MailEnded, Reason: store.MailRestored})
+		wantEqual(t, "mail", f.mailOf(t, waiting.ID),
+			store.InvitationMail{State: store.MailEnded, Reason: store.MailRestored})
 		f.inviteByMail(t, 4, "later@example.com")
 		reject("INV-R2")
 		told, err = f.TellOwners(ctx)

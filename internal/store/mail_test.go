@@ -26,7 +26,8 @@ func (f *fixture) inviteByMail(t *testing.T, n byte, email string) (store.Invita
 	t.Helper()
 	code, err := secret.NewInvitation(strings.NewReader(strings.Repeat(string(rune('a'+n%26)), 32)))
 	kit.Must(t, err)
-	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)), store.NewInvitation{Email: email, Role: access.Viewer, Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour), Secret: code})
+	made, err := f.tenant.Invite(t.Context(), new(as(f.user.ID)), store.NewInvitation{Email: email, Role: access.Viewer,
+		Digest: digest(n), ExpiresAt: f.Clock.Now().Add(72 * time.Hour), Secret: code})
 	kit.Must(t, err)
 	return made, code
 }
@@ -63,12 +64,14 @@ func (f *fixture) mailOf(t *testing.T, id store.ID) store.InvitationMail {
 // mailSecrets counts the sealed secrets in the table of mails.
 func (f *fixture) mailSecrets(t *testing.T) (n int) {
 	t.Helper()
-	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(secret) from mails where account_id = $1`, f.account.ID[:]).Scan(&n))
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(secret) from mails where account_id = $1`,
+		f.account.ID[:]).Scan(&n))
 	return n
 }
 
-// TestMailIsCausedByItsAct checks that an invitation causes a mail in its transaction only in an installation that sends mails, that the
-// mail is claimed by one worker with its secret, is repeated after a crash or a failure, and loses its secret at its end.
+// TestMailIsCausedByItsAct checks that an invitation causes a mail in its transaction only in an installation that
+// sends mails, that the mail is claimed by one worker with its secret, is repeated after a crash or a failure, and
+// loses its secret at its end.
 func TestMailIsCausedByItsAct(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -79,7 +82,8 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 		made, code := f.inviteByMail(t, 2, "ann@example.com")
 		wantEqual(t, "mail", made.Mail, store.InvitationMail{State: store.MailPending})
 		claimed := f.claimMails(t)
-		if len(claimed) != 1 || claimed[0].To != "ann@example.com" || !claimed[0].Secret.Equal(code) || claimed[0].Company != f.account.Company || claimed[0].Attempts != 1 {
+		if len(claimed) != 1 || claimed[0].To != "ann@example.com" || !claimed[0].Secret.Equal(code) ||
+			claimed[0].Company != f.account.Company || claimed[0].Attempts != 1 {
 			t.Fatalf("claimed %+v", claimed)
 		}
 		if again := f.claimMails(t); len(again) != 0 {
@@ -91,7 +95,8 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 			t.Fatalf("after a crash claimed %+v", repeated)
 		}
 		wantErr(t, claimed[0].Record(ctx, store.MailResult{State: store.MailSent}), store.ErrLeaseLost)
-		kit.Must(t, repeated[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute), Reason: "unreachable"}))
+		kit.Must(t, repeated[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute),
+			Reason: "unreachable"}))
 		wantEqual(t, "mail", f.mailOf(t, made.ID), store.InvitationMail{State: store.MailPending, Reason: "unreachable"})
 		// The decoy's mail is one of them.
 		if pending, oldest, err := f.MailBacklog(ctx); err != nil || pending != 2 || oldest.After(claimed[0].CreatedAt) {
@@ -111,7 +116,8 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 		f.Clock.Advance(8 * 24 * time.Hour)
 		kit.Must(t, f.DeleteExpired(ctx))
 		var left int
-		kit.Must(t, f.raw.QueryRowContext(ctx, `select count(*) from mails where account_id = $1`, f.account.ID[:]).Scan(&left))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select count(*) from mails where account_id = $1`,
+			f.account.ID[:]).Scan(&left))
 		if left != 0 {
 			t.Errorf("%d rows are left after a week", left)
 		}
@@ -122,8 +128,9 @@ func TestMailIsCausedByItsAct(t *testing.T) {
 	})
 }
 
-// TestMailEndsWithItsSubject checks that a mail is not sent once its invitation was revoked, replaced or used, its company suspended, or
-// its time over, that it does not open for another recipient, and that no secret of such a mail stays.
+// TestMailEndsWithItsSubject checks that a mail is not sent once its invitation was revoked, replaced or used, its
+// company suspended, or its time over, that it does not open for another recipient, and that no secret of such a mail
+// stays.
 func TestMailEndsWithItsSubject(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -144,7 +151,8 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 				kit.Must(t, f.DeleteExpired(ctx))
 			},
 			"redirected": func(store.Invitation) {
-				_, err := f.raw.ExecContext(ctx, `update mails set recipient = 'thief@example.com' where account_id = $1 and due_at is not null`, f.account.ID[:])
+				_, err := f.raw.ExecContext(ctx,
+					`update mails set recipient = 'thief@example.com' where account_id = $1 and due_at is not null`, f.account.ID[:])
 				kit.Must(t, err)
 			},
 		} {
@@ -159,8 +167,8 @@ func TestMailEndsWithItsSubject(t *testing.T) {
 	})
 }
 
-// TestInvitationMailLimits checks that a company cannot cause more mails of invitations than allowed, in total or to one address, and that
-// the invitations themselves are made.
+// TestInvitationMailLimits checks that a company cannot cause more mails of invitations than allowed, in total or to
+// one address, and that the invitations themselves are made.
 func TestInvitationMailLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.sendMails(t)
@@ -173,7 +181,8 @@ func TestInvitationMailLimits(t *testing.T) {
 		made, _ := f.inviteByMail(t, 20, "same@example.com")
 		wantEqual(t, "another mail to one address", made.Mail, limited)
 		for n := store.MaxMailsTo; n < store.MaxInvitationMails; n++ {
-			if made, _ := f.inviteByMail(t, byte(100+n), fmt.Sprintf("p%d@example.com", n)); made.Mail.State != store.MailPending {
+			if made, _ := f.inviteByMail(t, byte(100+n),
+				fmt.Sprintf("p%d@example.com", n)); made.Mail.State != store.MailPending {
 				t.Fatalf("mail %d: %+v", n, made.Mail)
 			}
 		}
@@ -217,13 +226,15 @@ func TestMailClaimedOnce(t *testing.T) {
 	})
 }
 
-// TestNotices checks that owners who want them get one notice at once and one for everything else within an interval, that nobody else
-// gets one, and that nothing is told while the installation sends no mails or the company is suspended.
+// TestNotices checks that owners who want them get one notice at once and one for everything else within an interval,
+// that nobody else gets one, and that nothing is told while the installation sends no mails or the company is
+// suspended.
 func TestNotices(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		for n, role := range []access.Role{access.Owner, access.Owner, access.Owner, access.Viewer} {
-			id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: fmt.Sprintf("%s-%d@example.com", role, n), Name: "N", Role: role, PasswordHash: "$2", Proved: true})
+			id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: fmt.Sprintf("%s-%d@example.com", role, n), Name: "N",
+				Role: role, PasswordHash: "$2", Proved: true})
 			kit.Must(t, err)
 			user, err := f.tenant.User(ctx, id)
 			kit.Must(t, err)
@@ -285,9 +296,11 @@ func TestNotices(t *testing.T) {
 		s := f.subscribe(t, "einvoice.status.changed")
 		reject()
 		d := f.claimDeliveries(t, s.ID, 1)[0]
-		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
-		want("after a deactivation", "owner-0@example.com notice_deactivated 1 ", "owner-0@example.com notice_rejection 1 ", "owner-2@example.com notice_deactivated 1 ar",
-			"owner@example.com notice_deactivated 1 ", "owner@example.com notice_rejection 1 ")
+		kit.Must(t, d.RecordAttempt(ctx, attempt(f, 302),
+			store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+		want("after a deactivation", "owner-0@example.com notice_deactivated 1 ", "owner-0@example.com notice_rejection 1 ",
+			"owner-2@example.com notice_deactivated 1 ar", "owner@example.com notice_deactivated 1 ",
+			"owner@example.com notice_rejection 1 ")
 		f.Clock.Advance(2 * time.Hour)
 		_, err := f.tenant.DeactivateSubscription(ctx, f.subscribe(t, "einvoice.terminal").ID)
 		kit.Must(t, err)

@@ -8,8 +8,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// DueMailQueues makes one step of a scan for companies with mails that are due, in the same way as [DB.DueDeliveryQueues]. A company has
-// one queue.
+// DueMailQueues makes one step of a scan for companies with mails that are due, in the same way as
+// [DB.DueDeliveryQueues]. A company has one queue.
 func (db *DB) DueMailQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{db: db}}
@@ -102,7 +102,8 @@ func scanMail(row scanner) (Mail, error) {
 	var m Mail
 	var user []byte
 	var created, expires int64
-	if err := row.Scan(&m.Account, &m.ID, &m.Kind, &m.To, &user, &m.Language, &m.sealed, &m.Count, &m.Attempts, &created, &expires, &m.fencingToken); err != nil {
+	if err := row.Scan(&m.Account, &m.ID, &m.Kind, &m.To, &user, &m.Language, &m.sealed, &m.Count, &m.Attempts, &created,
+		&expires, &m.fencingToken); err != nil {
 		return m, err
 	}
 	m.CreatedAt, m.ExpiresAt = instant(created), instant(expires)
@@ -143,7 +144,8 @@ func (l *MailLease) open(ctx context.Context, tx *tx) (end *MailResult, err erro
 	l.Secret, err = tx.db.keys.OpenText(l.sealed, mailBinding(l.Account, l.ID, l.To))
 	if errors.Is(err, secret.ErrSealed) {
 		tx.db.keys.changed.Add(1)
-		tx.db.log.ErrorContext(ctx, "a mail is not sent: its secret does not open", "account", l.Account, "mail", l.ID, "error", err)
+		tx.db.log.ErrorContext(ctx, "a mail is not sent: its secret does not open", "account", l.Account, "mail", l.ID,
+			"error", err)
 		return &MailResult{State: MailFailed, Reason: MailChanged}, nil
 	}
 	return nil, err
@@ -158,7 +160,8 @@ type MailResult struct {
 	Reason string
 }
 
-// Record records an attempt to send the mail. It returns [ErrLeaseLost] when the mail was claimed again or ended in the meantime.
+// Record records an attempt to send the mail. It returns [ErrLeaseLost] when the mail was claimed again or ended in the
+// meantime.
 func (l MailLease) Record(ctx context.Context, result MailResult) error {
 	return l.Tenant.write(ctx, "record mail", func(ctx context.Context, tx *tx) error { return l.record(ctx, tx, result) })
 }
@@ -171,7 +174,8 @@ func (l *MailLease) record(ctx context.Context, tx *tx, result MailResult) error
 	} else {
 		ended = new(micros(tx.Now()))
 	}
-	changed, err := tx.Exec(ctx, `update mails set state = $4, reason = $5, due_at = $6, ended_at = $7, lease = lease + 1, leased = 0,
+	changed, err := tx.Exec(ctx,
+		`update mails set state = $4, reason = $5, due_at = $6, ended_at = $7, lease = lease + 1, leased = 0,
 			secret = case when cast($7 as bigint) is null then secret end
 		where account_id = $1 and id = $2 and lease = $3`, l.Account, l.ID, l.fencingToken, result.State, result.Reason, due, ended)
 	if err == nil && changed == 0 {
@@ -180,7 +184,8 @@ func (l *MailLease) record(ctx context.Context, tx *tx, result MailResult) error
 	return err
 }
 
-// MailTrouble says how many mails wait for another attempt because of one reason, and since when the oldest of them waits.
+// MailTrouble says how many mails wait for another attempt because of one reason, and since when the oldest of them
+// waits.
 type MailTrouble struct {
 	Reason string
 	Count  int64
@@ -194,14 +199,17 @@ func (db *DB) MailTroubles(ctx context.Context) ([]MailTrouble, error) {
 		err = row.Scan(&m.Reason, &m.Count, &since)
 		m.Since = instant(since)
 		return m, err
-	}, `select reason, count(*), min(created_at) from mails where due_at is not null and reason <> '' group by reason order by reason`)
+	},
+		`select reason, count(*), min(created_at) from mails where due_at is not null and reason <> '' group by reason order by reason`)
 	return found, db.classify(err)
 }
 
-// MailBacklog returns how many mails are to be sent, and since when the oldest of them waits; the zero time if there is none.
+// MailBacklog returns how many mails are to be sent, and since when the oldest of them waits; the zero time if there is
+// none.
 func (db *DB) MailBacklog(ctx context.Context) (pending int64, oldest time.Time, err error) {
 	var since int64
-	err = db.reader.QueryRowContext(ctx, `select count(*), coalesce(min(created_at), 0) from mails where due_at is not null`).Scan(&pending, &since)
+	err = db.reader.QueryRowContext(ctx,
+		`select count(*), coalesce(min(created_at), 0) from mails where due_at is not null`).Scan(&pending, &since)
 	if since > 0 {
 		oldest = instant(since)
 	}

@@ -28,14 +28,15 @@ var ErrNoSchema = errors.New("this database holds no quittance schema")
 // ErrOlderSchema says that a database has the schema of an earlier release, which the caller may not update.
 var ErrOlderSchema = errors.New("this database has the schema of an earlier release")
 
-// Migration says from which version to which [Open] has brought the schema of a database. From is 0 for a database that had none.
+// Migration says from which version to which [Open] has brought the schema of a database. From is 0 for a database that
+// had none.
 type Migration struct{ From, To int64 }
 
 // Migration returns what [Open] did to the schema.
 func (db *DB) Migration() Migration { return db.migration }
 
-// prepare brings the schema up to date as far as the options allow, and takes the keys into use. Nothing is changed before everything is
-// checked that can refuse the database.
+// prepare brings the schema up to date as far as the options allow, and takes the keys into use. Nothing is changed
+// before everything is checked that can refuse the database.
 func (db *DB) prepare(ctx context.Context, options Options) error {
 	if err := db.refuseRestoring(ctx); err != nil {
 		return err
@@ -63,7 +64,8 @@ func (db *DB) prepare(ctx context.Context, options Options) error {
 	return db.beginEvidence(ctx)
 }
 
-// admit returns the version of the schema, 0 if there is none, or an error if the options, the release or the keys do not fit the database.
+// admit returns the version of the schema, 0 if there is none, or an error if the options, the release or the keys do
+// not fit the database.
 func (db *DB) admit(ctx context.Context, options Options) (version int64, err error) {
 	version, err = db.schemaVersion(ctx)
 	if err != nil && (options.Schema != MakeSchema || !errors.Is(err, ErrNoSchema)) {
@@ -78,8 +80,10 @@ func (db *DB) admit(ctx context.Context, options Options) (version int64, err er
 			return 0, err
 		}
 		if version < latest && options.Schema == KeepSchema {
-			return 0, fmt.Errorf("%w: it has version %d, and this program needs version %d; run quittance migrate, or start a server of this release. "+
-				"Until then, use the commands of the release that serves the database", ErrOlderSchema, version, latest)
+			return 0,
+				fmt.Errorf(
+					"%w: it has version %d, and this program needs version %d; run quittance migrate, or start a server of this release. "+
+						"Until then, use the commands of the release that serves the database", ErrOlderSchema, version, latest)
 		}
 		if err := db.refuseKeys(ctx); err != nil {
 			return 0, err
@@ -91,7 +95,8 @@ func (db *DB) admit(ctx context.Context, options Options) (version int64, err er
 	return version, nil
 }
 
-// refuseKeys returns a [*KeyError] for keys that are not those of a database whose schema may be older than this program.
+// refuseKeys returns a [*KeyError] for keys that are not those of a database whose schema may be older than this
+// program.
 func (db *DB) refuseKeys(ctx context.Context) error {
 	keys, err := db.keys.current()
 	if err != nil {
@@ -108,8 +113,8 @@ func (db *DB) refuseKeys(ctx context.Context) error {
 	return err
 }
 
-// update migrates the database from the version before, and waits while another process does. It returns the version that the audit log
-// knows.
+// update migrates the database from the version before, and waits while another process does. It returns the version
+// that the audit log knows.
 func (db *DB) update(ctx context.Context, before int64) (recorded int64, err error) {
 	begun := db.Now()
 	if recorded, err = db.announceMigration(ctx, before); err != nil {
@@ -126,16 +131,19 @@ func (db *DB) update(ctx context.Context, before int64) (recorded int64, err err
 		return 0, err
 	}
 	if db.migration.To != before {
-		db.log.InfoContext(ctx, "the schema of the database is up to date", "from", before, "to", db.migration.To, "took", db.Now().Sub(begun).Round(time.Millisecond))
+		db.log.InfoContext(ctx, "the schema of the database is up to date", "from", before, "to", db.migration.To,
+			"took", db.Now().Sub(begun).Round(time.Millisecond))
 	}
 	return recorded, nil
 }
 
-// settingSchema is the setting whose value is the version of the schema that the latest entry database.migrate of the audit log names.
-// It is written before the first migration, so that an entry which a crash has prevented is made by the next [Open].
+// settingSchema is the setting whose value is the version of the schema that the latest entry database.migrate of the
+// audit log names. It is written before the first migration, so that an entry which a crash has prevented is made by
+// the next [Open].
 const settingSchema = "recorded_schema"
 
-// announceMigration returns the value of [settingSchema]. If it is not set and there is something to migrate, it is set to before.
+// announceMigration returns the value of [settingSchema]. If it is not set and there is something to migrate, it is set
+// to before.
 func (db *DB) announceMigration(ctx context.Context, before int64) (recorded int64, err error) {
 	latest, err := latestMigration(schema, "")
 	if err != nil || before == 0 {
@@ -152,12 +160,14 @@ func (db *DB) announceMigration(ctx context.Context, before int64) (recorded int
 		return before, nil
 	}
 	return before, db.write(ctx, "announce migration", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingSchema, strconv.FormatInt(before, 10))
+		_, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingSchema,
+			strconv.FormatInt(before, 10))
 		return err
 	})
 }
 
-// recordMigration writes the entry of the audit log for the migrations since the version from, unless another process has done so.
+// recordMigration writes the entry of the audit log for the migrations since the version from, unless another process
+// has done so.
 func (db *DB) recordMigration(ctx context.Context, from int64, release string) error {
 	if _, err := db.keys.current(); err != nil || from == db.migration.To {
 		return nil //nolint:nilerr // without keys there is no audit log
@@ -169,7 +179,8 @@ func (db *DB) recordMigration(ctx context.Context, from int64, release string) e
 		if err != nil || changed == 0 {
 			return err
 		}
-		return t.audit(Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"from": strconv.FormatInt(from, 10), "to": to, "version": release}})
+		return t.audit(Act{Name: "database.migrate", SubjectType: "database",
+			Details: map[string]string{"from": strconv.FormatInt(from, 10), "to": to, "version": release}})
 	})
 }
 

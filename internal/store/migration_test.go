@@ -27,15 +27,16 @@ var (
 	list          = regexp.MustCompile(`\([^()]*\)`)
 	addsColumn    = regexp.MustCompile(`^add column `)
 	dropsCheck    = regexp.MustCompile(`^drop constraint \w+_check$`)
-	rebuiltColumn = regexp.MustCompile(`alter table (\w+) drop column (\w+);\s*alter table (\w+) rename column (\w+)_rebuilt to (\w+);`)
+	rebuiltColumn = regexp.MustCompile(
+		`alter table (\w+) drop column (\w+);\s*alter table (\w+) rename column (\w+)_rebuilt to (\w+);`)
 	builtAnew     = regexp.MustCompile(`drop table (\w+);\s*create table (\w+) \(`)
 	temporary     = regexp.MustCompile(`create table (\w+)_before as select \* from (\w+);|drop table (\w+)_before;`)
 	droppedUnique = regexp.MustCompile(`drop constraint (\w+)_(\w+)_key$`)
 	rebuilt       = regexp.MustCompile(`(?s)drop table (\w+);\s*alter table (\w+)_rebuilt rename to (\w+);`)
 )
 
-// notAdditive names what in a migration the version before it could not live with: its statements would fail, or its rows
-// would be refused, or what it has stored would be gone.
+// notAdditive names what in a migration the version before it could not live with: its statements would fail, or its
+// rows would be refused, or what it has stored would be gone.
 func notAdditive(text string) (faults []string) {
 	text = strings.ToLower(comment.ReplaceAllString(text, ""))
 	fresh, loosened := map[string]bool{}, map[string]string{}
@@ -68,7 +69,8 @@ func notAdditive(text string) (faults []string) {
 					continue // the version before writes no row that a check would have refused
 				}
 				if unique := droppedUnique.FindStringSubmatch(action); unique != nil && unique[1] == found[1] {
-					loosened[found[1]] = unique[2] // nor one that a unique column would have, and an index that has this column refuses less
+					// nor one that a unique column would have, and an index that has this column refuses less
+					loosened[found[1]] = unique[2]
 					continue
 				}
 				if !addsColumn.MatchString(action) || strings.Contains(action, "not null") && !strings.Contains(action, "default") {
@@ -81,8 +83,10 @@ func notAdditive(text string) (faults []string) {
 }
 
 // TestAdditiveMigrations: from the third on, a migration only adds, so that the version before it keeps running on the
-// schema after it. One that refuses earlier releases, by the setting least_migration, may take away what only those use;
-// TestReleasedStatements has the statements of the others. On SQLite, whose file has one server, a table or a column may be built anew under its old name. The words of an operation on a table that is not new in the same file give away what does not.
+// schema after it. One that refuses earlier releases, by the setting least_migration, may take away what only those
+// use; TestReleasedStatements has the statements of the others. On SQLite, whose file has one server, a table or a
+// column may be built anew under its old name. The words of an operation on a table that is not new in the same file
+// give away what does not.
 func TestAdditiveMigrations(t *testing.T) {
 	files, err := filepath.Glob("schema/*.sql")
 	kit.Must(t, err)
@@ -98,14 +102,19 @@ func TestAdditiveMigrations(t *testing.T) {
 		if strings.Contains(text, "'least_migration'") {
 			continue
 		}
-		if found := rebuilt.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") && found[1] == found[2] && found[2] == found[3] {
-			text = strings.Replace(text, found[0], "", 1) // a table of the same name and, by the tests that use it, the same columns
-		}
-		if found := rebuiltColumn.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") && found[1] == found[3] && found[2] == found[4] && found[4] == found[5] {
+		if found := rebuilt.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
+			found[1] == found[2] && found[2] == found[3] {
+			// a table of the same name and, by the tests that use it, the same columns
 			text = strings.Replace(text, found[0], "", 1)
 		}
-		if found := builtAnew.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") && found[1] == found[2] {
-			text = temporary.ReplaceAllString(strings.Replace(text, "drop table "+found[1]+";", "", 1), "") // the same, for a table that others refer to
+		if found := rebuiltColumn.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
+			found[1] == found[3] && found[2] == found[4] && found[4] == found[5] {
+			text = strings.Replace(text, found[0], "", 1)
+		}
+		if found := builtAnew.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
+			found[1] == found[2] {
+			// the same, for a table that others refer to
+			text = temporary.ReplaceAllString(strings.Replace(text, "drop table "+found[1]+";", "", 1), "")
 		}
 		for _, fault := range notAdditive(text) {
 			t.Errorf("%s: %s", file, fault)
@@ -115,11 +124,15 @@ func TestAdditiveMigrations(t *testing.T) {
 		t.Error("no migration was looked at")
 	}
 	for _, bad := range []string{
-		"drop table invoices;", "drop index if exists invoices_number;", "alter table invoices drop column number;", "alter table invoices rename column a to b;",
-		"ALTER TABLE invoices\n  RENAME TO bills;", "alter table invoices add column a text not null;", "alter table invoices alter column a type bigint;",
-		"alter table invoices alter column a set not null;", "alter table invoices add constraint c check (a > 0);", "alter table invoices drop constraint invoices_pkey;", "create unique index i on invoices (a);",
-		"truncate events;", "delete from events;",
-		"alter table invoices add column a text, add column b text not null;", "alter table invoices add column a text check (a in ('b', 'c')), drop column d;", "-- +goose StatementBegin\nalter table x drop column y;\n-- +goose StatementEnd",
+		"drop table invoices;", "drop index if exists invoices_number;", "alter table invoices drop column number;",
+		"alter table invoices rename column a to b;", "ALTER TABLE invoices\n  RENAME TO bills;",
+		"alter table invoices add column a text not null;", "alter table invoices alter column a type bigint;",
+		"alter table invoices alter column a set not null;", "alter table invoices add constraint c check (a > 0);",
+		"alter table invoices drop constraint invoices_pkey;", "create unique index i on invoices (a);", "truncate events;",
+		"delete from events;",
+		"alter table invoices add column a text, add column b text not null;",
+		"alter table invoices add column a text check (a in ('b', 'c')), drop column d;",
+		"-- +goose StatementBegin\nalter table x drop column y;\n-- +goose StatementEnd",
 	} {
 		if len(notAdditive(bad)) == 0 {
 			t.Errorf("not noticed: %s", bad)
@@ -127,8 +140,11 @@ func TestAdditiveMigrations(t *testing.T) {
 	}
 	for _, good := range []string{
 		"alter table invoices add column a text not null default 'b' check (a in ('b', 'c'));",
-		"-- drop table is a word of a comment\nalter table invoices add column a text;", "alter table invoices add column a bigint not null default 0;",
-		"create table t (a bigint not null, check (a > 0));\ncreate unique index i on t (a);", "create index i on invoices (a);", "alter table invoices drop constraint invoices_a_check;", "update invoices set a = 1;",
+		"-- drop table is a word of a comment\nalter table invoices add column a text;",
+		"alter table invoices add column a bigint not null default 0;",
+		"create table t (a bigint not null, check (a > 0));\ncreate unique index i on t (a);",
+		"create index i on invoices (a);", "alter table invoices drop constraint invoices_a_check;",
+		"update invoices set a = 1;",
 	} {
 		if faults := notAdditive(good); len(faults) > 0 {
 			t.Errorf("%s: %v", good, faults)
@@ -144,9 +160,9 @@ alter table submissions add column later bigint not null default 7;
 insert into later (id) values (1);
 select pg_sleep(1);`
 
-// TestMigrateBesideServing: two replicas of the version after this one start at once; one migrates, the other waits. This
-// version serves meanwhile and afterwards, and starts on the schema that it does not know. While a long transaction keeps
-// the migration from a table, nobody else is kept from it for long.
+// TestMigrateBesideServing: two replicas of the version after this one start at once; one migrates, the other waits.
+// This version serves meanwhile and afterwards, and starts on the schema that it does not know. While a long
+// transaction keeps the migration from a table, nobody else is kept from it for long.
 func TestMigrateBesideServing(t *testing.T) {
 	if !slices.Contains(storetest.Engines(), storetest.Postgres) {
 		return // a file has one server
@@ -246,11 +262,14 @@ func TestAttemptsRebuilt(t *testing.T) {
 		kit.Must(t, err)
 		db, err := store.OpenUnmigrated(t.Context(), f.Address, f.Options)
 		kit.Must(t, err)
-		kit.Must(t, errors.Join(db.MigrateTo(t.Context(), fstest.MapFS{"schema/90007_attempts.sql": {Data: text}}), db.Close()))
-		if got := f.number(t, "select count(*) from sqlite_schema where name = 'attempts' and sql like '%without rowid%'"); got != 1 {
+		kit.Must(t, errors.Join(db.MigrateTo(t.Context(), fstest.MapFS{"schema/90007_attempts.sql": {Data: text}}),
+			db.Close()))
+		if got := f.number(t,
+			"select count(*) from sqlite_schema where name = 'attempts' and sql like '%without rowid%'"); got != 1 {
 			t.Errorf("the table was built anew %d times", got)
 		}
-		if after := f.rows(t, "select * from attempts order by tenant_id, delivery_id, ordinal"); !slices.Equal(before, after) {
+		if after := f.rows(t, "select * from attempts order by tenant_id, delivery_id, ordinal"); !slices.Equal(before,
+			after) {
 			t.Errorf("before %q\nafter  %q", before, after)
 		}
 	})

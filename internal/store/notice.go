@@ -15,8 +15,8 @@ import (
 // NoticeKinds lists the kinds of mails that tell the owners of a company what happened. Each owner can turn them off.
 func NoticeKinds() []MailKind { return []MailKind{NoticeRejection, NoticeDeactivated, NoticeFailing} }
 
-// NoticeInterval returns the time between two notices of a kind to the same company: the first is sent at once, and what happens in the
-// meantime is told by one notice afterwards.
+// NoticeInterval returns the time between two notices of a kind to the same company: the first is sent at once, and
+// what happens in the meantime is told by one notice afterwards.
 func NoticeInterval(kind MailKind) time.Duration {
 	if kind == NoticeFailing {
 		return 24 * time.Hour // a destination that fails for days is no news every hour
@@ -30,13 +30,14 @@ type noticed struct {
 	kind    MailKind
 }
 
-// notice counts something that happened in an account, which its owners are told. The counters are written at the commit, so that they are
-// locked as late as possible.
+// notice counts something that happened in an account, which its owners are told. The counters are written at the
+// commit, so that they are locked as late as possible.
 func (t *tx) notice(account ID, kind MailKind) { t.AtCommit(noticed{account, kind}) }
 
 // noticeRejection counts a rejection if a decision about s is one.
 func (t *tx) noticeRejection(account ID, s *Submission, d *Decision) {
-	if invoice.CategoryOf(s.Outcome, s.States) != invoice.CategoryAttention && invoice.CategoryOf(d.Outcome, d.States) == invoice.CategoryAttention {
+	if invoice.CategoryOf(s.Outcome, s.States) != invoice.CategoryAttention &&
+		invoice.CategoryOf(d.Outcome, d.States) == invoice.CategoryAttention {
 		t.notice(account, NoticeRejection)
 	}
 }
@@ -56,7 +57,8 @@ func (t *tx) writeNotices(ctx context.Context, counts map[noticed]int64) error {
 		if _, err := t.Exec(ctx, `insert into notices (account_id, kind, count, due_at) values ($1, $2, $3, $4)
 			on conflict (account_id, kind) do update set count = notices.count + excluded.count,
 				due_at = coalesce(notices.due_at, case when notices.told_at > $5 then notices.told_at + $6 else excluded.due_at end)`,
-			n.account, n.kind, counts[n], now, now-NoticeInterval(n.kind).Microseconds(), NoticeInterval(n.kind).Microseconds()); err != nil {
+			n.account, n.kind, counts[n], now, now-NoticeInterval(n.kind).Microseconds(),
+			NoticeInterval(n.kind).Microseconds()); err != nil {
 			return err
 		}
 	}
@@ -67,11 +69,13 @@ func (t *tx) writeNotices(ctx context.Context, counts map[noticed]int64) error {
 // noticesPerStep is how many notices one transaction turns into mails.
 const noticesPerStep = 16
 
-// TellOwners turns notices that are due into mails to the owners of their companies who want them. It returns how many notices it has
-// handled; there may be more if it is not 0.
+// TellOwners turns notices that are due into mails to the owners of their companies who want them. It returns how many
+// notices it has handled; there may be more if it is not 0.
 func (db *DB) TellOwners(ctx context.Context) (handled int, err error) {
 	var due int64
-	if err := db.reader.QueryRowContext(ctx, `select count(*) from (select 1 as one from notices where due_at <= $1 limit 1) d`, micros(db.Now())).Scan(&due); err != nil || due == 0 {
+	if err := db.reader.QueryRowContext(ctx,
+		`select count(*) from (select 1 as one from notices where due_at <= $1 limit 1) d`,
+		micros(db.Now())).Scan(&due); err != nil || due == 0 {
 		return 0, db.classify(err)
 	}
 	err = db.write(ctx, "tell owners", func(ctx context.Context, t *tx) error {
@@ -82,7 +86,8 @@ func (db *DB) TellOwners(ctx context.Context) (handled int, err error) {
 			count int64
 		}
 		found, err := collect(ctx, t, func(s scanner) (r row, err error) { return r, s.Scan(&r.account, &r.kind, &r.count) },
-			`select account_id, kind, count from notices where due_at <= $1 order by due_at limit $2`+db.dialect.ForUpdateSkipLocked(), now, noticesPerStep)
+			`select account_id, kind, count from notices where due_at <= $1 order by due_at limit $2`+
+				db.dialect.ForUpdateSkipLocked(), now, noticesPerStep)
 		if err != nil {
 			return err
 		}
@@ -90,7 +95,9 @@ func (db *DB) TellOwners(ctx context.Context) (handled int, err error) {
 			if err := t.tellOwners(ctx, n.account, n.kind, n.count); err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, `update notices set count = 0, due_at = null, told_at = $3 where account_id = $1 and kind = $2`, n.account, n.kind, now); err != nil {
+			if _, err := t.Exec(ctx,
+				`update notices set count = 0, due_at = null, told_at = $3 where account_id = $1 and kind = $2`, n.account, n.kind,
+				now); err != nil {
 				return err
 			}
 		}
@@ -117,7 +124,8 @@ func (t *tx) tellOwners(ctx context.Context, account ID, kind MailKind, count in
 		if slices.Contains(splitMailKinds(o.off), kind) {
 			continue
 		}
-		if _, err := t.enqueueMail(ctx, NewMail{Kind: kind, Account: account, To: o.email, User: &o.id, Count: count}); err != nil {
+		if _, err := t.enqueueMail(ctx, NewMail{Kind: kind, Account: account, To: o.email, User: &o.id,
+			Count: count}); err != nil {
 			return err
 		}
 	}
@@ -164,7 +172,8 @@ func (t *Tenant) SetMailSettings(ctx context.Context, by Session, wanted MailSet
 		if err != nil || before.Language == wanted.Language && slices.Equal(before.Off, wanted.Off) {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `insert into mail_settings (account_id, user_id, language, notices_off) values ($1, $2, $3, $4)
+		if _, err := tx.Exec(ctx,
+			`insert into mail_settings (account_id, user_id, language, notices_off) values ($1, $2, $3, $4)
 			on conflict (account_id, user_id) do update set language = excluded.language, notices_off = excluded.notices_off`,
 			t.account, user.ID, wanted.Language, joinMailKinds(wanted.Off)); err != nil {
 			return err

@@ -11,15 +11,16 @@ import (
 	"quittance/test/kit"
 )
 
-// TestFailingNotice checks that an attempt after which a delivery keeps failing causes a notice at once, that those of a day after it make
-// one, and that other attempts cause none, nor one whose lease another worker has taken since.
+// TestFailingNotice checks that an attempt after which a delivery keeps failing causes a notice at once, that those of
+// a day after it make one, and that other attempts cause none, nor one whose lease another worker has taken since.
 func TestFailingNotice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.sendMails(t)
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		fails := func(d store.DeliveryLease, keeps bool) error {
-			return d.RecordAttempt(ctx, attempt(f, 500), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour), KeepsFailing: keeps})
+			return d.RecordAttempt(ctx, attempt(f, 500), store.DeliveryUpdate{State: store.DeliveryPending,
+				DueAt: f.Clock.Now().Add(time.Hour), KeepsFailing: keeps})
 		}
 		want := func(when string, want ...string) {
 			t.Helper()

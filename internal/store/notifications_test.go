@@ -21,10 +21,12 @@ func TestTold(t *testing.T) {
 		s := f.subscribe(t, api.EventStatusChanged, api.EventTerminal)
 		call, quiet := f.submit(t, "INV-1"), f.submit(t, "INV-2")
 		record(t, call, allFour("pending", false), api.EventSubmissionUpdated, api.EventStatusChanged)
-		last := record(t, call, words{invoice.DimensionReceiver: {Value: "accepted", Terminal: true}}, api.EventStatusChanged, api.EventTerminal)
+		last := record(t, call, words{invoice.DimensionReceiver: {Value: "accepted", Terminal: true}}, api.EventStatusChanged,
+			api.EventTerminal)
 		claimed := f.claimDeliveries(t, s.ID, 2)
 		kit.Must(t, claimed[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
-		kit.Must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+		kit.Must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400),
+			store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		told, err := view.Of(f.tenant).NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
 		kit.Must(t, err)
@@ -43,7 +45,8 @@ func TestTold(t *testing.T) {
 				t.Errorf("event %+v: %v", body, err)
 			}
 		}
-		if want := []string{"2 einvoice.status.changed 1", "3 einvoice.status.changed 1", "4 einvoice.terminal 1"}; !slices.Equal(kinds, want) {
+		if want := []string{"2 einvoice.status.changed 1", "3 einvoice.status.changed 1",
+			"4 einvoice.terminal 1"}; !slices.Equal(kinds, want) {
 			t.Errorf("events %q, want %q", kinds, want)
 		}
 
@@ -59,7 +62,8 @@ func TestTold(t *testing.T) {
 			if dimension == invoice.DimensionReceiver {
 				from = evidence[1].ID
 			}
-			if got, want := after.States.Stored(dimension), last.States.Stored(dimension); got != want || origin.Evidence != from || !origin.ReportedAt.Equal(f.Clock.Now()) {
+			if got, want := after.States.Stored(dimension), last.States.Stored(dimension); got != want ||
+				origin.Evidence != from || !origin.ReportedAt.Equal(f.Clock.Now()) {
 				t.Errorf("%s: %+v of %+v, want %+v of %s", dimension, got, origin, want, from)
 			}
 		}
@@ -88,7 +92,8 @@ func TestOthersAreNotTold(t *testing.T) {
 	})
 }
 
-// TestStateValues: StateValues returns the state values of this company only, without repetition, in order and at most fifty.
+// TestStateValues: StateValues returns the state values of this company only, without repetition, in order and at most
+// fifty.
 func TestStateValues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for n := range 53 {
@@ -98,7 +103,8 @@ func TestStateValues(t *testing.T) {
 		found, err := view.Of(f.tenant).StateValues(t.Context())
 		kit.Must(t, err)
 		list := found[invoice.DimensionReceiver]
-		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != 50 {
+		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) ||
+			len(slices.Compact(slices.Clone(list))) != 50 {
 			t.Errorf("%d words: %q", len(list), list)
 		}
 		if len(found[invoice.DimensionTaxAuthority]) != 0 {
@@ -144,7 +150,8 @@ func TestInvoiceSearch(t *testing.T) {
 			{"nothing", view.InvoiceFilter{Search: "zzz"}, nil},
 			{"unknown outcome", view.InvoiceFilter{Outcome: new(api.OutcomeUnknown)}, []string{"SUB-2"}},
 			{"not reported", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionReceiver}}, []string{"SUB-2"}},
-			{"not reported elsewhere", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionTaxAuthority}}, []string{"SUB-2", "SUB-1"}},
+			{"not reported elsewhere", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionTaxAuthority}},
+				[]string{"SUB-2", "SUB-1"}},
 			{"both", view.InvoiceFilter{Search: "sub", Outcome: new(api.OutcomeAcknowledged)}, []string{"SUB-1"}},
 		} {
 			page, err := view.Of(f.tenant).Invoices(ctx, test.filter, 1, 100)

@@ -11,8 +11,8 @@ import (
 	"quittance/test/kit"
 )
 
-// wantNoNotification fails the test if a notification has arrived. It checks nothing where there can be replicas, because the
-// database sends every notification to all of them, its sender included, with a delay.
+// wantNoNotification fails the test if a notification has arrived. It checks nothing where there can be replicas,
+// because the database sends every notification to all of them, its sender included, with a delay.
 func (f *fixture) wantNoNotification(t *testing.T, notified <-chan struct{}) {
 	t.Helper()
 	if !f.SingleServer() {
@@ -25,8 +25,8 @@ func (f *fixture) wantNoNotification(t *testing.T, notified <-chan struct{}) {
 	}
 }
 
-// TestNotifications: a commit that makes work due notifies the subscribers of that kind of work. Transactions that roll back, or
-// make no work due, notify nobody.
+// TestNotifications: a commit that makes work due notifies the subscribers of that kind of work. Transactions that roll
+// back, or make no work due, notify nobody.
 func TestNotifications(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -45,7 +45,10 @@ func TestNotifications(t *testing.T) {
 		f.wantNoNotification(t, deliveries)
 
 		failing := errors.New("failing")
-		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) { return store.Decision{}, failing })
+		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision,
+			error) {
+			return store.Decision{}, failing
+		})
 		wantErr(t, err, failing)
 		f.wantNoNotification(t, deliveries)
 
@@ -92,7 +95,8 @@ func TestNotificationsToReplicas(t *testing.T) {
 // TestEngineNames checks what the store reports about each engine.
 func TestEngineNames(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.SingleServer() != want[f.Engine()] || (f.Path != "") != f.SingleServer() {
+		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.SingleServer() != want[f.Engine()] ||
+			(f.Path != "") != f.SingleServer() {
 			t.Errorf("engine %q, exclusive %v", f.Engine(), f.SingleServer())
 		}
 		kit.Must(t, f.Ping(t.Context()))

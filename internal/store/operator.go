@@ -63,7 +63,8 @@ func operatorAct(name string, o Operator) Act {
 var operatorColumns = `o.id, o.email, o.password_hash, o.totp, o.totp_step, o.enrolment_expires_at, o.created_at, o.enrolled_at, o.disabled_at,
 	(select count(*) from operator_recovery_codes r where r.operator_id = o.id and r.used_at is null), ` + sealedOperators.columns("o")
 
-// findOperator reads an operator; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
+// findOperator reads an operator; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is
+// none, or the row does not act.
 func (db *DB) findOperator(ctx context.Context, q querier, rest string, args ...any) (Operator, error) {
 	o, err := scanOperator(q.QueryRowContext(ctx, `select `+operatorColumns+` from operators o `+rest, args...))
 	return o, db.acting(ctx, err, o.record)
@@ -74,14 +75,15 @@ func scanOperator(row scanner) (o Operator, err error) {
 	var created int64
 	var link, enrolled, disabled sql.Null[int64]
 	o.record = sealedOperators.record()
-	err = row.Scan(append([]any{&o.ID, &o.Email, &hash, &o.totp, &o.TOTPStep, &link, &created, &enrolled, &disabled, &o.RecoveryCodes}, o.record.into()...)...)
+	err = row.Scan(append([]any{&o.ID, &o.Email, &hash, &o.totp, &o.TOTPStep, &link, &created, &enrolled, &disabled,
+		&o.RecoveryCodes}, o.record.into()...)...)
 	o.PasswordHash, o.CreatedAt = hash.V, instant(created)
 	o.LinkExpiresAt, o.EnrolledAt, o.DisabledAt = instantOrNil(link), instantOrNil(enrolled), instantOrNil(disabled)
 	return o, err
 }
 
-// AddOperator adds an operator, who enrols with a link. The caller normalizes email. It returns [ErrExists] if there is an operator with the
-// address.
+// AddOperator adds an operator, who enrols with a link. The caller normalizes email. It returns [ErrExists] if there is
+// an operator with the address.
 func (db *DB) AddOperator(ctx context.Context, email string, link Enrolment) (Operator, error) {
 	var added Operator
 	err := db.write(ctx, "add operator", func(ctx context.Context, t *tx) error {
@@ -89,7 +91,8 @@ func (db *DB) AddOperator(ctx context.Context, email string, link Enrolment) (Op
 		if err != nil {
 			return err
 		}
-		inserted, err := t.insertSealed(ctx, sealedOperators.row(id), `insert into operators (id, email, enrolment, enrolment_expires_at, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
+		inserted, err := t.insertSealed(ctx, sealedOperators.row(id),
+			`insert into operators (id, email, enrolment, enrolment_expires_at, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
 			id, email, link.Digest[:], micros(link.ExpiresAt), micros(t.Now()))
 		if err != nil {
 			return err
@@ -103,11 +106,13 @@ func (db *DB) AddOperator(ctx context.Context, email string, link Enrolment) (Op
 	return added, err
 }
 
-// ResetOperator removes everything that an operator logs in with, ends the operator's sessions, and replaces the enrolment link. It also
-// enables a disabled operator. It returns [ErrNotFound] if there is no operator with the address.
+// ResetOperator removes everything that an operator logs in with, ends the operator's sessions, and replaces the
+// enrolment link. It also enables a disabled operator. It returns [ErrNotFound] if there is no operator with the
+// address.
 func (db *DB) ResetOperator(ctx context.Context, email string, link Enrolment) (Operator, error) {
 	return db.changeOperator(ctx, "reset operator", email, func(ctx context.Context, t *tx, o Operator) error {
-		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set password_hash = null, totp = null, totp_step = 0, enrolled_at = null, disabled_at = null, enrolment = $2, enrolment_expires_at = $3
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID),
+			`update operators set password_hash = null, totp = null, totp_step = 0, enrolled_at = null, disabled_at = null, enrolment = $2, enrolment_expires_at = $3
 			where id = $1`, o.ID, link.Digest[:], micros(link.ExpiresAt)); err != nil {
 			return err
 		}
@@ -118,14 +123,16 @@ func (db *DB) ResetOperator(ctx context.Context, email string, link Enrolment) (
 	})
 }
 
-// DisableOperator prevents an operator from logging in, ends the operator's sessions, and removes the enrolment link. It returns
-// [ErrNotFound] if there is no operator with the address.
+// DisableOperator prevents an operator from logging in, ends the operator's sessions, and removes the enrolment link.
+// It returns [ErrNotFound] if there is no operator with the address.
 func (db *DB) DisableOperator(ctx context.Context, email string) (Operator, error) {
 	return db.changeOperator(ctx, "disable operator", email, func(ctx context.Context, t *tx, o Operator) error {
 		if o.DisabledAt != nil {
 			return nil
 		}
-		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set disabled_at = $2, enrolment = null, enrolment_expires_at = null where id = $1`, o.ID, micros(t.Now())); err != nil {
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID),
+			`update operators set disabled_at = $2, enrolment = null, enrolment_expires_at = null where id = $1`,
+			o.ID, micros(t.Now())); err != nil {
 			return err
 		}
 		return t.audit(operatorAct("operator.disable", o))
@@ -133,7 +140,8 @@ func (db *DB) DisableOperator(ctx context.Context, email string) (Operator, erro
 }
 
 // changeOperator changes a locked operator, ends the operator's sessions, and returns the operator as changed.
-func (db *DB) changeOperator(ctx context.Context, name, email string, change func(ctx context.Context, t *tx, o Operator) error) (Operator, error) {
+func (db *DB) changeOperator(ctx context.Context, name, email string,
+	change func(ctx context.Context, t *tx, o Operator) error) (Operator, error) {
 	var changed Operator
 	err := db.write(ctx, name, func(ctx context.Context, t *tx) error {
 		o, err := db.findOperator(ctx, t, `where o.email = $1`+db.dialect.ForUpdate(), email)
@@ -158,7 +166,8 @@ func (t *tx) operator(ctx context.Context, id ID) (Operator, error) {
 
 // Operators returns all operators, oldest first. There are few.
 func (db *DB) Operators(ctx context.Context) ([]Operator, error) {
-	all, err := collect(ctx, db.reader, scanOperator, `select `+operatorColumns+` from operators o order by o.created_at, o.id`)
+	all, err := collect(ctx, db.reader, scanOperator,
+		`select `+operatorColumns+` from operators o order by o.created_at, o.id`)
 	return all, db.classify(err)
 }
 
@@ -179,14 +188,15 @@ func (db *DB) OperatorTOTP(o Operator) (secret.Text, error) {
 // usableEnrolment is the condition of the operator with a link that can be used at a time.
 const usableEnrolment = `where o.enrolment = $1 and o.enrolment_expires_at > $2`
 
-// EnrollingOperator returns the operator with the digest of the secret of a link. It returns [ErrNotFound] if the link does not exist, was
-// used, replaced or removed, or has expired; callers do not learn which.
+// EnrollingOperator returns the operator with the digest of the secret of a link. It returns [ErrNotFound] if the link
+// does not exist, was used, replaced or removed, or has expired; callers do not learn which.
 func (db *DB) EnrollingOperator(ctx context.Context, digest [32]byte) (Operator, error) {
 	o, err := db.findOperator(ctx, db.reader, usableEnrolment, digest[:], micros(db.Now()))
 	return o, db.classify(err)
 }
 
-// EnrolOperator uses up an enrolment link and stores what its operator logs in with. It returns [ErrNotFound] for a link that cannot be used.
+// EnrolOperator uses up an enrolment link and stores what its operator logs in with. It returns [ErrNotFound] for a
+// link that cannot be used.
 func (db *DB) EnrolOperator(ctx context.Context, digest [32]byte, with OperatorFactors) (Operator, error) {
 	var enrolled Operator
 	err := db.write(ctx, "enrol operator", func(ctx context.Context, t *tx) error {
@@ -198,12 +208,14 @@ func (db *DB) EnrolOperator(ctx context.Context, digest [32]byte, with OperatorF
 		if err != nil {
 			return err
 		}
-		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID), `update operators set password_hash = $2, totp = $3, totp_step = $4, enrolled_at = $5, enrolment = null, enrolment_expires_at = null where id = $1`,
+		if _, err := t.changeSealed(ctx, sealedOperators.row(o.ID),
+			`update operators set password_hash = $2, totp = $3, totp_step = $4, enrolled_at = $5, enrolment = null, enrolment_expires_at = null where id = $1`,
 			o.ID, with.PasswordHash, sealed, with.Step, micros(t.Now())); err != nil {
 			return err
 		}
 		for _, code := range with.Recovery {
-			if _, err := t.insertSealed(ctx, sealedOperatorCodes.row(o.ID, code[:]), `insert into operator_recovery_codes (operator_id, digest) values ($1, $2)`, o.ID, code[:]); err != nil {
+			if _, err := t.insertSealed(ctx, sealedOperatorCodes.row(o.ID, code[:]),
+				`insert into operator_recovery_codes (operator_id, digest) values ($1, $2)`, o.ID, code[:]); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,8 @@ import (
 // ListDepth is how many of the newest rows a filtered list of operators examines.
 const ListDepth = 20_000
 
-// ListPosition is the position of a row in a list of operators: lists continue after it. The zero value is before the first row.
+// ListPosition is the position of a row in a list of operators: lists continue after it. The zero value is before the
+// first row.
 type ListPosition struct {
 	At time.Time
 	ID ID
@@ -39,8 +40,8 @@ func (p ListPosition) ascending() (at int64, id []byte) {
 // AccountRow is an account in the list of operators, with what the counters say about it.
 type AccountRow struct {
 	Account
-	// Attention is the number of invoices that need a person: those with bad news, and those whose outcome has been unknown for longer
-	// than ten minutes.
+	// Attention is the number of invoices that need a person: those with bad news, and those whose outcome has been
+	// unknown for longer than ten minutes.
 	Attention int64
 	// LastSubmitted is the day of the latest submission whose outcome is known, in UTC; nil if there is none.
 	LastSubmitted *time.Time
@@ -56,8 +57,9 @@ func (a AccountRow) Position() ListPosition { return ListPosition{a.CreatedAt, a
 // attentionAfter is how long an outcome may be unknown before the invoice needs a person.
 const attentionAfter = 10 * time.Minute
 
-// AccountList returns the accounts after a position, newest first and at most limit. search selects by a part of the company's name among
-// the newest [ListDepth] accounts, or by the identifier of the account or the e-mail address of a user; "" selects all.
+// AccountList returns the accounts after a position, newest first and at most limit. search selects by a part of the
+// company's name among the newest [ListDepth] accounts, or by the identifier of the account or the e-mail address of a
+// user; "" selects all.
 func (db *DB) AccountList(ctx context.Context, search string, after ListPosition, limit int) ([]AccountRow, error) {
 	at, id := after.descending()
 	args := []any{at, id, limit}
@@ -119,7 +121,8 @@ func (db *DB) addCounts(ctx context.Context, rows []AccountRow) error {
 func (db *DB) addConnections(ctx context.Context, rows []AccountRow) error {
 	ids, byID := accountsOf(rows)
 	list, args := parametersOf(ids)
-	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where state = 'active' and account_id in (`+list+`)`, args...)
+	found, err := collect(ctx, db.reader, scanConnection,
+		`select `+connectionColumns+` from connections where state = 'active' and account_id in (`+list+`)`, args...)
 	for n := range found {
 		byID[found[n].Account].Active = &found[n]
 	}
@@ -140,8 +143,8 @@ func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
-// parametersOf returns the names of the parameters of a list of identifiers, which is not empty, and all arguments: those of before, then the
-// identifiers.
+// parametersOf returns the names of the parameters of a list of identifiers, which is not empty, and all arguments:
+// those of before, then the identifiers.
 func parametersOf(ids []ID, before ...any) (list string, args []any) {
 	padded := Padded(ids)
 	names := make([]string, len(padded))
@@ -173,13 +176,16 @@ func (db *DB) Companies(ctx context.Context, accounts []ID) (map[ID]string, erro
 // ConnectionList returns the connections after a position, newest first and at most limit.
 func (db *DB) ConnectionList(ctx context.Context, after ListPosition, limit int) ([]Connection, error) {
 	at, id := after.descending()
-	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3`, at, id, limit)
+	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+
+		` from connections where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3`, at, id, limit)
 	return found, db.classify(err)
 }
 
-// FailingConnections returns the connections whose last call had no usable response, the longest failing first and at most limit.
+// FailingConnections returns the connections whose last call had no usable response, the longest failing first and at
+// most limit.
 func (db *DB) FailingConnections(ctx context.Context, limit int) ([]Connection, error) {
-	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where failing_since is not null order by failing_since, id limit $1`, limit)
+	found, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+
+		` from connections where failing_since is not null order by failing_since, id limit $1`, limit)
 	return found, db.classify(err)
 }
 
@@ -189,11 +195,12 @@ func (c Connection) Position() ListPosition { return ListPosition{c.CreatedAt, c
 // Position returns the position of the submission in [DB.UnknownSubmissions].
 func (s AccountSubmission) Position() ListPosition { return ListPosition{s.AttemptedAt, s.ID} }
 
-// UnknownSubmissions returns the submissions with an unknown outcome after a position, whose time is that of the submission: oldest first and at
-// most limit. Those of before the reset of a sandbox are not among them.
+// UnknownSubmissions returns the submissions with an unknown outcome after a position, whose time is that of the
+// submission: oldest first and at most limit. Those of before the reset of a sandbox are not among them.
 func (db *DB) UnknownSubmissions(ctx context.Context, after ListPosition, limit int) ([]AccountSubmission, error) {
 	at, id := after.ascending()
-	found, err := collect(ctx, db.reader, scanSubmission, `select `+db.submissionColumns()+` from submissions where outcome = 'unknown' and (attempted_at, id) > ($1, $2)
+	found, err := collect(ctx, db.reader, scanSubmission,
+		`select `+db.submissionColumns()+` from submissions where outcome = 'unknown' and (attempted_at, id) > ($1, $2)
 		and exists (select 1 from tenants n where n.id = submissions.tenant_id and n.frozen_at is null)
 		order by attempted_at, id limit $3`, at, id, limit)
 	out := make([]AccountSubmission, len(found))
@@ -205,13 +212,15 @@ func (db *DB) UnknownSubmissions(ctx context.Context, after ListPosition, limit 
 
 // UnknownAges counts the submissions of unknown outcome by how long ago they were attempted.
 type UnknownAges struct {
-	// Minutes counts those of the last hour, Hours those of the last day and not of the last hour, and Days the older ones.
+	// Minutes counts those of the last hour, Hours those of the last day and not of the last hour, and Days the older
+	// ones.
 	Minutes, Hours, Days int64
 	// Oldest is how long ago the first of them was attempted; zero if there are none.
 	Oldest time.Duration
 }
 
-// UnknownAges counts the submissions that UnknownSubmissions returns. None is counted beyond the [MaxBacklog] oldest ones.
+// UnknownAges counts the submissions that UnknownSubmissions returns. None is counted beyond the [MaxBacklog] oldest
+// ones.
 func (db *DB) UnknownAges(ctx context.Context) (ages UnknownAges, err error) {
 	now := db.Now()
 	var oldest sql.Null[int64]
@@ -220,18 +229,21 @@ func (db *DB) UnknownAges(ctx context.Context) (ages UnknownAges, err error) {
 			coalesce(sum(case when attempted_at <= $2 then 1 else 0 end), 0), min(attempted_at)
 		from (select attempted_at from submissions where outcome = 'unknown'
 			and exists (select 1 from tenants n where n.id = submissions.tenant_id and n.frozen_at is null) order by attempted_at, id limit $3) u`,
-		micros(now.Add(-time.Hour)), micros(now.Add(-24*time.Hour)), MaxBacklog).Scan(&ages.Minutes, &ages.Hours, &ages.Days, &oldest)
+		micros(now.Add(-time.Hour)), micros(now.Add(-24*time.Hour)), MaxBacklog).Scan(&ages.Minutes, &ages.Hours, &ages.Days,
+		&oldest)
 	if oldest.Valid {
 		ages.Oldest = now.Sub(instant(oldest.V))
 	}
 	return ages, db.classify(err)
 }
 
-// UndeliveredDeliveries returns the deliveries that failed or were blocked and were created before the delivery after, or all if after is zero:
-// newest first and at most limit.
+// UndeliveredDeliveries returns the deliveries that failed or were blocked and were created before the delivery after,
+// or all if after is zero: newest first and at most limit.
 func (db *DB) UndeliveredDeliveries(ctx context.Context, after ID, limit int) ([]AccountDelivery, error) {
 	_, id := (ListPosition{ID: after}).descending()
-	found, err := collect(ctx, db.reader, scanAccountDelivery, accountDeliveries+`d.state in ('failed', 'blocked') and t.frozen_at is null and d.id < $1 order by d.id desc limit $2`, id, limit)
+	found, err := collect(ctx, db.reader, scanAccountDelivery,
+		accountDeliveries+
+			`d.state in ('failed', 'blocked') and t.frozen_at is null and d.id < $1 order by d.id desc limit $2`, id, limit)
 	return found, db.classify(err)
 }
 
@@ -244,8 +256,8 @@ type FailingSubscription struct {
 	DeactivationReason string
 	// FailingSince is since when attempts fail; nil unless [Subscription.IsFailing] is true.
 	FailingSince *time.Time
-	// Undelivered is the number of its deliveries among the newest [FailingDepth] that failed or were blocked, and Newest the time of the
-	// newest of them; nil if there are none.
+	// Undelivered is the number of its deliveries among the newest [FailingDepth] that failed or were blocked, and Newest
+	// the time of the newest of them; nil if there are none.
 	Undelivered int64
 	Newest      *time.Time
 }
@@ -253,8 +265,9 @@ type FailingSubscription struct {
 // FailingDepth is how many deliveries and how many failing subscriptions [DB.FailingSubscriptions] examines.
 const FailingDepth = 1000
 
-// FailingSubscriptions returns the subscriptions for which [Subscription.IsFailing] is true, and then those of the newest [FailingDepth]
-// deliveries that failed or were blocked, both with those with the most of these deliveries first.
+// FailingSubscriptions returns the subscriptions for which [Subscription.IsFailing] is true, and then those of the
+// newest [FailingDepth] deliveries that failed or were blocked, both with those with the most of these deliveries
+// first.
 func (db *DB) FailingSubscriptions(ctx context.Context) ([]FailingSubscription, error) {
 	found, err := collect(ctx, db.reader, func(row scanner) (FailingSubscription, error) {
 		var s FailingSubscription
@@ -262,7 +275,8 @@ func (db *DB) FailingSubscriptions(ctx context.Context) ([]FailingSubscription, 
 		var since, newest sql.Null[int64]
 		var reason sql.Null[string]
 		err := row.Scan(&s.Account, &s.ID, &s.URL, &active, &reason, &since, &s.Undelivered, &newest)
-		s.Active, s.DeactivationReason, s.FailingSince, s.Newest = active != 0, reason.V, instantOrNil(since), instantOrNil(newest)
+		s.Active, s.DeactivationReason, s.FailingSince, s.Newest = active != 0, reason.V, instantOrNil(since),
+			instantOrNil(newest)
 		return s, err
 	}, `select t.account_id, s.id, s.url, s.active, s.deactivation_reason,
 			case when s.active = 1 and s.failing_since <= $2 then s.failing_since end as since, cast(l.undelivered as bigint), l.newest
@@ -288,8 +302,8 @@ type AuditPosition struct {
 // Position returns the position of the entry in [DB.AuditPage].
 func (e *AuditEntry) Position() AuditPosition { return AuditPosition{e.At, e.chain, e.ordinal} }
 
-// AuditPage returns the entries of the audit log after a position that filter selects, newest first. A filter by actor or act examines the
-// [ListDepth] entries after the position.
+// AuditPage returns the entries of the audit log after a position that filter selects, newest first. A filter by actor
+// or act examines the [ListDepth] entries after the position.
 func (db *DB) AuditPage(ctx context.Context, filter AuditFilter, after AuditPosition) ([]AuditEntry, error) {
 	var args []any
 	next := func(value any) string {
@@ -297,11 +311,13 @@ func (db *DB) AuditPage(ctx context.Context, filter AuditFilter, after AuditPosi
 		return base.Parameter(len(args))
 	}
 	at, chain := ListPosition{after.At, after.Account}.descending()
-	where, order := `(at, chain, ordinal) < (`+next(at)+`, `+next(chain)+`, `+next(after.Ordinal)+`)`, `order by at desc, chain desc, ordinal desc`
+	where, order := `(at, chain, ordinal) < (`+next(at)+`, `+next(chain)+`, `+next(after.Ordinal)+`)`,
+		`order by at desc, chain desc, ordinal desc`
 	if filter.Account != nil {
 		args = nil
 		account := next(*filter.Account)
-		where, order = `chain = `+account+` and (at, ordinal) < (`+next(at)+`, `+next(after.Ordinal)+`)`, `order by at desc, ordinal desc`
+		where, order = `chain = `+account+` and (at, ordinal) < (`+next(at)+`, `+next(after.Ordinal)+`)`,
+			`order by at desc, ordinal desc`
 	}
 	if !filter.Since.IsZero() {
 		where += ` and at >= ` + next(micros(filter.Since))
@@ -313,6 +329,7 @@ func (db *DB) AuditPage(ctx context.Context, filter AuditFilter, after AuditPosi
 	if rest := filter.rest(next); rest != "" {
 		among = `(select * from audit where ` + where + ` ` + order + ` limit ` + next(ListDepth) + `) examined where ` + rest
 	}
-	entries, err := collect(ctx, db.reader, scanAudit, `select `+auditColumns+` from `+among+` `+order+` limit `+next(filter.Limit), args...)
+	entries, err := collect(ctx, db.reader, scanAudit,
+		`select `+auditColumns+` from `+among+` `+order+` limit `+next(filter.Limit), args...)
 	return entries, db.classify(err)
 }

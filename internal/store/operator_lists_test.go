@@ -28,15 +28,20 @@ func wholeList[R, P any](t *testing.T, page func(after P) ([]R, error), position
 	}
 }
 
-// TestAccountList checks that operators find the accounts of all companies, with their connections and what needs a person.
+// TestAccountList checks that operators find the accounts of all companies, with their connections and what needs a
+// person.
 func TestAccountList(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		for n := range 3 {
 			f.Clock.Advance(time.Hour)
-			kit.Must(t, second(f.CreateAccount(ctx, fmt.Sprintf("Zed 100%% %d_Ünal", n), store.NewUser{Email: fmt.Sprintf("zed-%d@example.com", n)})))
+			kit.Must(t, second(f.CreateAccount(ctx, fmt.Sprintf("Zed 100%% %d_Ünal", n),
+				store.NewUser{Email: fmt.Sprintf("zed-%d@example.com", n)})))
 		}
-		decide(t, f.submit(t, "INV-1"), func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+		decide(t, f.submit(t, "INV-1"), func(s store.Submission,
+			_ time.Time) store.Decision {
+			return outcome(s, api.OutcomeRejected)
+		})
 		f.unknown(t, "INV-2")
 		list := func(search string) []store.AccountRow {
 			t.Helper()
@@ -54,8 +59,9 @@ func TestAccountList(t *testing.T) {
 			}
 		}
 		for search, want := range map[string]int{
-			"zed": 3, "ZED 100% 1": 1, "100%": 3, "%": 3, "_": 3, "%zed": 0, "nobody": 0, "Ünal": 3, "zed-2@example.com": 1, "ZED-2@example.com": 1, "zed@": 0,
-			f.account.ID.String(): 1, store.ID{1}.String(): 0, `'; drop table accounts; --`: 0,
+			"zed": 3, "ZED 100% 1": 1, "100%": 3, "%": 3, "_": 3, "%zed": 0, "nobody": 0, "Ünal": 3, "zed-2@example.com": 1,
+			"ZED-2@example.com": 1, "zed@": 0, f.account.ID.String(): 1, store.ID{1}.String(): 0,
+			`'; drop table accounts; --`: 0,
 		} {
 			if found := list(search); len(found) != want {
 				t.Errorf("%q finds %d accounts, want %d", search, len(found), want)
@@ -86,7 +92,10 @@ func TestConnectionLists(t *testing.T) {
 		all, err := f.Connections(ctx, nil)
 		kit.Must(t, err)
 		slices.Reverse(all)
-		listed := wholeList(t, func(after store.ListPosition) ([]store.Connection, error) { return f.ConnectionList(ctx, after, 2) }, store.Connection.Position)
+		listed := wholeList(t, func(after store.ListPosition) ([]store.Connection,
+			error) {
+			return f.ConnectionList(ctx, after, 2)
+		}, store.Connection.Position)
 		if len(listed) != len(all) || len(all) < 2 {
 			t.Fatalf("%d connections, want %d", len(listed), len(all))
 		}
@@ -129,8 +138,8 @@ func TestUnknownAges(t *testing.T) {
 	})
 }
 
-// TestUnknownSubmissions checks that operators find the submissions of unknown outcome of all companies, oldest first, and that only the company
-// of a submission resolves it.
+// TestUnknownSubmissions checks that operators find the submissions of unknown outcome of all companies, oldest first,
+// and that only the company of a submission resolves it.
 func TestUnknownSubmissions(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -156,7 +165,8 @@ func TestUnknownSubmissions(t *testing.T) {
 		slices.SortFunc(want[:3], func(a, b store.ID) int { return strings.Compare(string(a[:]), string(b[:])) })
 		wantEqual(t, "submissions", list(), want)
 		wantErr(t, second(f.decoy.tenant.ResolveSubmission(ctx, want[0], store.DecisionReject, because)), store.ErrNotFound)
-		if s, err := f.tenant.ResolveSubmission(ctx, want[0], store.DecisionReject, because); err != nil || s.Outcome != api.OutcomeResolvedRejected {
+		if s, err := f.tenant.ResolveSubmission(ctx, want[0], store.DecisionReject, because); err != nil ||
+			s.Outcome != api.OutcomeResolvedRejected {
 			t.Errorf("resolved: %q, %v", s.Outcome, err)
 		}
 		wantErr(t, second(f.tenant.ResolveSubmission(ctx, want[0], store.DecisionReject, because)), store.ErrOutcomeKnown)
@@ -164,7 +174,8 @@ func TestUnknownSubmissions(t *testing.T) {
 	})
 }
 
-// TestUndeliveredOfAll checks that operators find the deliveries that did not arrive, and the subscriptions they were for.
+// TestUndeliveredOfAll checks that operators find the deliveries that did not arrive, and the subscriptions they were
+// for.
 func TestUndeliveredOfAll(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -173,10 +184,14 @@ func TestUndeliveredOfAll(t *testing.T) {
 		pending, err := f.AllDeliveries(ctx, &f.account.ID, api.DeliveryPending, 10)
 		kit.Must(t, err)
 		for n, d := range pending[:4] {
-			f.exec(t, `update deliveries set state = $3, due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(), d.ID, []string{"failed", "blocked"}[n%2])
+			f.exec(t, `update deliveries set state = $3, due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(),
+				d.ID, []string{"failed", "blocked"}[n%2])
 		}
 		var got, want []store.ID
-		for _, d := range wholeList(t, func(after store.ID) ([]store.AccountDelivery, error) { return f.UndeliveredDeliveries(ctx, after, 2) }, func(d store.AccountDelivery) store.ID { return d.ID }) {
+		for _, d := range wholeList(t, func(after store.ID) ([]store.AccountDelivery,
+			error) {
+			return f.UndeliveredDeliveries(ctx, after, 2)
+		}, func(d store.AccountDelivery) store.ID { return d.ID }) {
 			if got = append(got, d.ID); d.Account != f.account.ID || d.URL != hookURL {
 				t.Errorf("delivery %+v", d)
 			}
@@ -188,13 +203,15 @@ func TestUndeliveredOfAll(t *testing.T) {
 		wantEqual(t, "deliveries", got, want)
 		failing, err := f.FailingSubscriptions(ctx)
 		kit.Must(t, err)
-		if len(failing) != 1 || failing[0].Account != f.account.ID || failing[0].ID != pending[0].Subscription || failing[0].Undelivered != 4 || !failing[0].Active || failing[0].URL != hookURL {
+		if len(failing) != 1 || failing[0].Account != f.account.ID || failing[0].ID != pending[0].Subscription ||
+			failing[0].Undelivered != 4 || !failing[0].Active || failing[0].URL != hookURL {
 			t.Errorf("failing %+v", failing)
 		}
 	})
 }
 
-// TestAuditPage checks that the pages of the audit log of all companies have every entry once, with and without filters.
+// TestAuditPage checks that the pages of the audit log of all companies have every entry once, with and without
+// filters.
 func TestAuditPage(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
@@ -208,15 +225,20 @@ func TestAuditPage(t *testing.T) {
 			kit.Must(t, second(tenant.CreateInvoice(ctx, draft(fmt.Sprintf("INV-A%d", n)))))
 		}
 		for name, filter := range map[string]store.AuditFilter{
-			"all": {}, "account": {Account: &f.account.ID}, "actor": {Actor: ann.Name}, "act": {Act: "draft.create"}, "family of acts": {Act: "draft"}, "nothing": {Act: "dra"},
-			"account and act": {Account: &f.account.ID, Act: "draft.create"}, "since": {Since: f.Clock.Now()}, "until": {Until: f.Clock.Now()},
+			"all": {}, "account": {Account: &f.account.ID}, "actor": {Actor: ann.Name}, "act": {Act: "draft.create"},
+			"family of acts": {Act: "draft"}, "nothing": {Act: "dra"},
+			"account and act": {Account: &f.account.ID, Act: "draft.create"}, "since": {Since: f.Clock.Now()},
+			"until": {Until: f.Clock.Now()},
 		} {
 			filter.Limit = 1000
 			want, err := f.Audit(ctx, filter)
 			kit.Must(t, err)
 			slices.Reverse(want)
 			filter.Limit = 2
-			got := wholeList(t, func(after store.AuditPosition) ([]store.AuditEntry, error) { return f.AuditPage(ctx, filter, after) },
+			got := wholeList(t, func(after store.AuditPosition) ([]store.AuditEntry,
+				error) {
+				return f.AuditPage(ctx, filter, after)
+			},
 				func(e store.AuditEntry) store.AuditPosition { return e.Position() })
 			if len(got) != len(want) || len(want) == 0 != (name == "nothing") {
 				t.Errorf("%s: %d entries, want %d", name, len(got), len(want))

@@ -35,13 +35,15 @@ func (s OperatorSession) Actor(source, requestID string) Actor {
 	return Actor{Kind: ActorAdministrator, Name: s.Email, Means: MeansConsole, Source: source, RequestID: requestID}
 }
 
-// BeginOperatorSession uses up the second factor of an operator and stores the digest of a new session. o is the operator whose password
-// was compared. It returns [ErrNotFound] if the operator is disabled or has another password hash now, and [ErrCodeUsed] if the
-// factor was used before. The checks are part of the transaction, so that no session survives a reset and no code works twice on any
-// replica.
-func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor OperatorProof, digest [32]byte, expires time.Time) error {
+// BeginOperatorSession uses up the second factor of an operator and stores the digest of a new session. o is the
+// operator whose password was compared. It returns [ErrNotFound] if the operator is disabled or has another password
+// hash now, and [ErrCodeUsed] if the factor was used before. The checks are part of the transaction, so that no session
+// survives a reset and no code works twice on any replica.
+func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor OperatorProof, digest [32]byte,
+	expires time.Time) error {
 	return db.write(ctx, "begin operator session", func(ctx context.Context, t *tx) error {
-		present, err := db.findOperator(ctx, t, `where o.id = $1 and o.password_hash = $2 and o.disabled_at is null`+db.dialect.ForUpdate(), o.ID, o.PasswordHash)
+		present, err := db.findOperator(ctx, t, `where o.id = $1 and o.password_hash = $2 and o.disabled_at is null`+
+			db.dialect.ForUpdate(), o.ID, o.PasswordHash)
 		if err != nil {
 			return err
 		}
@@ -49,7 +51,8 @@ func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor Opera
 			return err
 		}
 		now := micros(t.Now())
-		if _, err := t.insertSealed(ctx, sealedOperatorSessions.row(digest[:]), `insert into operator_sessions (digest, operator_id, created_at, used_at, expires_at) values ($1, $2, $3, $3, $4)`,
+		if _, err := t.insertSealed(ctx, sealedOperatorSessions.row(digest[:]),
+			`insert into operator_sessions (digest, operator_id, created_at, used_at, expires_at) values ($1, $2, $3, $3, $4)`,
 			digest[:], o.ID, now, micros(expires)); err != nil {
 			return err
 		}
@@ -64,7 +67,9 @@ func (db *DB) BeginOperatorSession(ctx context.Context, o Operator, factor Opera
 
 // HasOperatorRecovery reports whether an operator has a recovery code that was not used yet.
 func (db *DB) HasOperatorRecovery(ctx context.Context, o Operator, digest [32]byte) (has bool, err error) {
-	err = db.reader.QueryRowContext(ctx, `select exists (select 1 from operator_recovery_codes where operator_id = $1 and digest = $2 and used_at is null)`, o.ID, digest[:]).Scan(&has)
+	err = db.reader.QueryRowContext(ctx,
+		`select exists (select 1 from operator_recovery_codes where operator_id = $1 and digest = $2 and used_at is null)`,
+		o.ID, digest[:]).Scan(&has)
 	return has, db.classify(err)
 }
 
@@ -83,21 +88,24 @@ func (t *tx) useProof(ctx context.Context, operator ID, last int64, factor Opera
 		}
 		return err
 	}
-	used, err := t.Exec(ctx, `update operator_recovery_codes set used_at = $3, seal = null where operator_id = $1 and digest = $2 and used_at is null`, operator, factor.Recovery[:], micros(t.Now()))
+	used, err := t.Exec(ctx,
+		`update operator_recovery_codes set used_at = $3, seal = null where operator_id = $1 and digest = $2 and used_at is null`, operator, factor.Recovery[:], micros(t.Now()))
 	if err == nil && used == 0 {
 		return ErrCodeUsed
 	}
 	return err
 }
 
-// AuthenticateOperator returns the session with a digest. It returns [ErrNotFound] if there is none, it has ended, expired or not been used for
-// [OperatorIdle], or its operator is disabled; callers do not learn which. Every call reads the database, so that all replicas obey at once.
+// AuthenticateOperator returns the session with a digest. It returns [ErrNotFound] if there is none, it has ended,
+// expired or not been used for [OperatorIdle], or its operator is disabled; callers do not learn which. Every call
+// reads the database, so that all replicas obey at once.
 func (db *DB) AuthenticateOperator(ctx context.Context, digest [32]byte) (OperatorSession, error) {
 	now := db.Now()
 	s := OperatorSession{Digest: digest}
 	var expires, used int64
 	session, operator := sealedOperatorSessions.record(), sealedOperators.record()
-	err := db.reader.QueryRowContext(ctx, `select o.id, o.email, s.expires_at, s.used_at, `+sealedOperatorSessions.columns("s")+`, `+sealedOperators.columns("o")+`
+	err := db.reader.QueryRowContext(ctx, `select o.id, o.email, s.expires_at, s.used_at, `+
+		sealedOperatorSessions.columns("s")+`, `+sealedOperators.columns("o")+`
 		from operator_sessions s join operators o on o.id = s.operator_id
 		where s.digest = $1 and s.expires_at > $2 and s.used_at > $3 and o.disabled_at is null`, digest[:], micros(now), micros(now.Add(-OperatorIdle))).
 		Scan(append(append([]any{&s.Operator, &s.Email, &expires, &used}, session.into()...), operator.into()...)...)
@@ -109,7 +117,8 @@ func (db *DB) AuthenticateOperator(ctx context.Context, digest [32]byte) (Operat
 		return s, nil
 	}
 	return s, db.write(ctx, "use operator session", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `update operator_sessions set used_at = $2 where digest = $1 and used_at < $2`, digest[:], micros(t.Now()))
+		_, err := t.Exec(ctx, `update operator_sessions set used_at = $2 where digest = $1 and used_at < $2`, digest[:],
+			micros(t.Now()))
 		return err
 	})
 }

@@ -15,19 +15,22 @@ import (
 const operatorEmail = "op@owner.example"
 
 func factors(step int64) store.OperatorFactors {
-	return store.OperatorFactors{PasswordHash: "$op", TOTP: secret.New("SHARED"), Step: step, Recovery: [][32]byte{digest(90), digest(91)}}
+	return store.OperatorFactors{PasswordHash: "$op", TOTP: secret.New("SHARED"), Step: step,
+		Recovery: [][32]byte{digest(90), digest(91)}}
 }
 
 // enrolled adds an operator, who has enrolled with a code of the given step.
 func (f *fixture) enrolled(t *testing.T, step int64) store.Operator {
 	t.Helper()
-	kit.Must(t, second(f.AddOperator(t.Context(), operatorEmail, store.Enrolment{Digest: digest(80), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
+	kit.Must(t, second(f.AddOperator(t.Context(), operatorEmail,
+		store.Enrolment{Digest: digest(80), ExpiresAt: f.Clock.Now().Add(time.Hour)})))
 	o, err := f.EnrolOperator(t.Context(), digest(80), factors(step))
 	kit.Must(t, err)
 	return o
 }
 
-// TestEnrolment checks that a link makes one operator able to log in, once and until it expires, is replaced or removed.
+// TestEnrolment checks that a link makes one operator able to log in, once and until it expires, is replaced or
+// removed.
 func TestEnrolment(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -52,7 +55,8 @@ func TestEnrolment(t *testing.T) {
 		wantUsable(80, true)
 		enrolled, err := f.EnrolOperator(ctx, digest(80), factors(7))
 		kit.Must(t, err)
-		if enrolled.ID != added.ID || enrolled.PasswordHash != "$op" || enrolled.TOTPStep != 7 || enrolled.RecoveryCodes != 2 || enrolled.EnrolledAt == nil || enrolled.LinkExpiresAt != nil {
+		if enrolled.ID != added.ID || enrolled.PasswordHash != "$op" || enrolled.TOTPStep != 7 ||
+			enrolled.RecoveryCodes != 2 || enrolled.EnrolledAt == nil || enrolled.LinkExpiresAt != nil {
 			t.Errorf("enrolled %+v", enrolled)
 		}
 		if shared, err := f.OperatorTOTP(enrolled); err != nil || shared.Reveal() != "SHARED" {
@@ -90,7 +94,8 @@ func TestEnrolment(t *testing.T) {
 		if len(all) != 1 || all[0].ID != added.ID {
 			t.Errorf("operators %+v", all)
 		}
-		wantOperatorActs(t, f, "operator.add", "operator.enrol", "operator.reset", "operator.reset", "operator.reset", "operator.disable")
+		wantOperatorActs(t, f, "operator.add", "operator.enrol", "operator.reset", "operator.reset", "operator.reset",
+			"operator.disable")
 	})
 }
 
@@ -165,13 +170,15 @@ func TestOperatorSession(t *testing.T) {
 		kit.Must(t, begin(5, store.OperatorProof{Step: 10}))
 		stale := o
 		stale.PasswordHash = "$older"
-		wantErr(t, f.BeginOperatorSession(ctx, stale, store.OperatorProof{Step: 11}, digest(6), f.Clock.Now().Add(time.Hour)), store.ErrNotFound)
+		wantErr(t, f.BeginOperatorSession(ctx, stale, store.OperatorProof{Step: 11}, digest(6), f.Clock.Now().Add(time.Hour)),
+			store.ErrNotFound)
 		kit.Must(t, second(f.DisableOperator(ctx, operatorEmail)))
 		wantErr(t, begin(6, store.OperatorProof{Step: 11}), store.ErrNotFound)
 		if live(4) || live(5) || live(6) {
 			t.Error("a session is alive after it was ended, or its operator disabled")
 		}
-		wantOperatorActs(t, f, "operator.add", "operator.enrol", "operator.log-in", "operator.log-in", "operator.log-in", "operator.log-out", "operator.log-in", "operator.disable")
+		wantOperatorActs(t, f, "operator.add", "operator.enrol", "operator.log-in", "operator.log-in", "operator.log-in",
+			"operator.log-out", "operator.log-in", "operator.disable")
 	})
 }
 
@@ -184,14 +191,16 @@ func TestCodeWorksOnce(t *testing.T) {
 			stores = append(stores, f.Again(t))
 		}
 		recovery := digest(91)
-		for name, factor := range map[string]store.OperatorProof{"authenticator": {Step: 8}, "recovery": {Recovery: &recovery}} {
+		for name, factor := range map[string]store.OperatorProof{"authenticator": {Step: 8},
+			"recovery": {Recovery: &recovery}} {
 			var running sync.WaitGroup
 			var logins atomic.Int64
 			for n := range byte(8) {
 				running.Go(func() {
 					of := digest(100 + n)
 					of[31] = byte(len(name))
-					if stores[int(n)%len(stores)].BeginOperatorSession(context.Background(), o, factor, of, f.Clock.Now().Add(time.Hour)) == nil {
+					if stores[int(n)%len(stores)].BeginOperatorSession(context.Background(), o, factor,
+						of, f.Clock.Now().Add(time.Hour)) == nil {
 						logins.Add(1)
 					}
 				})

@@ -15,9 +15,10 @@ type AccountSubmission struct {
 	Account ID
 }
 
-// AllSubmissions returns the latest submissions, newest first and at most limit, for an administrator: those of all accounts or of
-// account, and with any outcome or with outcome.
-func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outcome, limit int) ([]AccountSubmission, error) {
+// AllSubmissions returns the latest submissions, newest first and at most limit, for an administrator: those of all
+// accounts or of account, and with any outcome or with outcome.
+func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outcome,
+	limit int) ([]AccountSubmission, error) {
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
@@ -34,8 +35,9 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	default:
 		where += ` and ` + OutcomeCondition(outcome, next)
 	}
-	found, err := collect(ctx, db.reader, scanSubmission, `select `+db.submissionColumns()+` from submissions where `+where+
-		` order by attempted_at desc, id desc limit `+next(limit), args...)
+	found, err := collect(ctx, db.reader, scanSubmission,
+		`select `+db.submissionColumns()+` from submissions where `+where+
+			` order by attempted_at desc, id desc limit `+next(limit), args...)
 	if err != nil {
 		return nil, db.classify(err)
 	}
@@ -55,9 +57,10 @@ type AccountDelivery struct {
 	Active bool
 }
 
-// AllDeliveries returns the latest deliveries, newest first and at most limit, for an administrator: those of all accounts or of
-// account, and in any state or in state.
-func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.DeliveryState, limit int) ([]AccountDelivery, error) {
+// AllDeliveries returns the latest deliveries, newest first and at most limit, for an administrator: those of all
+// accounts or of account, and in any state or in state.
+func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.DeliveryState,
+	limit int) ([]AccountDelivery, error) {
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
@@ -78,7 +81,8 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	default:
 		where += ` and d.state = ` + next(string(state))
 	}
-	found, err := collect(ctx, db.reader, scanAccountDelivery, accountDeliveries+where+` order by d.created_at desc, d.id desc limit `+next(limit), args...)
+	found, err := collect(ctx, db.reader, scanAccountDelivery,
+		accountDeliveries+where+` order by d.created_at desc, d.id desc limit `+next(limit), args...)
 	return found, db.classify(err)
 }
 
@@ -95,8 +99,8 @@ func scanAccountDelivery(row scanner) (d AccountDelivery, err error) {
 
 // Backlog measures the outstanding work of one kind.
 type Backlog struct {
-	// Pending is the number of tasks that are not completed, and Overdue the number of those that should have begun by now. Neither is
-	// counted beyond [MaxBacklog].
+	// Pending is the number of tasks that are not completed, and Overdue the number of those that should have begun by
+	// now. Neither is counted beyond [MaxBacklog].
 	Pending, Overdue int64
 	// Oldest is the time since the first overdue task should have begun; zero if none is overdue.
 	Oldest time.Duration
@@ -105,13 +109,14 @@ type Backlog struct {
 // MaxBacklog bounds the count of a backlog, and so the cost of counting it.
 const MaxBacklog = 100_000
 
-// Backlogs measures the pending deliveries, and the submissions that wait for a response of their provider. It reads only the indexes of
-// due work.
+// Backlogs measures the pending deliveries, and the submissions that wait for a response of their provider. It reads
+// only the indexes of due work.
 func (db *DB) Backlogs(ctx context.Context) (deliveries, submissions Backlog, err error) {
 	now := db.Now()
 	read := func(query string) (b Backlog, err error) {
 		var oldest sql.Null[int64]
-		if err := db.reader.QueryRowContext(ctx, query, micros(now), MaxBacklog).Scan(&b.Pending, &b.Overdue, &oldest); err != nil {
+		if err := db.reader.QueryRowContext(ctx, query, micros(now), MaxBacklog).Scan(&b.Pending, &b.Overdue,
+			&oldest); err != nil {
 			return b, db.classify(err)
 		}
 		if oldest.Valid && b.Overdue > 0 {
@@ -120,9 +125,11 @@ func (db *DB) Backlogs(ctx context.Context) (deliveries, submissions Backlog, er
 		return b, nil
 	}
 	const measure = `select count(*), coalesce(sum(case when due_at <= $1 then 1 else 0 end), 0), min(due_at) from (`
-	if deliveries, err = read(measure + `select due_at from deliveries where due_at is not null order by tenant_id, subscription_id, due_at limit $2) d`); err != nil {
+	if deliveries, err = read(measure +
+		`select due_at from deliveries where due_at is not null order by tenant_id, subscription_id, due_at limit $2) d`); err != nil {
 		return deliveries, submissions, err
 	}
-	submissions, err = read(measure + `select due_at from submissions where due_at is not null order by account_id, connection_id, due_at limit $2) s`)
+	submissions, err = read(measure +
+		`select due_at from submissions where due_at is not null order by account_id, connection_id, due_at limit $2) s`)
 	return deliveries, submissions, err
 }

@@ -35,7 +35,8 @@ func TestOverviewDays(t *testing.T) {
 		}
 		today := f.Clock.Now().UTC()
 		wantEqual(t, "columns", got, map[string]map[view.Tab]int{
-			today.Format(time.DateOnly): {view.TabInProgress: 1}, today.AddDate(0, 0, 1-view.OverviewDays).Format(time.DateOnly): {view.TabAttention: 1},
+			today.Format(time.DateOnly):                                    {view.TabInProgress: 1},
+			today.AddDate(0, 0, 1-view.OverviewDays).Format(time.DateOnly): {view.TabAttention: 1},
 		})
 		if all := found.Tabs[view.TabAll].Invoices; all != 3 {
 			t.Errorf("%d invoices, want 3", all)
@@ -43,7 +44,8 @@ func TestOverviewDays(t *testing.T) {
 	})
 }
 
-// TestTroubledSubscriptions: a subscription needs a person if the service has deactivated it, or if deliveries fail for ten minutes, whether or not one of them has failed for good.
+// TestTroubledSubscriptions: a subscription needs a person if the service has deactivated it, or if deliveries fail for
+// ten minutes, whether or not one of them has failed for good.
 func TestTroubledSubscriptions(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -62,8 +62,10 @@ func TestAllDeliveries(t *testing.T) {
 			t.Fatalf("pending: %+v", pending)
 		}
 		failed := pending[0].ID
-		f.exec(t, `update deliveries set state = 'failed', due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(), failed)
-		for state, want := range map[api.DeliveryState]int{api.DeliveryFailed: 1, api.DeliveryBlocked: 0, api.DeliveryDelivered: 0, api.DeliveryPending: len(pending) - 1, "": len(pending)} {
+		f.exec(t, `update deliveries set state = 'failed', due_at = null where tenant_id = $1 and id = $2`, f.tenant.Key(),
+			failed)
+		for state, want := range map[api.DeliveryState]int{api.DeliveryFailed: 1, api.DeliveryBlocked: 0,
+			api.DeliveryDelivered: 0, api.DeliveryPending: len(pending) - 1, "": len(pending)} {
 			found, err := f.AllDeliveries(ctx, nil, state, 10)
 			kit.Must(t, err)
 			if len(found) != want || state == api.DeliveryFailed && found[0].ID != failed {
@@ -88,9 +90,11 @@ func TestBacklogs(t *testing.T) {
 		if deliveries.Pending == 0 || submissions.Pending == 0 {
 			t.Fatalf("deliveries %+v, submissions %+v", deliveries, submissions)
 		}
-		_, err = f.raw.ExecContext(t.Context(), `update deliveries set due_at = due_at + 1000000000000 where tenant_id = $1`, f.tenant.Key())
+		_, err = f.raw.ExecContext(t.Context(), `update deliveries set due_at = due_at + 1000000000000 where tenant_id = $1`,
+			f.tenant.Key())
 		kit.Must(t, err)
-		f.exec(t, `update deliveries set due_at = $3 where tenant_id = $1 and id = (select id from deliveries where tenant_id = $1 and due_at is not null and id <> $2 limit 1)`,
+		f.exec(t,
+			`update deliveries set due_at = $3 where tenant_id = $1 and id = (select id from deliveries where tenant_id = $1 and due_at is not null and id <> $2 limit 1)`,
 			f.tenant.Key(), f.tenant.Key(), f.Clock.Now().Add(-time.Minute).UnixMicro())
 		later, _, err := f.Backlogs(t.Context())
 		kit.Must(t, err)
@@ -100,16 +104,19 @@ func TestBacklogs(t *testing.T) {
 	})
 }
 
-// TestDisabledUser: a disabled user has no token and gets none; others are not touched; the last one is kept unless forced.
+// TestDisabledUser: a disabled user has no token and gets none; others are not touched; the last one is kept unless
+// forced.
 func TestDisabledUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := asAdministrator(t.Context())
 		token := func(user store.User, name byte) error {
-			_, err := f.CreateToken(ctx, user, store.NewToken{Digest: [32]byte{name, 0xd1}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := f.CreateToken(ctx, user, store.NewToken{Digest: [32]byte{name, 0xd1},
+				ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			return err
 		}
 		wantErr(t, f.DisableUser(ctx, f.account.ID, f.user.ID, false), store.ErrLastOwner)
-		second, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$hash"})
+		second, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+			PasswordHash: "$hash"})
 		kit.Must(t, err)
 		user := store.User{Account: f.account.ID, ID: second, PasswordHash: "$hash"}
 		kit.Must(t, token(user, 1))
@@ -145,7 +152,8 @@ func TestRename(t *testing.T) {
 		found, err := f.Account(t.Context(), f.account.ID)
 		kit.Must(t, err)
 		entries := f.audited(t, "account.rename")
-		if found.Company != "Palm Trading FZE" || len(entries) != 1 || entries[0].Details != `{"after":"Palm Trading FZE","before":"Palm Trading LLC"}` {
+		if found.Company != "Palm Trading FZE" || len(entries) != 1 ||
+			entries[0].Details != `{"after":"Palm Trading FZE","before":"Palm Trading LLC"}` {
 			t.Errorf("%q, %+v", found.Company, entries)
 		}
 		wantErr(t, f.RenameAccount(t.Context(), store.ID{1}, "X"), store.ErrNotFound)

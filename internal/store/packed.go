@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// packedFrom is the length in bytes from which the response for an idempotency key is stored compressed: the response to a large
-// draft repeats the draft, and is hardly ever read again.
+// packedFrom is the length in bytes from which the response for an idempotency key is stored compressed: the response
+// to a large draft repeats the draft, and is hardly ever read again.
 const packedFrom = 4 << 10
 
 // gzipMagic begins compressed data (RFC 1952). No response begins with it, because responses are JSON.
 var gzipMagic = []byte{0x1f, 0x8b} //nolint:gochecknoglobals // a constant
 
-// packer compresses responses for idempotency keys. It is safe for concurrent use. It reuses its compressors, because a new one
-// allocates 1.2 MB, which takes ten times as long as compressing a response of 15 kB.
+// packer compresses responses for idempotency keys. It is safe for concurrent use. It reuses its compressors, because a
+// new one allocates 1.2 MB, which takes ten times as long as compressing a response of 15 kB.
 type packer struct{ compressors sync.Pool }
 
 // pack returns a response as it is stored.

@@ -23,8 +23,8 @@ const (
 
 // The errors of passkeys.
 var (
-	// ErrSignCount says that the counter of a passkey did not grow: another authenticator may have a copy of its private key (WebAuthn
-	// Level 3, section 6.1.1).
+	// ErrSignCount says that the counter of a passkey did not grow: another authenticator may have a copy of its private
+	// key (WebAuthn Level 3, section 6.1.1).
 	ErrSignCount = errors.New("the signature counter of the passkey did not grow")
 	// ErrChallenge says that the challenge of a registration was used or has expired, or is that of somebody else.
 	ErrChallenge = errors.New("the challenge of the passkey was used or has expired")
@@ -122,7 +122,8 @@ func (db *DB) passkeys(ctx context.Context, q querier, account, user ID) ([]Pass
 			return Passkey{}, fmt.Errorf("passkey %s was registered by another user", p.ID)
 		}
 		return p, nil
-	}, `select `+passkeyColumns+`, credential from passkeys where account_id = $1 and user_id = $2 order by created_at, id`, account, user)
+	}, `select `+passkeyColumns+
+		`, credential from passkeys where account_id = $1 and user_id = $2 order by created_at, id`, account, user)
 }
 
 // BeginPasskey stores a challenge for the user of a session.
@@ -131,13 +132,15 @@ func (t *Tenant) BeginPasskey(ctx context.Context, by Session, challenge Challen
 		if _, err := tx.liveUser(ctx, t.account, by); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `insert into passkey_challenges (digest, account_id, user_id, purpose, expires_at) values ($1, $2, $3, $4, $5)`,
+		_, err := tx.Exec(ctx,
+			`insert into passkey_challenges (digest, account_id, user_id, purpose, expires_at) values ($1, $2, $3, $4, $5)`,
 			challenge.Digest[:], t.account, by.User, challenge.Purpose, micros(tx.Now().Add(ChallengeTTL)))
 		return err
 	})
 }
 
-// BeginPasskeyLogin stores a challenge for a pending login. It returns [ErrNotFound] if the login was completed or has expired.
+// BeginPasskeyLogin stores a challenge for a pending login. It returns [ErrNotFound] if the login was completed or has
+// expired.
 func (db *DB) BeginPasskeyLogin(ctx context.Context, login PendingLogin, digest [32]byte) error {
 	return db.write(ctx, "begin passkey login", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, login.User.Account); err != nil {
@@ -145,7 +148,8 @@ func (db *DB) BeginPasskeyLogin(ctx context.Context, login PendingLogin, digest 
 		}
 		n, err := t.Exec(ctx, `insert into passkey_challenges (digest, account_id, user_id, purpose, expires_at)
 			select $1, account_id, user_id, $5, $6 from pending_logins where digest = $2 and account_id = $3 and user_id = $4 and expires_at > $7`,
-			digest[:], login.Digest[:], login.User.Account, login.User.ID, ChallengeLogin, micros(t.Now().Add(ChallengeTTL)), micros(t.Now()))
+			digest[:], login.Digest[:], login.User.Account, login.User.ID, ChallengeLogin, micros(t.Now().Add(ChallengeTTL)),
+			micros(t.Now()))
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -153,9 +157,12 @@ func (db *DB) BeginPasskeyLogin(ctx context.Context, login PendingLogin, digest 
 	})
 }
 
-// useChallenge deletes a challenge of a user of a locked account. It returns [ErrSecondFactor] if there is none that is good for this.
+// useChallenge deletes a challenge of a user of a locked account. It returns [ErrSecondFactor] if there is none that is
+// good for this.
 func (t *tx) useChallenge(ctx context.Context, account, user ID, challenge Challenge) error {
-	n, err := t.Exec(ctx, `delete from passkey_challenges where digest = $1 and account_id = $2 and user_id = $3 and purpose = $4 and expires_at > $5`,
+	n,
+		err := t.Exec(ctx,
+		`delete from passkey_challenges where digest = $1 and account_id = $2 and user_id = $3 and purpose = $4 and expires_at > $5`,
 		challenge.Digest[:], account, user, challenge.Purpose, micros(t.Now()))
 	if err == nil && n == 0 {
 		err = ErrSecondFactor
@@ -178,13 +185,15 @@ func (t *tx) usePasskey(ctx context.Context, account, user ID, proof *PasskeyPro
 	if proof.SignCount <= p.SignCount && (proof.SignCount != 0 || p.SignCount != 0) {
 		return ErrSignCount
 	}
-	_, err = t.Exec(ctx, `update passkeys set sign_count = $3, used_at = $4 where account_id = $1 and id = $2`, account, p.ID, int64(proof.SignCount), micros(t.Now()))
+	_, err = t.Exec(ctx, `update passkeys set sign_count = $3, used_at = $4 where account_id = $1 and id = $2`, account,
+		p.ID, int64(proof.SignCount), micros(t.Now()))
 	return err
 }
 
 // passkey returns a passkey of a user without its credential.
 func (t *tx) passkey(ctx context.Context, account, user, id ID) (Passkey, error) {
-	return scanPasskey(t.QueryRowContext(ctx, `select `+passkeyColumns+` from passkeys where account_id = $1 and user_id = $2 and id = $3`, account, user, id))
+	return scanPasskey(t.QueryRowContext(ctx, `select `+passkeyColumns+
+		` from passkeys where account_id = $1 and user_id = $2 and id = $3`, account, user, id))
 }
 
 // RefusePasskey records that the counter of a passkey did not grow, and deletes the challenge that was signed.
@@ -203,7 +212,8 @@ func (db *DB) RefusePasskey(ctx context.Context, user User, proof PasskeyProof) 
 		actor := t.actor
 		actor.Kind, actor.Name = ActorUser, user.Email // at a login, nobody else is known who gave the password
 		act := passkeyAct("user.refuse-passkey", user, p.Name)
-		act.Details["counter"], act.Details["last_counter"] = strconv.FormatUint(uint64(proof.SignCount), 10), strconv.FormatUint(uint64(p.SignCount), 10)
+		act.Details["counter"], act.Details["last_counter"] = strconv.FormatUint(uint64(proof.SignCount), 10),
+			strconv.FormatUint(uint64(p.SignCount), 10)
 		_, err = t.auditAs(actor, act)
 		return err
 	})
@@ -227,10 +237,11 @@ type NewPasskey struct {
 	Proof *FactorProof
 }
 
-// AddPasskey adds a passkey of the user of a session, and reports whether it is the user's first second factor: then the recovery codes are
-// stored, and the user's other sessions end if the company requires a second factor, because they may be of somebody who has only the
-// password. It returns [ErrSecondFactor] or [ErrSignCount] for a wrong proof, [ErrChallenge] if the challenge of the registration was used or
-// has expired, [ErrPasskeyLimit], [ErrExists] if the user has the credential already, and [ErrSessionEnded].
+// AddPasskey adds a passkey of the user of a session, and reports whether it is the user's first second factor: then
+// the recovery codes are stored, and the user's other sessions end if the company requires a second factor, because
+// they may be of somebody who has only the password. It returns [ErrSecondFactor] or [ErrSignCount] for a wrong proof,
+// [ErrChallenge] if the challenge of the registration was used or has expired, [ErrPasskeyLimit], [ErrExists] if the
+// user has the credential already, and [ErrSessionEnded].
 func (t *Tenant) AddPasskey(ctx context.Context, by Session, add NewPasskey) (first bool, err error) {
 	err = t.write(ctx, "add passkey", func(ctx context.Context, tx *tx) error {
 		user, err := tx.liveUser(ctx, t.account, by)
@@ -260,8 +271,8 @@ func (t *Tenant) AddPasskey(ctx context.Context, by Session, add NewPasskey) (fi
 	return first, err
 }
 
-// beginFirstFactor stores the recovery codes of a user of a locked account, tells the user, and ends the user's other sessions if the company requires a
-// second factor.
+// beginFirstFactor stores the recovery codes of a user of a locked account, tells the user, and ends the user's other
+// sessions if the company requires a second factor.
 func (t *tx) beginFirstFactor(ctx context.Context, user User, by Session, recovery [][32]byte) error {
 	if err := t.replaceRecoveryCodes(ctx, user, recovery); err != nil {
 		return err
@@ -303,17 +314,19 @@ func (t *tx) insertPasskey(ctx context.Context, user User, add NewPasskey) error
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, `insert into second_factors (account_id, user_id, last_step) values ($1, $2, 0) on conflict (account_id, user_id) do nothing`,
+	if _, err := t.Exec(ctx,
+		`insert into second_factors (account_id, user_id, last_step) values ($1, $2, 0) on conflict (account_id, user_id) do nothing`,
 		user.Account, user.ID); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into passkeys (account_id, id, user_id, name, credential, sign_count, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err = t.Exec(ctx,
+		`insert into passkeys (account_id, id, user_id, name, credential, sign_count, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
 		user.Account, id, user.ID, add.Name, sealed, int64(add.SignCount), micros(t.Now()))
 	return err
 }
 
-// RenamePasskey gives a passkey of the user of a session another name. It returns [ErrNotFound] if the user has no such passkey, and
-// [ErrSessionEnded].
+// RenamePasskey gives a passkey of the user of a session another name. It returns [ErrNotFound] if the user has no such
+// passkey, and [ErrSessionEnded].
 func (t *Tenant) RenamePasskey(ctx context.Context, by Session, id ID, name string) error {
 	return t.write(ctx, "rename passkey", func(ctx context.Context, tx *tx) error {
 		user, err := tx.liveUser(ctx, t.account, by)
@@ -324,7 +337,8 @@ func (t *Tenant) RenamePasskey(ctx context.Context, by Session, id ID, name stri
 		if err != nil || p.Name == name {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update passkeys set name = $3 where account_id = $1 and id = $2`, t.account, p.ID, name); err != nil {
+		if _, err := tx.Exec(ctx, `update passkeys set name = $3 where account_id = $1 and id = $2`, t.account,
+			p.ID, name); err != nil {
 			return err
 		}
 		act := passkeyAct("user.rename-passkey", user, name)
@@ -333,9 +347,10 @@ func (t *Tenant) RenamePasskey(ctx context.Context, by Session, id ID, name stri
 	})
 }
 
-// RemovePasskey removes a passkey of the user of a session, uses up the proof of a second factor, and ends the user's other sessions. With
-// the last second factor the recovery codes are removed. It returns [ErrSecondFactor] or [ErrSignCount] for a wrong proof, [ErrNotFound] if
-// the user has no such passkey, [ErrFactorRequired] if it is the last second factor and the company requires one, and [ErrSessionEnded].
+// RemovePasskey removes a passkey of the user of a session, uses up the proof of a second factor, and ends the user's
+// other sessions. With the last second factor the recovery codes are removed. It returns [ErrSecondFactor] or
+// [ErrSignCount] for a wrong proof, [ErrNotFound] if the user has no such passkey, [ErrFactorRequired] if it is the
+// last second factor and the company requires one, and [ErrSessionEnded].
 func (t *Tenant) RemovePasskey(ctx context.Context, by Session, id ID, proof *FactorProof) error {
 	return t.write(ctx, "remove passkey", func(ctx context.Context, tx *tx) error {
 		user, err := tx.liveUser(ctx, t.account, by)
@@ -362,8 +377,8 @@ func (t *Tenant) RemovePasskey(ctx context.Context, by Session, id ID, proof *Fa
 	})
 }
 
-// endLastFactor removes what is left of the second factor of a user of a locked account who has none any more, or returns
-// [ErrFactorRequired].
+// endLastFactor removes what is left of the second factor of a user of a locked account who has none any more, or
+// returns [ErrFactorRequired].
 func (t *tx) endLastFactor(ctx context.Context, user User) error {
 	has, err := t.hasFactor(ctx, user.Account, user.ID)
 	if err != nil || has {

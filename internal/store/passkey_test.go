@@ -25,18 +25,21 @@ func (c company) challenge(n byte, purpose store.ChallengePurpose) store.Challen
 }
 
 // addPasskey adds a passkey with the given credential to the user of a session.
-func (c company) addPasskey(t *testing.T, by store.Session, n byte, proof *store.FactorProof, recovery ...[32]byte) error {
+func (c company) addPasskey(t *testing.T, by store.Session, n byte, proof *store.FactorProof,
+	recovery ...[32]byte) error {
 	t.Helper()
 	registration := store.Challenge{Purpose: store.ChallengeRegistration}
 	_, err := rand.Read(registration.Digest[:])
 	kit.Must(t, err)
 	kit.Must(t, c.tenant.BeginPasskey(t.Context(), by, registration))
-	_, err = c.tenant.AddPasskey(t.Context(), by, store.NewPasskey{Name: "Laptop", Credential: store.PasskeyCredential{ID: []byte{n}, PublicKey: []byte(publicKey)},
-		SignCount: 5, Challenge: registration, Recovery: recovery, Proof: proof})
+	_, err = c.tenant.AddPasskey(t.Context(), by, store.NewPasskey{Name: "Laptop",
+		Credential: store.PasskeyCredential{ID: []byte{n}, PublicKey: []byte(publicKey)},
+		SignCount:  5, Challenge: registration, Recovery: recovery, Proof: proof})
 	return err
 }
 
-// confirms returns the proof that a passkey of the user of a session gives with a counter and the challenge of the given number.
+// confirms returns the proof that a passkey of the user of a session gives with a counter and the challenge of the
+// given number.
 func (c company) confirms(t *testing.T, by store.Session, passkey store.ID, count uint32, n byte) *store.FactorProof {
 	t.Helper()
 	asked := c.challenge(n, store.ChallengeConfirmation)
@@ -51,8 +54,9 @@ func (c company) passkeys(t *testing.T) []store.Passkey {
 	return state.Passkeys
 }
 
-// TestPasskeyLogins: no session begins with a password alone once there is a passkey; a challenge works once, also for concurrent logins, for
-// its user and purpose, and for five minutes; and a counter that did not grow is refused and recorded.
+// TestPasskeyLogins: no session begins with a password alone once there is a passkey; a challenge works once, also for
+// concurrent logins, for its user and purpose, and for five minutes; and a counter that did not grow is refused and
+// recorded.
 func TestPasskeyLogins(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -65,7 +69,8 @@ func TestPasskeyLogins(t *testing.T) {
 		}
 		factor, err := f.SecondFactor(ctx, f.user)
 		kit.Must(t, err)
-		if factor.HasApp() || len(factor.Passkeys) != 1 || string(factor.Passkeys[0].Credential.PublicKey) != publicKey || factor.Passkeys[0].SignCount != 5 {
+		if factor.HasApp() || len(factor.Passkeys) != 1 || string(factor.Passkeys[0].Credential.PublicKey) != publicKey ||
+			factor.Passkeys[0].SignCount != 5 {
 			t.Errorf("second factor %+v", factor)
 		}
 		key, theirs := factor.Passkeys[0].ID, other.passkeys(t)[0].ID
@@ -79,7 +84,8 @@ func TestPasskeyLogins(t *testing.T) {
 			return &store.FactorProof{Passkey: &store.PasskeyProof{Passkey: key, SignCount: count, Challenge: asked}}
 		}
 		first := login(10)
-		for _, wrong := range []*store.FactorProof{nil, proof(key, 6, f.challenge(99, store.ChallengeLogin)), proof(theirs, 6, first), {Step: 1}, {EnrolledAt: f.Clock.Now(), Step: 1}, {Recovery: [32]byte{3}},
+		for _, wrong := range []*store.FactorProof{nil, proof(key, 6, f.challenge(99, store.ChallengeLogin)),
+			proof(theirs, 6, first), {Step: 1}, {EnrolledAt: f.Clock.Now(), Step: 1}, {Recovery: [32]byte{3}},
 			proof(key, 6, store.Challenge{Digest: first.Digest, Purpose: store.ChallengeConfirmation})} {
 			wantErr(t, f.withFactor(t, 50, wrong), store.ErrSecondFactor)
 		}
@@ -115,7 +121,8 @@ func TestPasskeyLogins(t *testing.T) {
 		late := login(12)
 		f.Clock.Advance(store.ChallengeTTL)
 		wantErr(t, f.withFactor(t, 52, proof(key, 100, late)), store.ErrSecondFactor)
-		wantErr(t, f.BeginPasskeyLogin(ctx, store.PendingLogin{Digest: [32]byte{77}, User: f.user}, [32]byte{77}), store.ErrNotFound)
+		wantErr(t, f.BeginPasskeyLogin(ctx, store.PendingLogin{Digest: [32]byte{77}, User: f.user}, [32]byte{77}),
+			store.ErrNotFound)
 		f.Clock.Advance(time.Second)
 		kit.Must(t, f.DeleteExpired(ctx))
 		if left := f.rows(t, `select digest from passkey_challenges where account_id = $1`, f.account.ID); len(left) != 0 {
@@ -124,8 +131,8 @@ func TestPasskeyLogins(t *testing.T) {
 	})
 }
 
-// TestPasskeyChanges: another passkey needs a proof of the present factor; there are at most ten; the last second factor ends with the recovery
-// codes, unless the company requires one; and a reset removes passkeys.
+// TestPasskeyChanges: another passkey needs a proof of the present factor; there are at most ten; the last second
+// factor ends with the recovery codes, unless the company requires one; and a reset removes passkeys.
 func TestPasskeyChanges(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -140,7 +147,8 @@ func TestPasskeyChanges(t *testing.T) {
 		wantErr(t, add(2, nil), store.ErrSecondFactor)
 		wantErr(t, add(1, f.confirms(t, by, key, 6, 20)), store.ErrExists)
 		kit.Must(t, add(2, f.confirms(t, by, key, 6, 21)))
-		once := store.NewPasskey{Name: "Key", Credential: store.PasskeyCredential{ID: []byte{99}}, Challenge: f.challenge(3, store.ChallengeRegistration)}
+		once := store.NewPasskey{Name: "Key", Credential: store.PasskeyCredential{ID: []byte{99}},
+			Challenge: f.challenge(3, store.ChallengeRegistration)}
 		kit.Must(t, f.tenant.BeginPasskey(ctx, by, once.Challenge))
 		f.Clock.Advance(time.Millisecond)
 		for n, want := range []error{nil, store.ErrChallenge} {
@@ -185,7 +193,8 @@ func TestPasskeyChanges(t *testing.T) {
 	})
 }
 
-// TestPasskeyBesideApp: a passkey beside an app keeps the recovery codes, each is proof for the other, and a reset removes both.
+// TestPasskeyBesideApp: a passkey beside an app keeps the recovery codes, each is proof for the other, and a reset
+// removes both.
 func TestPasskeyBesideApp(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -213,23 +222,27 @@ func TestPasskeyBesideApp(t *testing.T) {
 func TestPasskeyAndLoginPolicy(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Viewer})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s",
+			Role: access.Viewer})
 		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)
-		by, early, without := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, f.user, 42, ""), f.startSession(ctx, t, second, 43, "")
+		by, early, without := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, f.user, 42, ""),
+			f.startSession(ctx, t, second, 43, "")
 		f.Clock.Advance(time.Second)
 		kit.Must(t, f.addPasskey(t, by, 1, nil, [32]byte{1}))
 		f.Clock.Advance(time.Second)
 		kit.Must(t, f.withFactor(t, 44, &store.FactorProof{Recovery: [32]byte{1}}))
 		kit.Must(t, f.tenant.SetLoginPolicy(ctx, by, store.LoginSecondFactor))
-		for digest, want := range map[[32]byte]error{by.Digest: nil, early.Digest: store.ErrNotFound, without.Digest: store.ErrNotFound, sessionDigest(44): nil} {
+		for digest, want := range map[[32]byte]error{by.Digest: nil, early.Digest: store.ErrNotFound,
+			without.Digest: store.ErrNotFound, sessionDigest(44): nil} {
 			got, err := f.Authenticate(ctx, digest)
 			if !errors.Is(err, want) || got.FactorRequired {
 				t.Errorf("session %x: %v, held %t; want %v", digest[:2], err, got.FactorRequired, want)
 			}
 		}
-		_, err = f.CreateToken(ctx, second, store.NewToken{Digest: sessionDigest(45), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword, Client: store.ClientConsole})
+		_, err = f.CreateToken(ctx, second, store.NewToken{Digest: sessionDigest(45), ExpiresAt: f.Clock.Now().Add(time.Hour),
+			Means: store.LoginByPassword, Client: store.ClientConsole})
 		kit.Must(t, err)
 		held, err := f.Authenticate(ctx, sessionDigest(45))
 		kit.Must(t, err)
@@ -247,7 +260,8 @@ func TestPasskeyAndLoginPolicy(t *testing.T) {
 func TestMovedPasskey(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Owner})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s",
+			Role: access.Owner})
 		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)

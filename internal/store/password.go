@@ -33,7 +33,8 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if live == 0 {
 			return ErrSessionEnded
 		}
-		changed, err := t.changeSealed(ctx, sealedUsers.row(session.Account.ID, session.User), `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
+		changed, err := t.changeSealed(ctx, sealedUsers.row(session.Account.ID, session.User),
+			`update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
 			where account_id = $1 and id = $2 and password_hash = $3`, session.Account.ID, session.User, compared, hash, now)
 		if err != nil {
 			return err
@@ -45,7 +46,8 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 			return err
 		}
 		var email string
-		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, session.Account.ID, session.User).Scan(&email); err != nil {
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, session.Account.ID,
+			session.User).Scan(&email); err != nil {
 			return err
 		}
 		if err := t.tellPasswordChanged(ctx, session.Account.ID, session.User, email); err != nil {
@@ -66,7 +68,8 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
-		changed, err := t.changeSealed(ctx, sealedUsers.row(account, user), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
+		changed, err := t.changeSealed(ctx, sealedUsers.row(account, user),
+			`update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
 			where account_id = $1 and id = $2`, account, user, hash, now)
 		if err != nil {
 			return err
@@ -78,7 +81,8 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 			return err
 		}
 		var email string
-		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account,
+			user).Scan(&email); err != nil {
 			return err
 		}
 		if err := t.tellPasswordChanged(ctx, account, user, email); err != nil {
@@ -88,16 +92,18 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 	})
 }
 
-// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty, and ends the pending logins and the link
-// for a new password.
+// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty, and ends the
+// pending logins and the link for a new password.
 func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, now int64) error {
-	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, account, user); err != nil {
+	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, account,
+		user); err != nil {
 		return err
 	}
 	if err := t.endMails(ctx, account, user); err != nil { // that of the link
 		return err
 	}
-	if _, err := t.Exec(ctx, `delete from pending_logins where account_id = $1 and user_id = $2`, account, user); err != nil {
+	if _, err := t.Exec(ctx, `delete from pending_logins where account_id = $1 and user_id = $2`, account,
+		user); err != nil {
 		return err
 	}
 	_, err := t.Exec(ctx, `update tokens set revoked_at = $3, seal = null
@@ -109,7 +115,8 @@ func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, no
 // [ErrPasswordChanged] if the user now has another hash.
 func (db *DB) Rehash(ctx context.Context, user User, hash string) error {
 	return db.write(ctx, "rehash password", func(ctx context.Context, t *tx) error {
-		changed, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
+		changed, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
+			`update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
 			user.Account, user.ID, user.PasswordHash, hash)
 		if err == nil && changed == 0 {
 			return ErrPasswordChanged

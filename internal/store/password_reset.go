@@ -11,7 +11,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// PasswordResetTTL is how long a link with which a user chooses a new password can be used, and how long a request for one waits at most.
+// PasswordResetTTL is how long a link with which a user chooses a new password can be used, and how long a request for
+// one waits at most.
 const PasswordResetTTL = time.Hour
 
 // ErrNoMail says that the installation sends no mails.
@@ -30,22 +31,26 @@ type NewReset struct {
 	Digest [32]byte
 }
 
-// RequestPasswordReset stores a request, which [DB.AnswerResetRequest] answers. It reads nothing about users, so that neither its result nor
-// its time tells whether there is one. A request for an address that has one waiting changes nothing.
+// RequestPasswordReset stores a request, which [DB.AnswerResetRequest] answers. It reads nothing about users, so that
+// neither its result nor its time tells whether there is one. A request for an address that has one waiting changes
+// nothing.
 func (db *DB) RequestPasswordReset(ctx context.Context, request ResetRequest) error {
 	return db.write(ctx, "request password reset", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `insert into password_reset_requests (email, language, source, request_id, requested_at) values ($1, $2, $3, $4, $5)
+		_,
+			err := t.Exec(ctx,
+			`insert into password_reset_requests (email, language, source, request_id, requested_at) values ($1, $2, $3, $4, $5)
 			on conflict (email) do nothing`, request.Email, request.Language, t.actor.Source, t.actor.RequestID, micros(t.Now()))
 		return err
 	})
 }
 
-// AnswerResetRequest answers the oldest request, and returns false if there is none. If a user who can log in with a password has the address,
-// the user gets a link with a secret of draw, which replaces an earlier link, by e-mail. Of several users who have not proved the address, each gets a
-// link of its own, so that none of them decides about those of others. Other requests end without a trace, and so do those that have waited for
-// [PasswordResetTTL].
+// AnswerResetRequest answers the oldest request, and returns false if there is none. If a user who can log in with a
+// password has the address, the user gets a link with a secret of draw, which replaces an earlier link, by e-mail. Of
+// several users who have not proved the address, each gets a link of its own, so that none of them decides about those
+// of others. Other requests end without a trace, and so do those that have waited for [PasswordResetTTL].
 func (db *DB) AnswerResetRequest(ctx context.Context, draw func() (NewReset, error)) (found bool, err error) {
-	if err := db.reader.QueryRowContext(ctx, `select exists (select 1 from password_reset_requests)`).Scan(&found); err != nil || !found {
+	if err := db.reader.QueryRowContext(ctx,
+		`select exists (select 1 from password_reset_requests)`).Scan(&found); err != nil || !found {
 		return false, db.classify(err)
 	}
 	err = db.write(ctx, "answer reset request", func(ctx context.Context, t *tx) error {
@@ -54,7 +59,8 @@ func (db *DB) AnswerResetRequest(ctx context.Context, draw func() (NewReset, err
 		var requested int64
 		actor := SystemActor() // whoever asked has not logged in
 		actor.Means = MeansConsole
-		switch err := t.QueryRowContext(ctx, `delete from password_reset_requests where email in (select email from password_reset_requests order by requested_at limit 1)
+		switch err := t.QueryRowContext(ctx,
+			`delete from password_reset_requests where email in (select email from password_reset_requests order by requested_at limit 1)
 			returning email, language, source, request_id, requested_at`).Scan(&request.Email, &request.Language, &actor.Source, &actor.RequestID, &requested); {
 		case errors.Is(err, sql.ErrNoRows):
 			found = false // another server was faster
@@ -101,9 +107,9 @@ func (t *tx) answerReset(ctx context.Context, actor Actor, request ResetRequest,
 	return nil
 }
 
-// SendPasswordReset gives a user a link as [DB.AnswerResetRequest] does, for an administrator, in the language that the user has chosen. It returns
-// [ErrNoMail] if the installation sends no mails, [ErrMailLimited], and [ErrNotFound] if the account has no such user, or the user cannot log in with
-// a password.
+// SendPasswordReset gives a user a link as [DB.AnswerResetRequest] does, for an administrator, in the language that the
+// user has chosen. It returns [ErrNoMail] if the installation sends no mails, [ErrMailLimited], and [ErrNotFound] if
+// the account has no such user, or the user cannot log in with a password.
 func (db *DB) SendPasswordReset(ctx context.Context, user User, add NewReset) error {
 	err := db.write(ctx, "send password reset", func(ctx context.Context, t *tx) error {
 		found, err := t.resettableIn(ctx, user.Account, user.Email)
@@ -121,13 +127,13 @@ func (db *DB) SendPasswordReset(ctx context.Context, user User, add NewReset) er
 	return err
 }
 
-// sendReset gives a user of a locked account a link, and causes the mail with it, in a language or in that which the user has chosen. It returns
-// [ErrNoMail] or [ErrMailLimited], and changes nothing then.
+// sendReset gives a user of a locked account a link, and causes the mail with it, in a language or in that which the
+// user has chosen. It returns [ErrNoMail] or [ErrMailLimited], and changes nothing then.
 func (t *tx) sendReset(ctx context.Context, user resettable, language string, add NewReset) error {
 	now := t.Now()
 	expires := now.Add(PasswordResetTTL)
-	state, err := t.enqueueMail(ctx, NewMail{Kind: MailPasswordReset, Account: user.Account, To: user.Email, User: &user.ID, Subject: user.ID, Replaces: true,
-		Language: language, Secret: add.Secret, ExpiresAt: expires})
+	state, err := t.enqueueMail(ctx, NewMail{Kind: MailPasswordReset, Account: user.Account, To: user.Email,
+		User: &user.ID, Subject: user.ID, Replaces: true, Language: language, Secret: add.Secret, ExpiresAt: expires})
 	switch {
 	case err != nil:
 		return err
@@ -136,7 +142,8 @@ func (t *tx) sendReset(ctx context.Context, user resettable, language string, ad
 	case state == MailFailed:
 		return ErrMailLimited
 	}
-	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, user.Account, user.ID); err != nil {
+	if _, err := t.Exec(ctx, `delete from password_resets where account_id = $1 and user_id = $2`, user.Account,
+		user.ID); err != nil {
 		return err
 	}
 	_, err = t.insertSealed(ctx, sealedResets.row(user.Account, user.ID),
@@ -151,8 +158,9 @@ type resettable struct {
 	changed int64
 }
 
-// resettable returns the accounts of the users who get links for a new password for an e-mail address, in the order in which they are locked: that
-// of the user who has proved it, or else those of the first ones who can log in with a password.
+// resettable returns the accounts of the users who get links for a new password for an e-mail address, in the order in
+// which they are locked: that of the user who has proved it, or else those of the first ones who can log in with a
+// password.
 func (t *tx) resettable(ctx context.Context, email string) ([]ID, error) {
 	type candidate struct {
 		account ID
@@ -172,8 +180,8 @@ func (t *tx) resettable(ctx context.Context, email string) ([]ID, error) {
 	return accounts, err
 }
 
-// resettableIn returns the user of an account, which it locks, with an e-mail address. It returns [sql.ErrNoRows] unless that user can log in with
-// a password: not if somebody else has proved the address.
+// resettableIn returns the user of an account, which it locks, with an e-mail address. It returns [sql.ErrNoRows]
+// unless that user can log in with a password: not if somebody else has proved the address.
 func (t *tx) resettableIn(ctx context.Context, account ID, email string) (resettable, error) {
 	locked, err := t.account(ctx, account) // first, as by those who end links
 	if err == nil && (locked.Status != AccountActive || locked.LoginPolicy == LoginSingleSignOn) {
@@ -184,8 +192,10 @@ func (t *tx) resettableIn(ctx context.Context, account ID, email string) (resett
 	}
 	var found resettable
 	record := sealedUsers.record()
-	found.User, err = scanUserAnd(t.QueryRowContext(ctx, `select `+userColumns+`, password_changed_at, `+sealedUsers.columns("users")+
-		` from users where account_id = $1 and email = $2 and disabled_at is null`, account, email), append([]any{&found.changed}, record.into()...)...)
+	found.User, err = scanUserAnd(t.QueryRowContext(ctx,
+		`select `+userColumns+`, password_changed_at, `+sealedUsers.columns("users")+
+			` from users where account_id = $1 and email = $2 and disabled_at is null`, account, email),
+		append([]any{&found.changed}, record.into()...)...)
 	err = t.db.acting(ctx, err, record)
 	if err == nil && found.ProvedAt == nil {
 		if err = t.checkUnclaimed(ctx, email); errors.Is(err, ErrProvedElsewhere) {
@@ -195,39 +205,44 @@ func (t *tx) resettableIn(ctx context.Context, account ID, email string) (resett
 	return found, err
 }
 
-// usableReset returns the user of the link with a digest who can use it at a time, in microseconds: the link has not expired, the password has not
-// changed since it was made, and the user can log in with a password. It returns [sql.ErrNoRows] if there is none.
+// usableReset returns the user of the link with a digest who can use it at a time, in microseconds: the link has not
+// expired, the password has not changed since it was made, and the user can log in with a password. It returns
+// [sql.ErrNoRows] if there is none.
 func (db *DB) usableReset(ctx context.Context, q querier, digest [32]byte, now int64) (User, error) {
 	var account, user ID
 	var changed int64
 	link, company := sealedResets.record(), sealedAccounts.record()
-	err := q.QueryRowContext(ctx, `select r.account_id, r.user_id, r.password_changed_at, `+sealedResets.columns("r")+`, `+sealedAccounts.columns("a")+`
+	err := q.QueryRowContext(ctx, `select r.account_id, r.user_id, r.password_changed_at, `+sealedResets.columns("r")+`, `+
+		sealedAccounts.columns("a")+`
 		from password_resets r join accounts a on a.id = r.account_id
 		where r.digest = $1 and r.expires_at > $2 and a.status = 'active' and a.login_policy <> 'single_sign_on'`, digest[:], now).
 		Scan(append(append([]any{&account, &user, &changed}, link.into()...), company.into()...)...)
 	if err := db.acting(ctx, err, link, company); err != nil {
 		return User{}, err
 	}
-	return db.actingUser(ctx, q, `where account_id = $1 and id = $2 and password_changed_at = $3 and disabled_at is null`, account, user, changed)
+	return db.actingUser(ctx, q, `where account_id = $1 and id = $2 and password_changed_at = $3 and disabled_at is null`,
+		account, user, changed)
 }
 
-// UsablePasswordReset returns the user of the link with the digest of a secret. It returns [ErrNotFound] if the link was used or replaced, has
-// ended or expired, or if its user cannot log in with a password; callers do not learn which.
+// UsablePasswordReset returns the user of the link with the digest of a secret. It returns [ErrNotFound] if the link
+// was used or replaced, has ended or expired, or if its user cannot log in with a password; callers do not learn which.
 func (db *DB) UsablePasswordReset(ctx context.Context, digest [32]byte) (User, error) {
 	user, err := db.usableReset(ctx, db.reader, digest, micros(db.Now()))
 	return user, db.classify(err)
 }
 
-// CompletePasswordReset uses up a link: it replaces the user's password hash and ends all sessions and tokens of the user, as an administrator's
-// [DB.ResetPassword] does. The user need not change the password again, and a second factor stays: a mailbox is none. Whoever has the link has the
-// mailbox: a user who has not proved the address has proved it now, and all others with it give way. It returns [ErrNotFound] as
-// [DB.UsablePasswordReset] does, and if somebody else has proved the address meanwhile.
+// CompletePasswordReset uses up a link: it replaces the user's password hash and ends all sessions and tokens of the
+// user, as an administrator's [DB.ResetPassword] does. The user need not change the password again, and a second factor
+// stays: a mailbox is none. Whoever has the link has the mailbox: a user who has not proved the address has proved it
+// now, and all others with it give way. It returns [ErrNotFound] as [DB.UsablePasswordReset] does, and if somebody else
+// has proved the address meanwhile.
 func (db *DB) CompletePasswordReset(ctx context.Context, digest [32]byte, hash string) (User, error) {
 	var user User
 	err := db.write(ctx, "complete password reset", func(ctx context.Context, t *tx) error {
 		var account ID
 		var email string
-		if err := t.QueryRowContext(ctx, `select r.account_id, u.email from password_resets r join users u on u.account_id = r.account_id and u.id = r.user_id
+		if err := t.QueryRowContext(ctx,
+			`select r.account_id, u.email from password_resets r join users u on u.account_id = r.account_id and u.id = r.user_id
 			where r.digest = $1`, digest[:]).Scan(&account, &email); err != nil {
 			return err
 		}
@@ -252,7 +267,8 @@ func (db *DB) CompletePasswordReset(ctx context.Context, digest [32]byte, hash s
 // setResetPassword sets the password of a user of a locked account who has the mailbox of the address.
 func (t *tx) setResetPassword(ctx context.Context, user *User, hash string) error {
 	now := micros(t.Now())
-	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
+		`update users set password_hash = $3, password_changed_at = $4, password_change_required = 0
 		where account_id = $1 and id = $2`, user.Account, user.ID, hash, now); err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ import (
 // askReset asks for a link for an address, as the console does.
 func (f *fixture) askReset(t *testing.T, email string) {
 	t.Helper()
-	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorUser, Means: store.MeansConsole, Source: "192.0.2.7", RequestID: "r-1"})
+	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorUser, Means: store.MeansConsole, Source: "192.0.2.7",
+		RequestID: "r-1"})
 	kit.Must(t, f.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: "ar"}))
 }
 
@@ -61,20 +62,24 @@ func (f *fixture) wantLink(t *testing.T, n byte, usable bool) {
 	}
 }
 
-// TestPasswordReset checks that a link sets the password of its user once, ends all sessions, tokens and pending logins of the user and nobody
-// else's, and satisfies the duty to change a first password. The audit log says who asked from where, and who used the link.
+// TestPasswordReset checks that a link sets the password of its user once, ends all sessions, tokens and pending logins
+// of the user and nobody else's, and satisfies the duty to change a first password. The audit log says who asked from
+// where, and who used the link.
 func TestPasswordReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		kit.Must(t, f.RecordMailer(ctx, true))
-		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
+		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+			PasswordHash: "$2"})
 		kit.Must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(2 * time.Hour)})
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"},
+			store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(2 * time.Hour)})
 		kit.Must(t, err)
 		kit.Must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$first"))
 		f.wantHash(t, "$first")
 		token := f.token(t, 11, time.Hour)
-		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(12), User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour)))
+		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: digest(12), User: f.user, Means: store.LoginByPassword},
+			f.Clock.Now().Add(time.Hour)))
 		f.Clock.Advance(time.Second)
 
 		f.resetLink(t, 60)
@@ -97,17 +102,20 @@ func TestPasswordReset(t *testing.T) {
 		f.wantHash(t, "$new")
 
 		asked, used := f.audited(t, "user.request-password-reset"), f.audited(t, "user.complete-password-reset")
-		if len(asked) != 1 || asked[0].Kind != store.ActorSystem || asked[0].Source != "192.0.2.7" || asked[0].RequestID != "r-1" || asked[0].Subject != user.ID.String() {
+		if len(asked) != 1 || asked[0].Kind != store.ActorSystem || asked[0].Source != "192.0.2.7" ||
+			asked[0].RequestID != "r-1" || asked[0].Subject != user.ID.String() {
 			t.Errorf("audited requests: %+v", asked)
 		}
-		if len(used) != 1 || used[0].Kind != store.ActorUser || used[0].Name != user.Email || used[0].Subject != user.ID.String() {
+		if len(used) != 1 || used[0].Kind != store.ActorUser || used[0].Name != user.Email ||
+			used[0].Subject != user.ID.String() {
 			t.Errorf("audited uses: %+v", used)
 		}
 	})
 }
 
-// TestPasswordResetEnds checks that a link ends with everything that ends the sessions of its user, with a newer link, with its time, and when
-// the user may not log in with a password; and that it does not come back when the user may do so again.
+// TestPasswordResetEnds checks that a link ends with everything that ends the sessions of its user, with a newer link,
+// with its time, and when the user may not log in with a password; and that it does not come back when the user may do
+// so again.
 func TestPasswordResetEnds(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, t *testing.T, f *fixture) error{
 		"newer": func(_ context.Context, t *testing.T, f *fixture) error {
@@ -122,7 +130,8 @@ func TestPasswordResetEnds(t *testing.T) {
 			return f.ChangePassword(ctx, f.session(t, 10), f.user.PasswordHash, "$new")
 		},
 		"changed by an earlier release": func(ctx context.Context, _ *testing.T, f *fixture) error {
-			_, err := f.raw.ExecContext(ctx, `update users set password_hash = '$new', password_changed_at = password_changed_at + 1 where account_id = $1 and id = $2`, f.account.ID, f.user.ID)
+			_, err := f.raw.ExecContext(ctx,
+				`update users set password_hash = '$new', password_changed_at = password_changed_at + 1 where account_id = $1 and id = $2`, f.account.ID, f.user.ID)
 			return err
 		},
 		"reset by an administrator": func(ctx context.Context, _ *testing.T, f *fixture) error {
@@ -171,7 +180,8 @@ func (f *fixture) wantNoLinks(t *testing.T) {
 	f.Clock.Advance(store.PasswordResetTTL + time.Microsecond)
 	kit.Must(t, f.DeleteExpired(t.Context()))
 	var rows int
-	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from password_resets where account_id = $1`, f.account.ID).Scan(&rows))
+	kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from password_resets where account_id = $1`,
+		f.account.ID).Scan(&rows))
 	if rows != 0 {
 		t.Errorf("%d rows are left", rows)
 	}
@@ -193,8 +203,9 @@ func TestPasswordResetEndsWithRestore(t *testing.T) {
 	})
 }
 
-// TestPasswordResetRequests checks that requests for an address whose user cannot log in with a password, or that nobody has, leave nothing: no
-// link, no e-mail and no entry in the audit log. A repeated request is answered once, and one that has waited too long not at all.
+// TestPasswordResetRequests checks that requests for an address whose user cannot log in with a password, or that
+// nobody has, leave nothing: no link, no e-mail and no entry in the audit log. A repeated request is answered once, and
+// one that has waited too long not at all.
 func TestPasswordResetRequests(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -248,15 +259,18 @@ func TestPasswordResetRequests(t *testing.T) {
 	})
 }
 
-// TestSendPasswordReset checks that an administrator sends a link, which works like another one, and learns why none can be sent.
+// TestSendPasswordReset checks that an administrator sends a link, which works like another one, and learns why none
+// can be sent.
 func TestSendPasswordReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@host", Means: store.MeansCommandLine})
+		ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@host",
+			Means: store.MeansCommandLine})
 		wantErr(t, f.SendPasswordReset(ctx, f.user, newReset(60)), store.ErrNoMail)
 		kit.Must(t, f.RecordMailer(ctx, true))
 		kit.Must(t, f.SendPasswordReset(ctx, f.user, newReset(60)))
 		f.wantLink(t, 60, true)
-		if acts := f.audited(t, "user.request-password-reset"); len(acts) != 1 || acts[0].Kind != store.ActorAdministrator || acts[0].Subject != f.user.ID.String() {
+		if acts := f.audited(t, "user.request-password-reset"); len(acts) != 1 || acts[0].Kind != store.ActorAdministrator ||
+			acts[0].Subject != f.user.ID.String() {
 			t.Errorf("audited: %+v", acts)
 		}
 		kit.Must(t, second(f.CompletePasswordReset(ctx, digest(60), "$new")))
@@ -266,8 +280,9 @@ func TestSendPasswordReset(t *testing.T) {
 	})
 }
 
-// TestPasswordResetsAtOnce checks that of concurrent uses of a link one sets the password, that beside a change by the user or a reset by an
-// administrator only one of both counts, and that a request is answered by one of several servers.
+// TestPasswordResetsAtOnce checks that of concurrent uses of a link one sets the password, that beside a change by the
+// user or a reset by an administrator only one of both counts, and that a request is answered by one of several
+// servers.
 func TestPasswordResetsAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -46,9 +46,11 @@ func (f *fixture) wantHash(t *testing.T, want string) {
 func TestChangePassword(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+			PasswordHash: "$2"})
 		kit.Must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"},
+			store.NewToken{Digest: digest(30), ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		kit.Must(t, err)
 		session, drop := f.session(t, 10), f.token(t, 11, time.Hour)
 		spent, err := f.AcquireLimits(ctx, use(1, 9), use(2, 9))
@@ -177,7 +179,8 @@ func TestPasswordChangeRequired(t *testing.T) {
 		f.wantHash(t, "$own")
 		want(f.session(t, 12), false)
 
-		_, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2", PasswordChangeRequired: true})
+		_, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+			PasswordHash: "$2", PasswordChangeRequired: true})
 		kit.Must(t, err)
 		second, err := f.UserByEmail(ctx, "second@example.com")
 		kit.Must(t, err)

@@ -12,8 +12,8 @@ import (
 	"quittance/test/kit"
 )
 
-// placement is what docs/ops/scaling.md says about a table: the column that it is distributed by, "" for a reference table, and whether its
-// keys have to change first.
+// placement is what docs/ops/scaling.md says about a table: the column that it is distributed by, "" for a reference
+// table, and whether its keys have to change first.
 type placement struct {
 	column string
 	later  bool
@@ -51,19 +51,21 @@ func placements(t *testing.T) map[string]placement {
 	return found
 }
 
-// TestEveryTableHasAPlacement checks the design in docs/ops/scaling.md with the schema: it places every table, and the database could keep
-// the keys and references of each where it is placed. A key of a distributed table must contain its column, and here begins with it; a
-// reference must stay in the shard or lead to a reference table.
+// TestEveryTableHasAPlacement checks the design in docs/ops/scaling.md with the schema: it places every table, and the
+// database could keep the keys and references of each where it is placed. A key of a distributed table must contain its
+// column, and here begins with it; a reference must stay in the shard or lead to a reference table.
 func TestEveryTableHasAPlacement(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		if f.SingleServer() {
 			return // the schema is the same, and only PostgreSQL can be distributed
 		}
 		placed := placements(t)
-		if tables := f.texts(t, `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`); !slices.Equal(tables, slices.Sorted(maps.Keys(placed))) {
+		if tables := f.texts(t,
+			`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`); !slices.Equal(tables, slices.Sorted(maps.Keys(placed))) {
 			t.Errorf("docs/ops/scaling.md places %v\nthe schema has %v", slices.Sorted(maps.Keys(placed)), tables)
 		}
-		for _, key := range f.texts(t, `select c.relname || ' ' || a.attname from pg_index i join pg_class c on c.oid = i.indrelid
+		for _, key := range f.texts(t,
+			`select c.relname || ' ' || a.attname from pg_index i join pg_class c on c.oid = i.indrelid
 			join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] where i.indisunique and c.relnamespace = 'public'::regnamespace`) {
 			table, first, _ := strings.Cut(key, " ")
 			if by := placed[table]; by.column != "" && first != by.column && !by.later {
@@ -72,7 +74,8 @@ func TestEveryTableHasAPlacement(t *testing.T) {
 				t.Errorf("%s belongs to a tenant and is not distributed by it", table)
 			}
 		}
-		for _, reference := range f.texts(t, `select c.conrelid::regclass || ' ' || c.confrelid::regclass || ' ' || a.attname from pg_constraint c
+		for _, reference := range f.texts(t,
+			`select c.conrelid::regclass || ' ' || c.confrelid::regclass || ' ' || a.attname from pg_constraint c
 			join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1] where c.contype = 'f'`) {
 			from := strings.Fields(reference)
 			if to := placed[from[1]]; to.column != "" && (placed[from[0]] != to || from[2] != to.column) {

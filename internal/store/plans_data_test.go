@@ -25,21 +25,27 @@ const (
 	planCopies         = 500
 )
 
-// fillForPlans gives the fixture's company rows of every kind, copies them, and adds some that are old enough to be removed. On
-// PostgreSQL it then counts the rows, as autovacuum does, because the planner chooses by these numbers.
+// fillForPlans gives the fixture's company rows of every kind, copies them, and adds some that are old enough to be
+// removed. On PostgreSQL it then counts the rows, as autovacuum does, because the planner chooses by these numbers.
 func (f *fixture) fillForPlans(t *testing.T) planRows {
 	t.Helper()
 	rows := f.fillOnce(t)
 	f.copyRows(t, false, planCompanies, `true`)
-	f.copyRows(t, true, planCopies, fmt.Sprintf(`r.tenant_id in (select id from tenants order by id limit %d) or r.tenant_id = $1`, planLargeCompanies), f.tenant.Key())
-	_, err := f.raw.ExecContext(t.Context(), numbers(10_000)+` insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at)
+	f.copyRows(t, true, planCopies,
+		fmt.Sprintf(`r.tenant_id in (select id from tenants order by id limit %d) or r.tenant_id = $1`, planLargeCompanies),
+		f.tenant.Key())
+	_, err := f.raw.ExecContext(t.Context(), numbers(10_000)+
+		` insert into book_entries (tenant_id, id, kind, name, terms, fields, version, created_at, updated_at)
 		select r.tenant_id, `+f.numbered("r.id", 1, "n.i")+`, r.kind, 'customer ' || n.i, r.terms, r.fields, 1, 0, 0 from n, book_entries r where r.id = $1 and r.tenant_id = $2`, rows.customer, f.tenant.Key())
 	kit.Must(t, err)
 	for _, statement := range []string{
-		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") + fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`, f.Clock.Now().UnixMicro()),
+		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") +
+			fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`,
+				f.Clock.Now().UnixMicro()),
 		numbers(20_000) + ` insert into password_reset_requests (email, language, source, request_id, requested_at)
 			select 'stranger-' || n.i, 'en', '', '', n.i + ` + fmt.Sprint(f.Clock.Now().Add(24*time.Hour).UnixMicro()) + ` from n`,
-		numbers(200) + ` insert into audit (chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest)
+		numbers(200) +
+			` insert into audit (chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest)
 			select a.id, 1000 + n.i, ` + f.numbered("a.id", 1, "n.i") + fmt.Sprintf(`, n.i * 1000000 + %d, 'user', 'ann@example.com', 'API', '', '', 'draft.create', a.id, 'invoice', n.i || '', '', '{}', t.digest, t.digest
 			from n, (select id from accounts order by id limit 100) a, (select digest from tokens order by created_at limit 1) t`, f.Clock.Now().UnixMicro()),
 		`update tenants set invoices = (select max(position) from invoices where tenant_id = tenants.id), events = (select max(position) from events where tenant_id = tenants.id),
@@ -60,7 +66,8 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 		kit.Must(t, err)
 	}
 	// Nearly every connection has been synced before.
-	_, err = f.raw.ExecContext(t.Context(), `update purchase_syncs set synced_at = due_at where connection_id <> $1`, f.connection.ID)
+	_, err = f.raw.ExecContext(t.Context(), `update purchase_syncs set synced_at = due_at where connection_id <> $1`,
+		f.connection.ID)
 	kit.Must(t, err)
 	if f.Engine() == storetest.Postgres {
 		f.vacuum(t)
@@ -68,15 +75,16 @@ func (f *fixture) fillForPlans(t *testing.T) planRows {
 	return rows
 }
 
-// vacuum counts the rows of PostgreSQL's tables and marks their pages as visible to all: the planner's choice between two indexes depends on
-// both. An older transaction or a checkpoint can prevent the marks for a while.
+// vacuum counts the rows of PostgreSQL's tables and marks their pages as visible to all: the planner's choice between
+// two indexes depends on both. An older transaction or a checkpoint can prevent the marks for a while.
 func (f *fixture) vacuum(t *testing.T) {
 	t.Helper()
 	kit.Eventually(t, func() error {
 		_, err := f.raw.ExecContext(t.Context(), "vacuum (freeze, analyze)")
 		kit.Must(t, err)
 		var unmarked int // the last pages of a table may be empty, without a mark
-		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relallvisible + 20 < relpages`).Scan(&unmarked))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(),
+			`select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relallvisible + 20 < relpages`).Scan(&unmarked))
 		if unmarked > 0 {
 			return fmt.Errorf("PostgreSQL does not mark the pages of %d tables as visible to all", unmarked)
 		}
@@ -106,27 +114,31 @@ type planRows struct {
 // fillOnce gives the fixture's company rows of every kind.
 func (f *fixture) fillOnce(t *testing.T) planRows {
 	t.Helper()
-	_, err := f.tenant.StoreUpload(t.Context(), store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID, 365*24*time.Hour)
+	_, err := f.tenant.StoreUpload(t.Context(), store.Upload{Name: "a.csv", Body: []byte("a")}, f.user.ID,
+		365*24*time.Hour)
 	kit.Must(t, err)
 	ctx := t.Context()
 	_, err = f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{1}, ExpiresAt: f.Clock.Now().AddDate(1, 0, 0)})
 	kit.Must(t, err)
-	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(2*time.Hour)))
+	kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user, Means: store.LoginByPassword},
+		f.Clock.Now().Add(2*time.Hour)))
 	by := store.Session{User: f.user.ID, Digest: [32]byte{1}}
 	kit.Must(t, f.addPasskey(t, by, 1, nil, planRecovery))
 	f.Clock.Advance(2 * time.Hour) // the challenge has not expired when the plans are examined
 	kit.Must(t, f.tenant.BeginPasskey(ctx, by, f.challenge(2, store.ChallengeConfirmation)))
 	f.Clock.Advance(-2 * time.Hour)
-	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
-		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
-	})
+	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour,
+		func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+			return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
+		})
 	kit.Must(t, err)
 	f.fillMails(t, f, 0)
 	kit.Must(t, f.RecordMailer(ctx, true))
 	f.fillReset(t, f, f.Clock.Now().Add(2*time.Hour))
 	s := f.subscribe(t, api.EventKinds[:]...)
 	key := newKey(t, "plan")
-	rows := planRows{subscription: s.ID, key: f.createKey(t, f, key).ID, keyDigest: secret.Digest(key.Key), newKey: newKey(t, "created")}
+	rows := planRows{subscription: s.ID, key: f.createKey(t, f, key).ID, keyDigest: secret.Digest(key.Key),
+		newKey: newKey(t, "created")}
 	rows.customer, rows.item = f.fillBook(t)
 	rows.invitation = f.invite(t, 9, "invited@example.com", access.Viewer).ID
 	f.credit(t, f.create(t, "INV-CREDIT").ID, byQuantity(0, "1"))
@@ -158,32 +170,40 @@ func (f *fixture) fillOnce(t *testing.T) planRows {
 	_, _, err = f.tenant.BeginCreditNoteSubmission(ctx, rows.note, intent())
 	kit.Must(t, err)
 	claim, _ := f.claimPurchases(t, f.company)
-	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute, Event: "e-0"}, incoming("a", "A"), incoming("b", "B"))
+	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute, Event: "e-0"}, incoming("a", "A"),
+		incoming("b", "B"))
 	known, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{}, 1, 1)
 	kit.Must(t, err)
 	rows.incoming = known.Entries[0].ID
 	return rows
 }
 
-// The columns with identifiers, which differ between copies: of a company and what there is a few times in it, and of the rows of
-// which it has many.
+// The columns with identifiers, which differ between copies: of a company and what there is a few times in it, and of
+// the rows of which it has many.
 var (
 	companyIDs = []string{"account_id", "tenant_id", "user_id", "invited_by", "connection_id", "subscription_id"}
-	rowIDs     = []string{"id", "digest", "invoice_id", "submission_id", "evidence_id", "event_id", "delivery_id", "resource_id", "incoming_id", "credit_note_id"}
+	rowIDs     = []string{"id", "digest", "invoice_id", "submission_id", "evidence_id", "event_id", "delivery_id",
+		"resource_id", "incoming_id", "credit_note_id"}
 )
 
-// copyRows copies the rows of all companies: within the companies, only those of which a company has many, or else to new
-// companies. condition selects rows r.
+// copyRows copies the rows of all companies: within the companies, only those of which a company has many, or else to
+// new companies. condition selects rows r.
 func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
 	t.Helper()
 	for _, tab := range tables(t) {
-		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors", "recovery_codes", "pending_logins", "password_resets", "address_proofs", "passkeys", "passkey_challenges", "mails", "notices", "mail_settings", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
-		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs",
+			"provider_events", "invitations", "tokens", "api_keys", "uploads", "sign_on_subjects", "second_factors",
+			"recovery_codes", "pending_logins", "password_resets", "address_proofs", "passkeys", "passkey_challenges", "mails",
+			"notices", "mail_settings", "resealed", "invoice_deletions", "invoice_counters"}, tab.name)
+		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within &&
+			(few || tab.name == "audit_heads") {
 			continue
 		}
 		values := make([]string, len(tab.columns))
 		for n, column := range tab.columns {
-			chain := !slices.Contains([]string{"tokens", "api_keys", "invitations", "recovery_codes", "pending_logins", "password_resets", "address_proofs", "passkey_challenges"}, tab.name) && column == "digest" // a digest of evidence, and not the key of the row
+			// a digest of evidence, and not the key of the row
+			chain := !slices.Contains([]string{"tokens", "api_keys", "invitations", "recovery_codes", "pending_logins",
+				"password_resets", "address_proofs", "passkey_challenges"}, tab.name) && column == "digest"
 			switch isRow := slices.Contains(rowIDs, column) && !chain; {
 			case within && isRow: // n seconds older
 				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))
@@ -202,7 +222,8 @@ func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition stri
 				values[n] = "case when r." + column + " is not null then " + values[n] + " end"
 			}
 		}
-		_, err := f.raw.ExecContext(t.Context(), numbers(copies)+` insert into `+tab.name+` (`+strings.Join(tab.columns, ", ")+`) select `+strings.Join(values, ", ")+
+		_, err := f.raw.ExecContext(t.Context(), numbers(copies)+` insert into `+tab.name+` (`+strings.Join(tab.columns,
+			", ")+`) select `+strings.Join(values, ", ")+
 			` from n, `+tab.name+` r where `+condition, args...)
 		if err != nil {
 			t.Fatalf("%s: %v", tab.name, err)
@@ -210,12 +231,14 @@ func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition stri
 	}
 }
 
-// numbered returns SQL for a column of bytes whose four bytes from the position at, counted from 1, are replaced by a number.
+// numbered returns SQL for a column of bytes whose four bytes from the position at, counted from 1, are replaced by a
+// number.
 func (f *fixture) numbered(column string, at int, number string) string {
 	if f.Engine() == storetest.Postgres {
 		return fmt.Sprintf(`overlay(%s placing substring(int8send(%s) from 5) from %d)`, column, number, at)
 	}
-	return fmt.Sprintf(`unhex(substr(hex(%s), 1, %d) || printf('%%08X', %s) || substr(hex(%s), %d))`, column, 2*at-2, number, column, 2*at+7)
+	return fmt.Sprintf(`unhex(substr(hex(%s), 1, %d) || printf('%%08X', %s) || substr(hex(%s), %d))`, column, 2*at-2,
+		number, column, 2*at+7)
 }
 
 // numbers returns the beginning of a statement with a table n of the numbers i from 1 to most.

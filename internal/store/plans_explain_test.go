@@ -35,8 +35,8 @@ type explainer struct {
 	plan      func(s tracedStatement) []tableAccess
 }
 
-// explainers returns the ways in which the database plans a statement. PostgreSQL plans the first runs of a statement for their values. Then
-// it may use a plan for any values, if it expects that to be as cheap.
+// explainers returns the ways in which the database plans a statement. PostgreSQL plans the first runs of a statement
+// for their values. Then it may use a plan for any values, if it expects that to be as cheap.
 func (f *fixture) explainers(t *testing.T) []explainer {
 	t.Helper()
 	if f.Engine() == storetest.SQLite {
@@ -47,16 +47,20 @@ func (f *fixture) explainers(t *testing.T) []explainer {
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, conn.Close(context.Background())) })
 	return []explainer{
-		{"postgres, for the values,", false, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_custom_plan") }},
-		{"postgres, for any values,", true, func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_generic_plan") }},
+		{"postgres, for the values,", false,
+			func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_custom_plan") }},
+		{"postgres, for any values,", true,
+			func(s tracedStatement) []tableAccess { return postgresPlan(t, conn, s, "force_generic_plan") }},
 	}
 }
 
-// sqliteAccess finds the accesses in SQLite's plan: to the name that the statement gives a table, by an index and a condition on it.
-var sqliteAccess = regexp.MustCompile(`^(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?(?:INDEX (\w+)|INTEGER PRIMARY KEY|PRIMARY KEY))?(?: \((.*)\))?`)
+// sqliteAccess finds the accesses in SQLite's plan: to the name that the statement gives a table, by an index and a
+// condition on it.
+var sqliteAccess = regexp.MustCompile(
+	`^(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?(?:INDEX (\w+)|INTEGER PRIMARY KEY|PRIMARY KEY))?(?: \((.*)\))?`)
 
-// sqlitePlan returns the accesses of SQLite's plan to tables of the schema. It does not say how many rows they read. A condition on the
-// company alone may be one that reads all its rows.
+// sqlitePlan returns the accesses of SQLite's plan to tables of the schema. It does not say how many rows they read. A
+// condition on the company alone may be one that reads all its rows.
 func (f *fixture) sqlitePlan(t *testing.T, schema []table, s tracedStatement) (out []tableAccess) {
 	t.Helper()
 	text := strings.Join(strings.Fields(s.text), " ")
@@ -69,8 +73,10 @@ func (f *fixture) sqlitePlan(t *testing.T, schema []table, s tracedStatement) (o
 			continue
 		}
 		for _, tab := range schema {
-			if tab.name == found[2] || strings.Contains(text, tab.name+" "+found[2]) && regexp.MustCompile(`\b`+tab.name+` `+found[2]+`\b`).MatchString(text) {
-				out = append(out, tableAccess{table: tab.name, index: found[3], whole: found[1] == "SCAN", company: companyAlone.MatchString(found[4]), text: step})
+			if tab.name == found[2] || strings.Contains(text, tab.name+" "+found[2]) &&
+				regexp.MustCompile(`\b`+tab.name+` `+found[2]+`\b`).MatchString(text) {
+				out = append(out, tableAccess{table: tab.name, index: found[3], whole: found[1] == "SCAN",
+					company: companyAlone.MatchString(found[4]), text: step})
 			}
 		}
 	}
@@ -96,7 +102,8 @@ type postgresNode struct {
 func (n postgresNode) accesses() (out []tableAccess) {
 	if strings.HasSuffix(n.Type, "Scan") && (n.Table != "" || n.Index != "") {
 		rows := int((n.Rows + n.Filtered + n.Rechecked) * n.Loops)
-		out = append(out, tableAccess{table: n.Table, index: n.Index, whole: n.Condition == "" && n.Type != "Bitmap Heap Scan", rows: rows, counted: true,
+		out = append(out, tableAccess{table: n.Table, index: n.Index,
+			whole: n.Condition == "" && n.Type != "Bitmap Heap Scan", rows: rows, counted: true,
 			text: fmt.Sprintf("%s of %s by %s %s: %d rows", n.Type, n.Table, n.Index, n.Condition, rows)})
 	}
 	for _, below := range n.Plans {
@@ -105,8 +112,8 @@ func (n postgresNode) accesses() (out []tableAccess) {
 	return out
 }
 
-// postgresPlan runs a statement in a transaction that is rolled back, and returns the accesses of its plan with the rows that they have
-// read. An insert does not run, because its rows exist. mode is a plan_cache_mode.
+// postgresPlan runs a statement in a transaction that is rolled back, and returns the accesses of its plan with the
+// rows that they have read. An insert does not run, because its rows exist. mode is a plan_cache_mode.
 func postgresPlan(t *testing.T, conn *pgx.Conn, s tracedStatement, mode string) []tableAccess {
 	t.Helper()
 	ctx := t.Context()

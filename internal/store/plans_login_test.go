@@ -15,15 +15,18 @@ import (
 func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operation {
 	return []operation{
 		{name: "CreateToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
-			_, err := db.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{2}, ExpiresAt: f.Clock.Now().Add(time.Hour), Proof: &store.FactorProof{Recovery: planRecovery}})
+			_, err := db.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{2}, ExpiresAt: f.Clock.Now().Add(time.Hour),
+				Proof: &store.FactorProof{Recovery: planRecovery}})
 			return err
 		}},
 		{name: "CreateSignOnToken", uses: "tokens_unrevoked", run: func(ctx context.Context) error {
 			const plain = "plain@example.com" // without a second factor
-			if _, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: plain, Role: access.Viewer, PasswordHash: "$hash", Proved: true}); err != nil && !errors.Is(err, store.ErrExists) {
+			if _, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: plain, Role: access.Viewer, PasswordHash: "$hash",
+				Proved: true}); err != nil && !errors.Is(err, store.ErrExists) {
 				return err
 			}
-			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: plain}, store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
+			_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "plan", Email: plain},
+				store.NewToken{Digest: [32]byte{4}, ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginBySingleSignOn})
 			return err
 		}},
 		{name: "SecondFactor", run: func(ctx context.Context) error {
@@ -35,13 +38,15 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			return err
 		}},
 		{name: "BeginPasskey", run: func(ctx context.Context) error {
-			return tenant.BeginPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}}, f.challenge(9, store.ChallengeRegistration))
+			return tenant.BeginPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}},
+				f.challenge(9, store.ChallengeRegistration))
 		}},
 		{name: "BeginPasskeyLogin", run: func(ctx context.Context) error {
 			return db.BeginPasskeyLogin(ctx, store.PendingLogin{Digest: [32]byte{0xd0}, User: f.user}, [32]byte{8})
 		}},
 		{name: "AddPasskey", uses: "passkeys_user", run: func(ctx context.Context) error {
-			_, err := tenant.AddPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}}, store.NewPasskey{Name: "x", Challenge: f.challenge(9, store.ChallengeRegistration)})
+			_, err := tenant.AddPasskey(ctx, store.Session{User: f.user.ID, Digest: [32]byte{1}},
+				store.NewPasskey{Name: "x", Challenge: f.challenge(9, store.ChallengeRegistration)})
 			if errors.Is(err, store.ErrSecondFactor) {
 				return nil // without a proof
 			}
@@ -55,7 +60,8 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			return tenant.BeginTOTP(ctx, store.Session{User: f.user.ID}, secret.New("x"))
 		}},
 		{name: "BeginLogin", run: func(ctx context.Context) error {
-			return db.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Hour))
+			return db.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword},
+				f.Clock.Now().Add(time.Hour))
 		}},
 		{name: "PendingLogin", run: func(ctx context.Context) error {
 			_, err := db.PendingLogin(ctx, [32]byte{9})
@@ -81,19 +87,21 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			_, err := db.UsablePasswordReset(ctx, digest(200))
 			return err
 		}},
-		{name: "CompletePasswordReset", uses: "tokens_unrevoked pending_logins_user mails_subject", run: func(ctx context.Context) error {
-			_, err := db.CompletePasswordReset(ctx, digest(200), "$2")
-			return err
-		}},
+		{name: "CompletePasswordReset", uses: "tokens_unrevoked pending_logins_user mails_subject",
+			run: func(ctx context.Context) error {
+				_, err := db.CompletePasswordReset(ctx, digest(200), "$2")
+				return err
+			}},
 		{name: "RequestPasswordReset", run: func(ctx context.Context) error {
 			return db.RequestPasswordReset(ctx, store.ResetRequest{Email: f.user.Email, Language: "en"})
 		}},
-		{name: "AnswerResetRequest", uses: "password_reset_requests_age users_email", whole: []string{"password_reset_requests"}, run: func(ctx context.Context) error {
-			if found, err := db.AnswerResetRequest(ctx, draws(newReset(201))); err != nil || !found {
-				return fmt.Errorf("found %t: %w", found, err)
-			}
-			return nil
-		}},
+		{name: "AnswerResetRequest", uses: "password_reset_requests_age users_email",
+			whole: []string{"password_reset_requests"}, run: func(ctx context.Context) error {
+				if found, err := db.AnswerResetRequest(ctx, draws(newReset(201))); err != nil || !found {
+					return fmt.Errorf("found %t: %w", found, err)
+				}
+				return nil
+			}},
 		{name: "SendPasswordReset", run: func(ctx context.Context) error {
 			return db.SendPasswordReset(ctx, f.user, newReset(202))
 		}},
@@ -108,7 +116,8 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			return nil
 		}},
 		{name: "ChangeAddress", run: func(ctx context.Context) error {
-			_, err := db.ChangeAddress(ctx, f.account.ID, f.user.ID, store.AddressChange{Email: "another@example.com", Proof: store.NewProof{Secret: secret.New("qv_x"), Digest: digest(204)}})
+			_, err := db.ChangeAddress(ctx, f.account.ID, f.user.ID, store.AddressChange{Email: "another@example.com",
+				Proof: store.NewProof{Secret: secret.New("qv_x"), Digest: digest(204)}})
 			return err
 		}},
 		{name: "SignOnChoice", run: func(ctx context.Context) error {
@@ -117,6 +126,7 @@ func (f *fixture) loginOperations(db *store.DB, tenant *store.Tenant) []operatio
 			}
 			return nil
 		}},
-		{name: "ResetPassword", uses: "tokens_unrevoked pending_logins_user", run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
+		{name: "ResetPassword", uses: "tokens_unrevoked pending_logins_user",
+			run: func(ctx context.Context) error { return db.ResetPassword(ctx, f.account.ID, f.user.ID, "$2") }},
 	}
 }

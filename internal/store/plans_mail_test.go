@@ -12,7 +12,8 @@ import (
 const scannedCompanies = 2 * 256
 
 // findDue scans for the queue of the fixture's company; the others are copies, whose seals do not open.
-func findDue(queue *store.Queue, scan func(context.Context, store.ScanCursor) (store.DueScan, error), key store.ID) func(ctx context.Context) error {
+func findDue(queue *store.Queue, scan func(context.Context, store.ScanCursor) (store.DueScan, error),
+	key store.ID) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		for from := (store.ScanCursor{}); ; {
 			step, err := scan(ctx, from)
@@ -39,13 +40,15 @@ func (f *fixture) mailOperations(db *store.DB, tenant *store.Tenant, rows *planR
 			_, err := db.TellOwners(ctx)
 			return err
 		}},
-		{name: "DueMailQueues", uses: "mails_due", depth: scannedCompanies, run: findDue(&mailQueue, db.DueMailQueues, f.account.ID)},
+		{name: "DueMailQueues", uses: "mails_due", depth: scannedCompanies,
+			run: findDue(&mailQueue, db.DueMailQueues, f.account.ID)},
 		{name: "ClaimMails", uses: "mails_due", run: func(ctx context.Context) (err error) {
 			mails, err = mailQueue.ClaimMails(ctx, 20, leaseDuration)
 			return err
 		}},
 		{name: "RecordMail", run: func(ctx context.Context) error {
-			return mails[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute), Reason: "unreachable"})
+			return mails[0].Record(ctx, store.MailResult{State: store.MailPending, DueAt: f.Clock.Now().Add(time.Minute),
+				Reason: "unreachable"})
 		}},
 		{name: "MailBacklog", whole: []string{"mails"}, run: func(ctx context.Context) error {
 			_, _, err := db.MailBacklog(ctx)

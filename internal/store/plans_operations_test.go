@@ -3,13 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -21,28 +19,33 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 	var syncs []store.PurchaseLease
 	var deliveryQueue, submissionQueue, purchaseQueue store.Queue
 	return []operation{
-		{name: "DueDeliveryQueues", uses: "deliveries_due", depth: scannedCompanies, run: findDue(&deliveryQueue, db.DueDeliveryQueues, rows.subscription)},
+		{name: "DueDeliveryQueues", uses: "deliveries_due", depth: scannedCompanies,
+			run: findDue(&deliveryQueue, db.DueDeliveryQueues, rows.subscription)},
 		{name: "ClaimDeliveries", uses: "deliveries_due", run: func(ctx context.Context) (err error) {
 			deliveries, err = deliveryQueue.ClaimDeliveries(ctx, 20, leaseDuration)
 			return err
 		}},
 		{name: "RecordAttempt", run: func(ctx context.Context) error {
-			return deliveries[0].RecordAttempt(ctx, attempt(f, 500), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()})
+			return deliveries[0].RecordAttempt(ctx, attempt(f, 500),
+				store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()})
 		}},
-		{name: "DueSubmissionQueues", uses: "submissions_due", depth: scannedCompanies, run: findDue(&submissionQueue, db.DueSubmissionQueues, f.connection.ID)},
+		{name: "DueSubmissionQueues", uses: "submissions_due", depth: scannedCompanies,
+			run: findDue(&submissionQueue, db.DueSubmissionQueues, f.connection.ID)},
 		{name: "ClaimSubmissions", uses: "submissions_due", run: func(ctx context.Context) (err error) {
 			submissions, err = submissionQueue.ClaimSubmissions(ctx, 20, leaseDuration)
 			return err
 		}},
 		{name: "Record", run: func(ctx context.Context) error {
-			call := submissions[slices.IndexFunc(submissions, func(l store.SubmissionLease) bool { return l.Submission.Outcome == api.OutcomeAcknowledged })]
+			call := submissions[slices.IndexFunc(submissions,
+				func(l store.SubmissionLease) bool { return l.Submission.Outcome == api.OutcomeAcknowledged })]
 			_, err := call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 				return readAs(reported(s, now, allFour("refused", true), api.EventStatusChanged)), nil
 			})
 			return err
 		}},
 		{name: "BeginResend", run: func(ctx context.Context) error {
-			unknown := slices.IndexFunc(submissions, func(l store.SubmissionLease) bool { return l.Submission.Outcome == api.OutcomeUnknown })
+			unknown := slices.IndexFunc(submissions,
+				func(l store.SubmissionLease) bool { return l.Submission.Outcome == api.OutcomeUnknown })
 			_, err := submissions[unknown].BeginResend(ctx, leaseDuration)
 			return err
 		}},
@@ -50,63 +53,75 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := submissions[0].LaterReferences(ctx)
 			return err
 		}},
-		{name: "DuePurchaseQueues", uses: "purchase_syncs_due", run: findDue(&purchaseQueue, db.DuePurchaseQueues, f.connection.ID)},
+		{name: "DuePurchaseQueues", uses: "purchase_syncs_due",
+			run: findDue(&purchaseQueue, db.DuePurchaseQueues, f.connection.ID)},
 		{name: "ClaimPurchases", uses: "tenants_current", run: func(ctx context.Context) (err error) {
 			syncs, err = purchaseQueue.ClaimPurchases(ctx, leaseDuration)
 			return err
 		}},
-		{name: "RecordEvent", uses: "provider_events_event submissions_provider_reference", run: func(ctx context.Context) error {
-			if _, err := syncs[0].EventReleased(ctx, "e-1"); err != nil {
-				return err
-			}
-			step := store.SyncStep{After: time.Minute, Hold: true}
-			for _, event := range []store.ProviderEvent{{ID: "e-1", Reference: rows.submission}, {ID: "e-2", ProviderReference: "P-1"}} {
-				if _, _, err := syncs[0].RecordEvent(ctx, event, step, func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-					return s.Unchanged(), nil
-				}); err != nil && !errors.Is(err, store.ErrNoSubmission) {
+		{name: "RecordEvent", uses: "provider_events_event submissions_provider_reference",
+			run: func(ctx context.Context) error {
+				if _, err := syncs[0].EventReleased(ctx, "e-1"); err != nil {
 					return err
 				}
-			}
-			_, _, err := syncs[0].RetainUnrouted(ctx, store.ProviderEvent{ID: "e-2", Body: []byte("{}")}, time.Hour, step, step)
-			return err
-		}},
+				step := store.SyncStep{After: time.Minute, Hold: true}
+				for _, event := range []store.ProviderEvent{{ID: "e-1", Reference: rows.submission},
+					{ID: "e-2", ProviderReference: "P-1"}} {
+					if _, _, err := syncs[0].RecordEvent(ctx, event, step,
+						func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
+							return s.Unchanged(), nil
+						}); err != nil && !errors.Is(err, store.ErrNoSubmission) {
+						return err
+					}
+				}
+				_, _, err := syncs[0].RetainUnrouted(ctx, store.ProviderEvent{ID: "e-2", Body: []byte("{}")}, time.Hour, step, step)
+				return err
+			}},
 		{name: "RetainPurchases", run: func(ctx context.Context) error {
 			if _, err := syncs[0].Known(ctx, []string{"a"}); err != nil {
 				return err
 			}
-			_, _, err := syncs[0].RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A2"), incoming("c", "C")}, store.SyncStep{Cursor: "c-2", After: time.Minute})
+			_, _, err := syncs[0].RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A2"), incoming("c", "C")},
+				store.SyncStep{Cursor: "c-2", After: time.Minute})
 			return err
 		}},
-		{name: "UnroutedEvents", uses: "provider_events_unrouted", depth: 100, unsorted: true, run: func(ctx context.Context) error {
-			_, err := db.UnroutedEvents(ctx, f.account.ID, 100)
-			return err
-		}},
+		{name: "UnroutedEvents", uses: "provider_events_unrouted", depth: 100, unsorted: true,
+			run: func(ctx context.Context) error {
+				_, err := db.UnroutedEvents(ctx, f.account.ID, 100)
+				return err
+			}},
 		{name: "ApplyRetention", run: func(ctx context.Context) error {
 			_, err := db.ApplyRetention(ctx, store.Retention{Events: 10 * 24 * time.Hour, Attempts: 10 * 24 * time.Hour})
 			return err
 		}},
-		{name: "DeleteExpired", whole: []string{"operator_sessions", "sign_on_choices", "address_proofs"}, uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry password_resets_expiry password_reset_requests_age idempotency_expiry mails_expiry mails_ended", run: db.DeleteExpired},
-		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"}, run: func(ctx context.Context) error {
-			_, err := db.Summarize(ctx)
-			return err
-		}},
-		{name: "CountInvoices", uses: "invoices_uncounted", whole: []string{"invoices_uncounted"}, run: func(ctx context.Context) error {
-			_, err := db.CountInvoices(ctx)
-			return err
-		}},
+		{name: "DeleteExpired", whole: []string{"operator_sessions", "sign_on_choices", "address_proofs"},
+			uses: "limits_end tokens_expiry uploads_expiry pending_logins_expiry passkey_challenges_expiry password_resets_expiry password_reset_requests_age idempotency_expiry mails_expiry mails_ended", run: db.DeleteExpired},
+		{name: "Summarize", uses: "invoices_unsummarized", whole: []string{"invoices_unsummarized"},
+			run: func(ctx context.Context) error {
+				_, err := db.Summarize(ctx)
+				return err
+			}},
+		{name: "CountInvoices", uses: "invoices_uncounted", whole: []string{"invoices_uncounted"},
+			run: func(ctx context.Context) error {
+				_, err := db.CountInvoices(ctx)
+				return err
+			}},
 		// Numbers for the operator, which are counted.
-		{name: "PollLag", uses: "submissions_due", whole: []string{"connections", "submissions_due"}, run: func(ctx context.Context) error {
-			_, err := db.PollLag(ctx)
-			return err
-		}},
-		{name: "UnknownAges", uses: "submissions_unknown_oldest", whole: []string{"submissions_unknown_oldest", "tenants"}, run: func(ctx context.Context) error {
-			_, err := db.UnknownAges(ctx)
-			return err
-		}},
-		{name: "Contradicted", uses: "submissions_contradicted", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
-			_, err := db.Contradicted(ctx)
-			return err
-		}},
+		{name: "PollLag", uses: "submissions_due", whole: []string{"connections", "submissions_due"},
+			run: func(ctx context.Context) error {
+				_, err := db.PollLag(ctx)
+				return err
+			}},
+		{name: "UnknownAges", uses: "submissions_unknown_oldest", whole: []string{"submissions_unknown_oldest", "tenants"},
+			run: func(ctx context.Context) error {
+				_, err := db.UnknownAges(ctx)
+				return err
+			}},
+		{name: "Contradicted", uses: "submissions_contradicted", whole: []string{"submissions_contradicted"},
+			run: func(ctx context.Context) error {
+				_, err := db.Contradicted(ctx)
+				return err
+			}},
 		{name: "LastBackup", run: func(ctx context.Context) error {
 			if _, err := db.LastBackup(ctx); !errors.Is(err, store.ErrNotFound) {
 				return err
@@ -123,10 +138,11 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := db.OldestPurchaseSync(ctx)
 			return err
 		}},
-		{name: "Backlogs", uses: "deliveries_due submissions_due", whole: []string{"deliveries_due", "submissions_due"}, run: func(ctx context.Context) error {
-			_, _, err := db.Backlogs(ctx)
-			return err
-		}},
+		{name: "Backlogs", uses: "deliveries_due submissions_due", whole: []string{"deliveries_due", "submissions_due"},
+			run: func(ctx context.Context) error {
+				_, _, err := db.Backlogs(ctx)
+				return err
+			}},
 	}
 }
 
@@ -139,10 +155,11 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, err := db.Authenticate(ctx, [32]byte{1})
 			return err
 		}},
-		{name: "AuthenticateAPIKey", uses: "api_keys_digest tenants_current connections_active", run: func(ctx context.Context) error {
-			_, err := db.AuthenticateAPIKey(ctx, rows.keyDigest, netip.Addr{})
-			return err
-		}},
+		{name: "AuthenticateAPIKey", uses: "api_keys_digest tenants_current connections_active",
+			run: func(ctx context.Context) error {
+				_, err := db.AuthenticateAPIKey(ctx, rows.keyDigest, netip.Addr{})
+				return err
+			}},
 		{name: "RecordUses", run: db.RecordUses},
 		{name: "APIKeys", run: func(ctx context.Context) error {
 			_, err := tenant.APIKeys(ctx)
@@ -200,22 +217,24 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, err := tenant.NumberHolder(ctx, "INV-acknowledged")
 			return err
 		}},
-		{name: "BeginSubmission", uses: "connections_active submissions_number", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
-			_, _, err := tenant.BeginSubmission(ctx, rows.created, intent())
-			return err
-		}},
+		{name: "BeginSubmission", uses: "connections_active submissions_number", whole: []string{"submissions_contradicted"},
+			run: func(ctx context.Context) error {
+				_, _, err := tenant.BeginSubmission(ctx, rows.created, intent())
+				return err
+			}},
 		{name: "CreditNote", uses: "submissions_credit_note", run: func(ctx context.Context) error {
 			_, err := tenant.CreditNote(ctx, rows.note)
 			return err
 		}},
-		{name: "BeginCreditNoteSubmission", uses: "connections_active submissions_number submissions_credit_note", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
-			note, err := tenant.CreateCreditNote(ctx, rows.credited, creditBy("CN-PLAN", byQuantity(0, "1")))
-			if err != nil {
+		{name: "BeginCreditNoteSubmission", uses: "connections_active submissions_number submissions_credit_note",
+			whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
+				note, err := tenant.CreateCreditNote(ctx, rows.credited, creditBy("CN-PLAN", byQuantity(0, "1")))
+				if err != nil {
+					return err
+				}
+				_, _, err = tenant.BeginCreditNoteSubmission(ctx, note.ID, intent())
 				return err
-			}
-			_, _, err = tenant.BeginCreditNoteSubmission(ctx, note.ID, intent())
-			return err
-		}},
+			}},
 		{name: "CreditedInvoice", uses: "credit_notes_invoice", run: func(ctx context.Context) error {
 			_, _, err := tenant.CreditedInvoice(ctx, rows.invoice)
 			return err
@@ -248,7 +267,11 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			_, err := of.EvidenceBodies(ctx, ids)
 			return err
 		}},
-		{name: "LastLogins", uses: "audit_subject", run: func(ctx context.Context) (err error) { _, err = of.LastLogins(ctx, ids); return err }},
+		{name: "LastLogins", uses: "audit_subject", run: func(ctx context.Context) (err error) {
+			_,
+				err = of.LastLogins(ctx, ids)
+			return err
+		}},
 		{name: "Activity", uses: "audit_subject", run: func(ctx context.Context) error {
 			_, err := of.Activity(ctx, []store.ID{rows.invoice, rows.submission}, 100)
 			return err
@@ -262,235 +285,4 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			return err
 		}},
 	}, f.loginOperations(db, tenant)...)
-}
-
-// listOperations are the lists and searches of the API and the console.
-func (f *fixture) listOperations(tenant *store.Tenant, rows *planRows) []operation {
-	of := view.Of(tenant)
-	now := f.Clock.Now()
-	var out []operation
-	add := func(name, uses string, depth int, run func(ctx context.Context) error) {
-		out = append(out, operation{name: name, uses: uses, run: run, depth: depth, list: true})
-	}
-	invoices := func(name, uses string, filter view.InvoiceFilter) {
-		add("invoices by "+name, uses, view.SearchDepth, func(ctx context.Context) error {
-			_, err := of.Invoices(ctx, filter, 1, 25)
-			return err
-		})
-	}
-	add("invoices", "invoices_position", 0, func(ctx context.Context) error {
-		_, err := of.Invoices(ctx, view.InvoiceFilter{}, 3, 25)
-		return err
-	})
-	invoices("issue date, sorted", "invoice_summaries_issue_date", view.InvoiceFilter{Order: view.OrderIssueDate})
-	invoices("total, sorted", "", view.InvoiceFilter{Order: view.OrderTotal, Ascending: true})
-	invoices("recipient, sorted", "", view.InvoiceFilter{Order: view.OrderRecipient})
-	invoices("number, sorted", "", view.InvoiceFilter{Order: view.OrderNumber})
-	invoices("change, sorted", "invoices_updated", view.InvoiceFilter{Order: view.OrderUpdated})
-	invoices("change, sorted the other way", "invoices_updated", view.InvoiceFilter{Order: view.OrderUpdated, Ascending: true})
-	invoices("amounts", "", view.InvoiceFilter{AmountFrom: new(api.MustDecimal("1")), AmountTo: new(api.MustDecimal("2"))})
-	invoices("currency", "", view.InvoiceFilter{Currency: "AED"})
-	invoices("number", "invoices_number", view.InvoiceFilter{Number: new("INV-acknowledged")})
-	invoices("external identifier", "invoice_summaries_external_id", view.InvoiceFilter{ExternalID: new("x")})
-	invoices("submission", "submissions_current", view.InvoiceFilter{Submitted: new(true)})
-	invoices("state", "states_word_newest", view.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionReceiver: "accepted"}})
-	invoices("unreported state", "", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionReceiver}})
-	invoices("outcome", "", view.InvoiceFilter{Outcome: new(api.OutcomeRejected)})
-	invoices("attention", "submissions_attention states_negative", view.InvoiceFilter{Attention: new(true)})
-	invoices("no attention", "", view.InvoiceFilter{Attention: new(false)})
-	for _, tab := range view.Tabs[1:] {
-		invoices("tab "+string(tab), "submissions_calling", view.InvoiceFilter{Tab: tab})
-		invoices("tab and recipient "+string(tab), "invoices_category", view.InvoiceFilter{Tab: tab, Recipient: "x"})
-	}
-	add("counts of the tabs", "submissions_calling", 10_000, func(ctx context.Context) error {
-		_, err := of.TabCounts(ctx)
-		return err
-	})
-	add("overview", "submissions_calling", 10_000, func(ctx context.Context) error {
-		_, err := of.Overview(ctx)
-		return err
-	})
-	add("credit notes that need attention", "submissions_credit_attention states_negative", 1_000, func(ctx context.Context) error {
-		_, err := of.AttentionCreditNotes(ctx, 5)
-		return err
-	})
-	add("latest responses", "", 0, func(ctx context.Context) error {
-		_, err := of.LatestResponses(ctx, []store.ID{rows.submission})
-		return err
-	})
-	add("subscriptions that need attention", "", 0, func(ctx context.Context) error {
-		_, err := of.TroubledSubscriptions(ctx)
-		return err
-	})
-	invoices("first issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}})
-	invoices("last issue date", "invoice_summaries_issue_date", view.InvoiceFilter{IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}, Order: view.OrderIssueDate, Ascending: true})
-	invoices("change", "invoices_updated", view.InvoiceFilter{UpdatedSince: &now, Submitted: new(false)})
-	invoices("recipient", "", view.InvoiceFilter{Recipient: "x"})
-	invoices("text", "", view.InvoiceFilter{Search: "x"})
-
-	add("notification summaries", "events_resource", 0, func(ctx context.Context) error {
-		_, err := of.NotificationSummaries(ctx, []store.ID{rows.submission, rows.incoming})
-		return err
-	})
-	deliveries := func(name, uses string, filter view.DeliveryFilter) {
-		add("deliveries by "+name, uses, view.SearchDepth, func(ctx context.Context) error {
-			_, err := of.Deliveries(ctx, filter, 1, 25)
-			return err
-		})
-		out[len(out)-1].unsorted = filter.Event.IsZero() // an event has few
-	}
-	deliveries("nothing", "", view.DeliveryFilter{})
-	deliveries("pending", "", view.DeliveryFilter{State: store.DeliveryPending})
-	deliveries("failed", "deliveries_lost", view.DeliveryFilter{State: store.DeliveryFailed})
-	deliveries("kind", "", view.DeliveryFilter{Kind: api.EventStatusChanged})
-	deliveries("subscription", "deliveries_subscription", view.DeliveryFilter{Subscription: rows.subscription})
-	deliveries("subscription, state and kind", "deliveries_subscription", view.DeliveryFilter{Subscription: rows.subscription, State: store.DeliveryFailed, Kind: api.EventTerminal})
-	deliveries("event", "", view.DeliveryFilter{Event: rows.event})
-	deliveries("event and subscription", "", view.DeliveryFilter{Event: rows.event, Subscription: rows.subscription})
-	add("newest deliveries of a subscription", "deliveries_subscription", view.DeliveryDepth, func(ctx context.Context) error {
-		_, err := of.SubscriptionDeliveries(ctx, rows.subscription, store.DeliveryFailed, 1, 25)
-		return err
-	})
-	add("newest undelivered", "deliveries_lost", view.DeliveryDepth, func(ctx context.Context) error {
-		_, err := of.Undelivered(ctx, store.DeliveryFailed, 1, 25)
-		return err
-	})
-	add("recent states", "deliveries_subscription", 0, func(ctx context.Context) error {
-		_, err := of.RecentStates(ctx, []store.ID{rows.subscription}, 20)
-		return err
-	})
-	add("recent attempts", "deliveries_subscription", 1_000, func(ctx context.Context) error {
-		_, err := of.RecentAttempts(ctx, rows.subscription, now.Add(-time.Hour))
-		return err
-	})
-	add("subscriptions", "", 0, func(ctx context.Context) error {
-		_, err := of.Subscriptions(ctx, 1, 25)
-		return err
-	})
-	credits := func(name, uses string, depth int, filter view.CreditNoteFilter) {
-		add("credit notes by "+name, uses, depth, func(ctx context.Context) error {
-			_, err := of.CreditNotes(ctx, filter, 1, 25)
-			return err
-		})
-	}
-	credits("nothing", "credit_notes_position", 0, view.CreditNoteFilter{})
-	credits("invoice", "credit_notes_invoice", 0, view.CreditNoteFilter{Invoice: &rows.invoice})
-	credits("void", "credit_notes_position", view.SearchDepth, view.CreditNoteFilter{Void: new(true)})
-	credits("issue date", "credit_notes_issue_date", view.SearchDepth, view.CreditNoteFilter{IssueDates: year})
-	credits("last issue date, live and text", "credit_notes_issue_date", view.SearchDepth, view.CreditNoteFilter{IssueDates: view.IssueDates{IssuedTo: "2026-12-31"}, Void: new(false), Text: "x"})
-	credits("invoice and issue date", "credit_notes_invoice", 0, view.CreditNoteFilter{Invoice: &rows.invoice, IssueDates: year})
-	credits("text", "", view.SearchDepth, view.CreditNoteFilter{Text: "x"})
-	add("history of a credit note", "submissions_credit_note", 0, func(ctx context.Context) error {
-		_, _, err := of.History(ctx, view.OfCreditNote(rows.note), 1, 25)
-		return err
-	})
-	addBookLists(of, add)
-	arrived := func(name, uses string, depth int, filter view.IncomingFilter) {
-		add("incoming e-invoices by "+name, uses, depth, func(ctx context.Context) error {
-			_, err := of.IncomingInvoices(ctx, filter, 1, 25)
-			return err
-		})
-	}
-	arrived("nothing", "incoming_position", 0, view.IncomingFilter{})
-	arrived("text", "incoming_position", view.SearchDepth, view.IncomingFilter{Text: "x"})
-	arrived("issue date", "revisions_issue_date", view.SearchDepth, view.IncomingFilter{IssueDates: year})
-	arrived("first issue date and text", "revisions_issue_date", view.SearchDepth, view.IncomingFilter{IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}, Text: "x"})
-	arrived("change", "incoming_updated", view.SearchDepth, view.IncomingFilter{UpdatedSince: now, IssueDates: year})
-	audit := func(name, uses string, filter view.AuditFilter) {
-		add("audit log by "+name, uses, view.SearchDepth, func(ctx context.Context) error {
-			_, err := of.AuditLog(ctx, filter, 1, 25)
-			return err
-		})
-		out[len(out)-1].unsorted = true
-	}
-	audit("nothing", "", view.AuditFilter{})
-	audit("actor", "audit_chain_at", view.AuditFilter{Actor: "ann@example.com"})
-	audit("act", "audit_chain_at", view.AuditFilter{Act: "draft"})
-	audit("time", "audit_chain_at", view.AuditFilter{From: now.Add(-time.Hour), To: now})
-	audit("subject", "audit_subject", view.AuditFilter{Subject: rows.invoice.String()})
-	audit("subject and time", "audit_subject", view.AuditFilter{Subject: rows.invoice.String(), From: now.Add(-time.Hour)})
-	out = append(out, f.wholeListOperations(of, rows)...)
-	add("revisions", "", 0, func(ctx context.Context) error {
-		_, err := of.Revisions(ctx, rows.incoming, 1, 25)
-		return err
-	})
-	add("history of an invoice", "", 0, func(ctx context.Context) error {
-		if _, err := of.SubmissionHistory(ctx, view.OfInvoice(rows.invoice), 1, 25); err != nil {
-			return err
-		}
-		if _, err := of.EvidenceHistory(ctx, view.OfInvoice(rows.invoice), 1, 25); err != nil {
-			return err
-		}
-		_, _, err := of.History(ctx, view.OfInvoice(rows.invoice), 1, 25)
-		return err
-	})
-	return out
-}
-
-// wholeListOperations read the identifiers of whole lists, and the rows with some of them.
-func (f *fixture) wholeListOperations(of view.Tenant, rows *planRows) []operation {
-	now := f.Clock.Now()
-	var out []operation
-	add := func(name, uses string, run func(ctx context.Context) ([]store.ID, error)) {
-		out = append(out, operation{name: "all " + name, uses: uses, depth: view.MaxListed, list: true, run: func(ctx context.Context) error {
-			_, err := run(ctx)
-			return err
-		}})
-	}
-	for name, filter := range map[string]view.InvoiceFilter{
-		"invoices": {}, "invoices, oldest first": {Ascending: true}, "drafts": {Tab: view.TabDrafts}, "invoices by text": {Search: "x"},
-		"invoices by total": {Order: view.OrderTotal}, "invoices by issue date": {IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}}, "submitted invoices": {Submitted: new(true)},
-		"invoices by state": {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "accepted"}},
-	} {
-		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.InvoiceIDs(ctx, filter) })
-	}
-	for name, filter := range map[string]view.CreditNoteFilter{"credit notes": {}, "void credit notes": {Void: new(true)}, "credit notes by text": {Text: "x"}, "credit notes of an invoice": {Invoice: &rows.invoice},
-		"credit notes of a year": {IssueDates: year}} {
-		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.CreditNoteIDs(ctx, filter) })
-	}
-	for uses, filters := range map[string][]view.IncomingFilter{
-		"incoming_position": {{}, {Text: "x"}}, "revisions_issue_date": {{IssueDates: year}, {IssueDates: year, Text: "x"}}, "incoming_updated": {{UpdatedSince: now}},
-	} {
-		for _, filter := range filters {
-			add(fmt.Sprintf("incoming e-invoices %+v", filter), uses, func(ctx context.Context) ([]store.ID, error) { return of.IncomingIDs(ctx, filter) })
-		}
-	}
-	for name, filter := range map[string]view.DeliveryFilter{"deliveries": {}, "undelivered": {Undelivered: true}, "failed deliveries of a subscription": {Subscription: rows.subscription, State: store.DeliveryFailed}} {
-		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.DeliveryIDs(ctx, filter) })
-	}
-	for name, filter := range map[string]view.AuditFilter{"audit entries": {}, "audit entries of a time": {From: now.Add(-time.Hour), To: now}, "audit entries by actor": {Actor: "ann@example.com"}} {
-		add(name, "", func(ctx context.Context) ([]store.ID, error) { return of.AuditIDs(ctx, filter) })
-	}
-	add("subscriptions", "", of.SubscriptionIDs)
-	ids := []store.ID{rows.invoice, rows.note, rows.incoming, rows.delivery, rows.subscription}
-	for name, read := range map[string]func(ctx context.Context) (int, error){
-		"credit notes": func(ctx context.Context) (int, error) {
-			found, err := of.CreditNotesByID(ctx, ids)
-			return len(found), err
-		},
-		"incoming e-invoices": func(ctx context.Context) (int, error) {
-			found, err := of.IncomingByID(ctx, ids)
-			return len(found), err
-		},
-		"deliveries": func(ctx context.Context) (int, error) {
-			found, err := of.DeliveriesByID(ctx, ids)
-			return len(found), err
-		},
-		"subscriptions": func(ctx context.Context) (int, error) {
-			found, err := of.SubscriptionsByID(ctx, ids)
-			return len(found), err
-		},
-		"audit entries": func(ctx context.Context) (int, error) { found, err := of.AuditByID(ctx, ids); return len(found), err },
-		"invoices": func(ctx context.Context) (int, error) {
-			found, err := of.InvoicesByID(ctx, ids)
-			return len(found), err
-		},
-		"the items of invoices": func(ctx context.Context) (int, error) { return of.ItemCount(ctx, ids) },
-	} {
-		out = append(out, operation{name: name + " by identifier", list: true, run: func(ctx context.Context) error {
-			_, err := read(ctx)
-			return err
-		}})
-	}
-	return out
 }

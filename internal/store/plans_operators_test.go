@@ -26,10 +26,11 @@ func (f *fixture) operatorOperations(db *store.DB) []operation {
 			_, err := db.AccountList(ctx, "", store.ListPosition{}, 50)
 			return err
 		}},
-		{name: "AccountList by name", whole: []string{"accounts"}, depth: store.ListDepth, run: func(ctx context.Context) error {
-			_, err := db.AccountList(ctx, "x", store.ListPosition{}, 50)
-			return err
-		}},
+		{name: "AccountList by name", whole: []string{"accounts"}, depth: store.ListDepth,
+			run: func(ctx context.Context) error {
+				_, err := db.AccountList(ctx, "x", store.ListPosition{}, 50)
+				return err
+			}},
 		{name: "AccountList by user", run: func(ctx context.Context) error {
 			_, err := db.AccountList(ctx, f.user.Email, store.ListPosition{}, 50)
 			return err
@@ -54,10 +55,12 @@ func (f *fixture) operatorOperations(db *store.DB) []operation {
 			_, err := db.UndeliveredDeliveries(ctx, store.ID{}, 50)
 			return err
 		}},
-		{name: "FailingSubscriptions", uses: "deliveries_undelivered subscriptions_failing", whole: []string{"deliveries_undelivered", "subscriptions"}, list: true, depth: 2 * store.FailingDepth, run: func(ctx context.Context) error {
-			_, err := db.FailingSubscriptions(ctx)
-			return err
-		}},
+		{name: "FailingSubscriptions", uses: "deliveries_undelivered subscriptions_failing",
+			whole: []string{"deliveries_undelivered", "subscriptions"}, list: true, depth: 2 * store.FailingDepth,
+			run: func(ctx context.Context) error {
+				_, err := db.FailingSubscriptions(ctx)
+				return err
+			}},
 		{name: "AuditPage", uses: "audit_at", depth: 100, run: func(ctx context.Context) error {
 			_, err := db.AuditPage(ctx, store.AuditFilter{Limit: 50}, store.AuditPosition{})
 			return err

@@ -58,9 +58,9 @@ func (o *operation) trace(t *testing.T, tracer *[]tracedStatement) []tracedState
 	return out
 }
 
-// TestPlans checks that what a server does repeatedly finds rows by indexes, and that the number of rows that it reads does not grow
-// with the tables. Each operation runs on a database of many companies, some of which have many rows, and the database explains the
-// statements that it has run.
+// TestPlans checks that what a server does repeatedly finds rows by indexes, and that the number of rows that it reads
+// does not grow with the tables. Each operation runs on a database of many companies, some of which have many rows, and
+// the database explains the statements that it has run.
 func TestPlans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -76,13 +76,15 @@ func TestPlans(t *testing.T) {
 			var traced []tracedStatement
 			options := f.Options
 			options.Quotas = store.DefaultQuotas()
-			db, err := store.Open(t.Context(), f.Address, store.WithTrace(options, func(text string, args []any) { traced = append(traced, tracedStatement{text, args}) }))
+			db, err := store.Open(t.Context(), f.Address, store.WithTrace(options,
+				func(text string, args []any) { traced = append(traced, tracedStatement{text, args}) }))
 			kit.Must(t, err)
 			defer func() { kit.Must(t, db.Close()) }()
 			tenant, err := db.Tenant(t.Context(), f.account.ID)
 			kit.Must(t, err)
 			wanted := map[string]bool{}
-			for _, o := range slices.Concat(f.workOperations(db, &rows), f.operatorOperations(db), f.mailOperations(db, tenant, &rows), f.requestOperations(db, tenant, &rows), bookRequests(tenant, &rows), f.listOperations(tenant, &rows)) {
+			for _, o := range slices.Concat(f.workOperations(db, &rows), f.operatorOperations(db), f.mailOperations(db, tenant,
+				&rows), f.requestOperations(db, tenant, &rows), bookRequests(tenant, &rows), f.listOperations(tenant, &rows)) {
 				statements := o.trace(t, &traced)
 				for _, explain := range explainers {
 					if o.list && explain.anyValues {
@@ -173,7 +175,8 @@ func (o *operation) fault(a tableAccess) string {
 		return ""
 	case a.whole && !(a.counted && a.rows <= fewRows):
 		return "reads everything"
-	case a.company && !a.counted && o.depth == 0 && !slices.Contains(oneRow, a.index) && !slices.Contains(fewPerCompany, a.table):
+	case a.company && !a.counted && o.depth == 0 && !slices.Contains(oneRow, a.index) &&
+		!slices.Contains(fewPerCompany, a.table):
 		return "reads a company"
 	case a.rows > max(fewRows, o.depth):
 		return "reads too many rows"

@@ -10,15 +10,15 @@ import (
 	"quittance/internal/secret"
 )
 
-// ProviderEvent is an event of a provider's queue. It is retained before it is deleted there, in the transaction of everything that
-// follows from it, so that an event that is handed out again changes nothing.
+// ProviderEvent is an event of a provider's queue. It is retained before it is deleted there, in the transaction of
+// everything that follows from it, so that an event that is handed out again changes nothing.
 type ProviderEvent struct {
 	// ID is the provider's identifier of the event: at most 64 characters.
 	ID string
 	// Body is the provider's response that contains the event.
 	Body []byte
-	// Reference is the submission that the event names, and ProviderReference the provider's identifier of its document. A zero value
-	// means absent.
+	// Reference is the submission that the event names, and ProviderReference the provider's identifier of its document. A
+	// zero value means absent.
 	Reference         ID
 	ProviderReference string
 }
@@ -35,7 +35,8 @@ func providerEventBinding(account, id ID) secret.Binding {
 func (l PurchaseLease) EventReleased(ctx context.Context, id string) (bool, error) {
 	released, err := readValue(l.Tenant, func(q querier) (sql.Null[int64], error) {
 		var at sql.Null[int64]
-		err := q.QueryRowContext(ctx, `select released_at from provider_events where account_id = $1 and connection_id = $2 and provider_event_id = $3`,
+		err := q.QueryRowContext(ctx,
+			`select released_at from provider_events where account_id = $1 and connection_id = $2 and provider_event_id = $3`,
 			l.Connection.Account, l.Connection.ID, id).Scan(&at)
 		return at, err
 	})
@@ -45,10 +46,12 @@ func (l PurchaseLease) EventReleased(ctx context.Context, id string) (bool, erro
 	return released.Valid, err
 }
 
-// RecordEvent retains an event about a submission of the company, as evidence with everything that decide derives from it, and moves
-// the sync, in one transaction. It returns the lease as it is then. decide is that of [SubmissionLease.Record]: held is false, because an
-// event changes no schedule. [ErrNoSubmission] says that there is no such submission. [ErrLeaseLost] is as in [PurchaseLease.RetainPurchases].
-func (l PurchaseLease) RecordEvent(ctx context.Context, event ProviderEvent, step SyncStep, decide func(s Submission, held bool, now time.Time) (Decision, error)) (after PurchaseLease, recorded Submission, err error) {
+// RecordEvent retains an event about a submission of the company, as evidence with everything that decide derives from
+// it, and moves the sync, in one transaction. It returns the lease as it is then. decide is that of
+// [SubmissionLease.Record]: held is false, because an event changes no schedule. [ErrNoSubmission] says that there is
+// no such submission. [ErrLeaseLost] is as in [PurchaseLease.RetainPurchases].
+func (l PurchaseLease) RecordEvent(ctx context.Context, event ProviderEvent, step SyncStep, decide func(s Submission,
+	held bool, now time.Time) (Decision, error)) (after PurchaseLease, recorded Submission, err error) {
 	t := l.Tenant
 	err = t.write(ctx, "record event", func(ctx context.Context, tx *tx) error {
 		named := SubmissionLease{Tenant: t, Connection: l.Connection}
@@ -80,16 +83,21 @@ func (l PurchaseLease) RecordEvent(ctx context.Context, event ProviderEvent, ste
 	return after, recorded, err
 }
 
-// submissionOfEvent returns the submission of the company that an event is about, without a lock. It may have been submitted over an
-// earlier connection to the same provider. submissionOfEvent returns [ErrNoSubmission] if there is none.
-func (t *Tenant) submissionOfEvent(ctx context.Context, q querier, c *Connection, event ProviderEvent) (Submission, error) {
+// submissionOfEvent returns the submission of the company that an event is about, without a lock. It may have been
+// submitted over an earlier connection to the same provider. submissionOfEvent returns [ErrNoSubmission] if there is
+// none.
+func (t *Tenant) submissionOfEvent(ctx context.Context, q querier, c *Connection,
+	event ProviderEvent) (Submission, error) {
 	const overSameProvider = ` and exists (select 1 from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id
 		and c.kind = $3 and c.base_url = $4)`
-	query, name := `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+overSameProvider, any(event.Reference)
+	query, name := `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+
+		overSameProvider, any(event.Reference)
 	if event.Reference.IsZero() {
-		query, name = `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and provider_reference = $2`+overSameProvider+` limit 2`, event.ProviderReference
+		query, name = `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and provider_reference = $2`+
+			overSameProvider+` limit 2`, event.ProviderReference
 	}
-	found, err := collect(ctx, q, func(row scanner) (Submission, error) { return scanSubmission(row) }, query, t.id, name, c.Kind, c.BaseURL)
+	found, err := collect(ctx, q, func(row scanner) (Submission, error) { return scanSubmission(row) }, query, t.id,
+		name, c.Kind, c.BaseURL)
 	switch {
 	case err != nil:
 		return Submission{}, err
@@ -99,16 +107,18 @@ func (t *Tenant) submissionOfEvent(ctx context.Context, q querier, c *Connection
 	return found[0], nil
 }
 
-// concernedBy reports whether an event that names the submission is about it: both names must be its own. The provider has nothing to say
-// about a submission that it did not receive.
+// concernedBy reports whether an event that names the submission is about it: both names must be its own. The provider
+// has nothing to say about a submission that it did not receive.
 func (s *Submission) concernedBy(event ProviderEvent) bool {
 	return s.Outcome != OutcomeNotSent && (s.ProviderReference == nil || event.ProviderReference == *s.ProviderReference)
 }
 
-// RetainUnrouted notes when an event that is about nothing of the connection was first seen. At least wait later it retains and releases
-// the event: until then another reader of the queue may take it. The event is sealed, because it may be another company's. The sync moves
-// by the step released or by waiting. The error is that of [PurchaseLease.RetainPurchases].
-func (l PurchaseLease) RetainUnrouted(ctx context.Context, event ProviderEvent, wait time.Duration, released, waiting SyncStep) (after PurchaseLease, isReleased bool, err error) {
+// RetainUnrouted notes when an event that is about nothing of the connection was first seen. At least wait later it
+// retains and releases the event: until then another reader of the queue may take it. The event is sealed, because it
+// may be another company's. The sync moves by the step released or by waiting. The error is that of
+// [PurchaseLease.RetainPurchases].
+func (l PurchaseLease) RetainUnrouted(ctx context.Context, event ProviderEvent, wait time.Duration, released,
+	waiting SyncStep) (after PurchaseLease, isReleased bool, err error) {
 	t := l.Tenant
 	err = t.write(ctx, "retain unrouted event", func(ctx context.Context, tx *tx) error {
 		now := tx.Now()
@@ -117,7 +127,8 @@ func (l PurchaseLease) RetainUnrouted(ctx context.Context, event ProviderEvent, 
 			return err
 		}
 		var seen int64
-		if err := tx.QueryRowContext(ctx, `insert into provider_events (account_id, id, connection_id, provider_event_id, seen_at) values ($1, $2, $3, $4, $5)
+		if err := tx.QueryRowContext(ctx,
+			`insert into provider_events (account_id, id, connection_id, provider_event_id, seen_at) values ($1, $2, $3, $4, $5)
 			on conflict (account_id, connection_id, provider_event_id) do update set provider_event_id = excluded.provider_event_id returning id, seen_at`,
 			l.Connection.Account, id, l.Connection.ID, event.ID, micros(now)).Scan(&id, &seen); err != nil {
 			return err
@@ -140,7 +151,8 @@ func (l PurchaseLease) RetainUnrouted(ctx context.Context, event ProviderEvent, 
 	return after, isReleased, err
 }
 
-// UnroutedEvent is an event of a connection's queue that was about nothing of the connection, and was retained and released.
+// UnroutedEvent is an event of a connection's queue that was about nothing of the connection, and was retained and
+// released.
 type UnroutedEvent struct {
 	Connection ID
 	ID         string // the provider's identifier
@@ -161,7 +173,8 @@ func (db *DB) UnroutedEvents(ctx context.Context, account ID, limit int) ([]Unro
 		err := row.Scan(&e.id, &e.Connection, &e.ID, &e.Body, &seen, &released)
 		e.SeenAt, e.ReleasedAt = instant(seen), instant(released)
 		return e, err
-	}, `select id, connection_id, provider_event_id, body, seen_at, released_at from provider_events where account_id = $1 and body is not null order by id desc limit $2`, account, limit)
+	},
+		`select id, connection_id, provider_event_id, body, seen_at, released_at from provider_events where account_id = $1 and body is not null order by id desc limit $2`, account, limit)
 	if err != nil {
 		return nil, db.classify(err)
 	}
@@ -193,15 +206,16 @@ func (db *DB) openUnrouted(ctx context.Context, account ID, e *UnroutedEvent) er
 	return nil
 }
 
-// insertProviderEvent notes that an event is retained, which may have been about nothing before. It returns [ErrLeaseLost] if it was
-// retained before.
+// insertProviderEvent notes that an event is retained, which may have been about nothing before. It returns
+// [ErrLeaseLost] if it was retained before.
 func (t *tx) insertProviderEvent(ctx context.Context, l *PurchaseLease, event string) error {
 	now := t.Now()
 	id, err := newID(now, t.db.random)
 	if err != nil {
 		return err
 	}
-	changed, err := t.Exec(ctx, `insert into provider_events (account_id, id, connection_id, provider_event_id, seen_at, released_at) values ($1, $2, $3, $4, $5, $5)
+	changed, err := t.Exec(ctx,
+		`insert into provider_events (account_id, id, connection_id, provider_event_id, seen_at, released_at) values ($1, $2, $3, $4, $5, $5)
 		on conflict (account_id, connection_id, provider_event_id) do update set released_at = excluded.released_at where provider_events.released_at is null`,
 		l.Connection.Account, id, l.Connection.ID, event, micros(now))
 	if err == nil && changed == 0 {

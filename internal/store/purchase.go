@@ -17,8 +17,8 @@ func revisionBinding(tenant, incoming ID, revision int64, column string) secret.
 	return secret.Binding{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
-// DuePurchaseQueues makes one step of a scan for connections whose purchase sync is due. Every active connection has a row,
-// and most are due later, so this scan goes in the order of time.
+// DuePurchaseQueues makes one step of a scan for connections whose purchase sync is due. Every active connection has a
+// row, and most are due later, so this scan goes in the order of time.
 func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{db: db}}
@@ -29,8 +29,8 @@ func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, 
 		order by due_at, account_id limit $3`, from.dueAt, from.company[:], maxCompaniesPerScan)
 }
 
-// PurchaseLease is the exclusive right to query a connection for purchase documents, until the lease expires, and where the
-// purchase sync stands.
+// PurchaseLease is the exclusive right to query a connection for purchase documents, until the lease expires, and where
+// the purchase sync stands.
 type PurchaseLease struct {
 	// Tenant gets the documents.
 	Tenant     *Tenant
@@ -68,7 +68,8 @@ func (q Queue) ClaimPurchases(ctx context.Context, duration time.Duration) ([]Pu
 			return err
 		}
 		lease := rows[0]
-		if lease.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id)); err != nil {
+		if lease.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+
+			` from connections where account_id = $1 and id = $2`, q.account, q.id)); err != nil {
 			return err
 		}
 		if lease.Tenant, err = q.db.currentTenant(ctx, tx, q.account); err != nil {
@@ -101,7 +102,8 @@ type SyncStep struct {
 // RetainPurchases retains what is new among documents, records the events and moves the sync on, in one transaction. It
 // returns the lease as it is then and how many documents and revisions were new. [ErrLeaseLost] says that the sync
 // was claimed again, its connection disabled or its tenant frozen since: nothing was written.
-func (l PurchaseLease) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after PurchaseLease, stored int, err error) {
+func (l PurchaseLease) RetainPurchases(ctx context.Context, docs []NewIncoming,
+	step SyncStep) (after PurchaseLease, stored int, err error) {
 	t := l.Tenant
 	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
 		var err error
@@ -144,8 +146,8 @@ func (l PurchaseLease) move(ctx context.Context, tx *tx, step SyncStep) (after P
 	return after, tx.insertProviderEvent(ctx, &l, step.Event)
 }
 
-// OldestPurchaseSync returns when the active connection that has waited longest for a complete purchase sync has had its last one, or was
-// added if it has had none; [ErrNotFound] if no connection is active.
+// OldestPurchaseSync returns when the active connection that has waited longest for a complete purchase sync has had
+// its last one, or was added if it has had none; [ErrNotFound] if no connection is active.
 func (db *DB) OldestPurchaseSync(ctx context.Context) (time.Time, error) {
 	var oldest sql.Null[int64]
 	// The columns are those of an index, whose ends answer the first part; few connections are in the second part.
@@ -163,8 +165,8 @@ func (db *DB) OldestPurchaseSync(ctx context.Context) (time.Time, error) {
 	return instant(oldest.V), nil
 }
 
-// Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces, if
-// it announces any, each with the digest of the metadata of its latest revision.
+// Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces,
+// if it announces any, each with the digest of the metadata of its latest revision.
 func (l PurchaseLease) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
 	t := l.Tenant
 	known := make(map[string][32]byte, len(ids))
@@ -190,7 +192,10 @@ func (l PurchaseLease) Known(ctx context.Context, ids []string) (map[string][32]
 // in progress loses its lease.
 func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
 	if c.State != ConnectionActive {
-		_, err := t.Exec(ctx, `update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account, c.ID)
+		_,
+			err := t.Exec(ctx,
+			`update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account,
+			c.ID)
 		return err
 	}
 	_, err := t.Exec(ctx, `insert into purchase_syncs (account_id, connection_id, cursor, due_at) values ($1, $2, $3, $4)

@@ -8,8 +8,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestOldestPurchaseSync: of the active connections, the one that has waited longest for a complete sync counts, since it was added if it
-// has had none.
+// TestOldestPurchaseSync: of the active connections, the one that has waited longest for a complete sync counts, since
+// it was added if it has had none.
 func TestOldestPurchaseSync(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

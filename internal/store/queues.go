@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Queue is the due work of one destination or one provider connection: the deliveries of a subscription, the submissions of
-// a connection, or its purchase sync. Workers take turns over queues, so that the backlog of one company does not delay others.
+// Queue is the due work of one destination or one provider connection: the deliveries of a subscription, the
+// submissions of a connection, or its purchase sync. Workers take turns over queues, so that the backlog of one company
+// does not delay others.
 type Queue struct {
 	tenant  *Tenant
 	account ID
@@ -39,8 +40,8 @@ type ScanCursor struct {
 // IsZero reports whether c is the beginning.
 func (c ScanCursor) IsZero() bool { return c == ScanCursor{} }
 
-// DueScan is the result of one step of a scan for due work. A step covers a bounded number of companies or syncs, so its
-// cost does not depend on the amount of work.
+// DueScan is the result of one step of a scan for due work. A step covers a bounded number of companies or syncs, so
+// its cost does not depend on the amount of work.
 type DueScan struct {
 	// Queues are those with work due now, the longest waiting first.
 	Queues []Queue
@@ -53,13 +54,13 @@ type DueScan struct {
 // maxCompaniesPerScan bounds a step of a scan. A step takes some milliseconds when all of them have work.
 const maxCompaniesPerScan = 256
 
-// DueDeliveryQueues makes one step of a scan for subscriptions with due deliveries. A deactivated subscription is due while
-// it has pending deliveries, so that they are ended.
+// DueDeliveryQueues makes one step of a scan for subscriptions with due deliveries. A deactivated subscription is due
+// while it has pending deliveries, so that they are ended.
 //
 // The statement jumps from company to company and from queue to queue in the index deliveries_due, which holds pending
-// deliveries only, and reads the first entry of each queue. So the cost does not grow with a million deliveries that wait for one
-// destination, nor with a hundred thousand idle subscriptions. "group by" and "distinct" would read every entry on both
-// engines, and a join of the queues with their tenants made PostgreSQL read all tenants.
+// deliveries only, and reads the first entry of each queue. So the cost does not grow with a million deliveries that
+// wait for one destination, nor with a hundred thousand idle subscriptions. "group by" and "distinct" would read every
+// entry on both engines, and a join of the queues with their tenants made PostgreSQL read all tenants.
 func (db *DB) DueDeliveryQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{tenant: &Tenant{db: db}, db: db}}
@@ -86,8 +87,8 @@ func (db *DB) DueDeliveryQueues(ctx context.Context, from ScanCursor) (DueScan, 
 			from queue where queue.id is not null`, from.company[:], maxCompaniesPerScan)
 }
 
-// DueSubmissionQueues makes one step of a scan for connections with submissions that are due to be polled, in the same way
-// as [DB.DueDeliveryQueues]. A connection whose circuit breaker is open is due when its next probe is.
+// DueSubmissionQueues makes one step of a scan for connections with submissions that are due to be polled, in the same
+// way as [DB.DueDeliveryQueues]. A connection whose circuit breaker is open is due when its next probe is.
 func (db *DB) DueSubmissionQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{db: db}}
@@ -113,16 +114,18 @@ func (db *DB) DueSubmissionQueues(ctx context.Context, from ScanCursor) (DueScan
 			from connections c where c.account_id = first.account_id and c.id = first.id) from first`, from.company[:], maxCompaniesPerScan)
 }
 
-// queueRow is a queue that a scan has read: its position in the order of the scan, and when its first task is due, null when
-// the work must not be done.
+// queueRow is a queue that a scan has read: its position in the order of the scan, and when its first task is due, null
+// when the work must not be done.
 type queueRow struct {
 	Queue
 	cursor ScanCursor
 	due    sql.Null[int64]
 }
 
-// scanQueues reads one step of a scan; readRow reads a row of it. A step with [maxCompaniesPerScan] different cursors is not the last.
-func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, error), query string, args ...any) (DueScan, error) {
+// scanQueues reads one step of a scan; readRow reads a row of it. A step with [maxCompaniesPerScan] different cursors
+// is not the last.
+func (db *DB) scanQueues(ctx context.Context, readRow func(scanner) (queueRow, error), query string,
+	args ...any) (DueScan, error) {
 	rows, err := collect(ctx, db.reader, readRow, query, args...)
 	if err != nil {
 		return DueScan{}, db.classify(err)
@@ -169,7 +172,8 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 	err := q.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		leases = nil
 		now := tx.Now()
-		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id))
+		connection, err := scanConnection(tx.QueryRowContext(ctx,
+			`select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id))
 		if err != nil {
 			return err
 		}
@@ -179,10 +183,12 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 				return nil
 			}
 		}
-		// Identifiers of submissions are unique across tenants, so the two conditions of the update select the rows of due alone.
+		// Identifiers of submissions are unique across tenants, so the two conditions of the update select the rows of due
+		// alone.
 		leases, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
-			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
+			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s,
+				Connection: connection, isProbe: probe}, err
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.dialect.ForUpdateSkipLocked()+`)
 			update submissions set lease = lease + 1, due_at = $5
@@ -211,10 +217,11 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Du
 	return leases, nil
 }
 
-// ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries, mails and purchase syncs, so
-// that their work is due at once. Call it only at the start of a process that serves the database alone; with several
-// processes, leases have to expire. Work without a lease stays due at its own time, except for purchase syncs, for which
-// an additional request does no harm, and the probes of connections whose circuit is open. The interrupted attempt of a delivery counts when that delivery is claimed next.
+// ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries, mails and
+// purchase syncs, so that their work is due at once. Call it only at the start of a process that serves the database
+// alone; with several processes, leases have to expire. Work without a lease stays due at its own time, except for
+// purchase syncs, for which an additional request does no harm, and the probes of connections whose circuit is open.
+// The interrupted attempt of a delivery counts when that delivery is claimed next.
 func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 	return db.write(ctx, "release orphaned leases", func(ctx context.Context, tx *tx) error {
 		now := micros(tx.Now())
@@ -223,13 +230,16 @@ func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
+		if _, err := tx.Exec(ctx,
+			`update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update mails set due_at = $1, lease = lease + 1, leased = 0 where due_at is not null and leased > 0`, now); err != nil {
+		if _, err := tx.Exec(ctx,
+			`update mails set due_at = $1, lease = lease + 1, leased = 0 where due_at is not null and leased > 0`,
+			now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)

@@ -20,8 +20,8 @@ func keys(queues []store.Queue, of ...store.ID) (out []store.ID) {
 	return out
 }
 
-// TestDueDeliveryQueues: a scan returns the subscriptions with due deliveries, the longest waiting first, and when the next
-// one becomes due.
+// TestDueDeliveryQueues: a scan returns the subscriptions with due deliveries, the longest waiting first, and when the
+// next one becomes due.
 func TestDueDeliveryQueues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -33,7 +33,8 @@ func TestDueDeliveryQueues(t *testing.T) {
 		begun := f.Clock.Now()
 		for n, wait := range []time.Duration{20 * time.Second, 10 * time.Second, 30 * time.Second} {
 			d := f.claimDeliveries(t, s[n], 1)[0]
-			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
+			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 503),
+				store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
 		}
 		for _, want := range []struct {
 			at     time.Duration
@@ -48,13 +49,15 @@ func TestDueDeliveryQueues(t *testing.T) {
 			scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 			kit.Must(t, err)
 			if got := keys(scan.Queues, s[:]...); !slices.Equal(got, want.queues) || !scan.NextDue.Equal(begun.Add(want.next)) {
-				t.Errorf("after %v: queues %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.queues, want.next)
+				t.Errorf("after %v: queues %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.queues,
+					want.next)
 			}
 		}
 		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
 		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		kit.Must(t, err)
-		if got := keys(scan.Queues, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(scan.Queues) != 4 || !scan.NextDue.IsZero() {
+		if got := keys(scan.Queues, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(scan.Queues) != 4 ||
+			!scan.NextDue.IsZero() {
 			t.Errorf("of all: %v of %d, next %v", got, len(scan.Queues), scan.NextDue)
 		}
 		kit.Must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
@@ -66,8 +69,8 @@ func TestDueDeliveryQueues(t *testing.T) {
 	})
 }
 
-// TestDueSubmissionQueues: a scan returns the connections with due submissions in the same way. A disabled connection and a
-// suspended account are still polled.
+// TestDueSubmissionQueues: a scan returns the connections with due submissions in the same way. A disabled connection
+// and a suspended account are still polled.
 func TestDueSubmissionQueues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -151,8 +154,8 @@ func TestClaimSubmissionOnce(t *testing.T) {
 	})
 }
 
-// TestReleaseOrphanedLeases: submissions whose calls were interrupted by the end of the process are due at once and have new
-// leases; others stay as they are.
+// TestReleaseOrphanedLeases: submissions whose calls were interrupted by the end of the process are due at once and
+// have new leases; others stay as they are.
 func TestReleaseOrphanedLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		asked, known := f.submit(t, "INV-0"), f.submit(t, "INV-1")
@@ -163,7 +166,8 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 		cut := f.submit(t, "INV-2")
 		kit.Must(t, f.ReleaseOrphanedLeases(t.Context()))
 		claimed := f.claimSubmissions(t, 10)
-		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID || claimed[1].Submission.ID == known.Submission.ID {
+		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID ||
+			claimed[1].Submission.ID == known.Submission.ID {
 			t.Fatalf("due at once: %+v", claimed)
 		}
 		for _, call := range []store.SubmissionLease{asked, cut} {
@@ -178,23 +182,26 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 	})
 }
 
-// TestReleaseOrphanedDeliveryLeases: the same holds for deliveries. One that waits for its next attempt, or has ended, stays
-// as it is.
+// TestReleaseOrphanedDeliveryLeases: the same holds for deliveries. One that waits for its next attempt, or has ended,
+// stays as it is.
 func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
+		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated),
+			f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
 		attempted := f.claimDeliveries(t, cut.ID, 1)[0]
 		later := store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
 		kit.Must(t, f.claimDeliveries(t, waiting.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 503), later))
-		kit.Must(t, f.claimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		kit.Must(t, f.claimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 200),
+			store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		kit.Must(t, f.ReleaseOrphanedLeases(t.Context()))
 		for subscription, due := range map[store.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
 			if claimed := f.claimDeliveries(t, subscription, 10); len(claimed) != due {
 				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
 			}
 		}
-		wantErr(t, attempted.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, attempted.RecordAttempt(t.Context(), attempt(f, 200),
+			store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 	})
 }
 

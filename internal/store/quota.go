@@ -81,14 +81,18 @@ func (t *tx) takeUsage(tenant ID) usage {
 	return counted
 }
 
-// writeUsage writes the counted usage. Rows of tenants are locked last, and in the order of their identifiers; see docs/decisions/018-order-of-locks.md.
+// writeUsage writes the counted usage. Rows of tenants are locked last, and in the order of their identifiers; see
+// docs/decisions/018-order-of-locks.md.
 func (t *tx) writeUsage(ctx context.Context) error {
-	for _, tenant := range slices.SortedFunc(maps.Keys(t.unwrittenUsage), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, tenant := range slices.SortedFunc(maps.Keys(t.unwrittenUsage),
+		func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
 		counted := t.takeUsage(tenant)
 		if counted == (usage{}) {
 			continue
 		}
-		if err := t.ExecDeferred(ctx, `update tenants set stored_bytes = stored_bytes + $2, drafts = drafts + $3 where id = $1`, tenant, counted.bytes, counted.drafts); err != nil {
+		if err := t.ExecDeferred(ctx,
+			`update tenants set stored_bytes = stored_bytes + $2, drafts = drafts + $3 where id = $1`, tenant, counted.bytes,
+			counted.drafts); err != nil {
 			return err
 		}
 	}
@@ -107,7 +111,8 @@ func limitOf(quota int64) int64 {
 // further drafts.
 func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) error {
 	var used usage
-	if err := q.QueryRowContext(ctx, `select stored_bytes, drafts from tenants where id = $1 and frozen_at is null`, t.id).Scan(&used.bytes, &used.drafts); err != nil {
+	if err := q.QueryRowContext(ctx, `select stored_bytes, drafts from tenants where id = $1 and frozen_at is null`,
+		t.id).Scan(&used.bytes, &used.drafts); err != nil {
 		return err
 	}
 	quotas := t.db.quotas
@@ -120,8 +125,8 @@ func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) erro
 	return nil
 }
 
-// Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. The zero user, of an API
-// key, has no tokens. Quotas reads counters, and at most as many rows as the quotas allow.
+// Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. The zero user,
+// of an API key, has no tokens. Quotas reads counters, and at most as many rows as the quotas allow.
 func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, error) {
 	var used usage
 	var active, created, tokens, keys, customers, items int64
@@ -148,8 +153,10 @@ func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, err
 	}
 	quotas := t.db.quotas
 	return map[string]api.Quota{
-		QuotaStoredBytes: quota(quotas.StoredBytes, used.bytes), QuotaDrafts: quota(quotas.Drafts, used.drafts), QuotaTokens: quota(quotas.Tokens, tokens),
-		QuotaSubscriptions: quota(MaxSubscriptions, active), QuotaSubscriptionsCreated: quota(quotas.SubscriptionsCreated, created),
-		QuotaAPIKeys: quota(MaxAPIKeys, keys), QuotaCustomers: quota(MaxBookEntries, customers), QuotaItems: quota(MaxBookEntries, items),
+		QuotaStoredBytes: quota(quotas.StoredBytes, used.bytes), QuotaDrafts: quota(quotas.Drafts, used.drafts),
+		QuotaTokens: quota(quotas.Tokens, tokens), QuotaSubscriptions: quota(MaxSubscriptions, active),
+		QuotaSubscriptionsCreated: quota(quotas.SubscriptionsCreated, created),
+		QuotaAPIKeys:              quota(MaxAPIKeys, keys), QuotaCustomers: quota(MaxBookEntries, customers),
+		QuotaItems: quota(MaxBookEntries, items),
 	}, nil
 }

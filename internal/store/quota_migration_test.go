@@ -33,7 +33,8 @@ func TestUsageOfBefore(t *testing.T) {
 				query string
 				args  []any
 			}{
-				{`insert into accounts (id, company, status, profile, created_at) values ($1, 'Palm', 'active', '{}', 0)`, []any{id(1)}},
+				{`insert into accounts (id, company, status, profile, created_at) values ($1, 'Palm', 'active', '{}', 0)`,
+					[]any{id(1)}},
 				{`insert into tenants (id, account_id, created_at, invoices) values ($1, $2, 0, 4)`, []any{id(2), id(1)}},
 				{`insert into tenants (id, account_id, created_at, frozen_at) values ($1, $2, 0, 1)`, []any{id(3), id(1)}},
 				{`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
@@ -47,13 +48,15 @@ func TestUsageOfBefore(t *testing.T) {
 				kit.Must(t, err)
 			}
 			for n, outcome := range []string{"", "acknowledged", "not_sent", "rejected"} {
-				_, err := raw.ExecContext(ctx, `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+				_, err := raw.ExecContext(ctx,
+					`insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
 					values ($1, $2, $3, $4, '{"n":"ü"}', 1, 0, 0)`, id(2), id(byte(10+n)), n+1, outcome)
 				kit.Must(t, err)
 				if outcome == "" {
 					continue
 				}
-				_, err = raw.ExecContext(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
+				_, err = raw.ExecContext(ctx,
+					`insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
 					outcome, attempted_at, sent_at, poll_wait) values ($1, $2, $3, $4, $5, 1, 1, $6, '{}', $6, 0, 0, 0)`, id(2), id(byte(20+n)), id(1), id(4), id(byte(10+n)), outcome)
 				kit.Must(t, err)
 			}
@@ -62,7 +65,8 @@ func TestUsageOfBefore(t *testing.T) {
 			kit.Must(t, errors.Join(db.MigrateTo(ctx, schemaUpTo(t, "0011")), db.Close()))
 			for tenant, want := range map[byte][2]int64{2: {2, 4*10 + 700 + 50}, 3: {0, 0}} {
 				var drafts, bytes int64
-				kit.Must(t, raw.QueryRowContext(ctx, `select drafts, stored_bytes from tenants where id = $1`, id(tenant)).Scan(&drafts, &bytes))
+				kit.Must(t, raw.QueryRowContext(ctx, `select drafts, stored_bytes from tenants where id = $1`,
+					id(tenant)).Scan(&drafts, &bytes))
 				if drafts != want[0] || bytes != want[1] {
 					t.Errorf("%d drafts and %d bytes are counted, want %d and %d", drafts, bytes, want[0], want[1])
 				}

@@ -37,7 +37,8 @@ func (f *fixture) used(t *testing.T, quota string) int64 {
 func wantQuota(t *testing.T, err error, quota string, limit int64) {
 	t.Helper()
 	var used *store.QuotaError
-	if !errors.As(err, &used) || !errors.Is(err, store.ErrLimit) || *used != (store.QuotaError{Quota: quota, Limit: limit}) {
+	if !errors.As(err, &used) || !errors.Is(err, store.ErrLimit) ||
+		*used != (store.QuotaError{Quota: quota, Limit: limit}) {
 		t.Errorf("error %v, want the quota %s of %d", err, quota, limit)
 	}
 }
@@ -45,11 +46,14 @@ func wantQuota(t *testing.T, err error, quota string, limit int64) {
 // stored computes the stored bytes from the rows.
 func (f *fixture) stored(t *testing.T) (sum int64) {
 	t.Helper()
-	for table, columns := range map[string]string{"invoices": "octet_length(document)", "credit_notes": "octet_length(items)", "evidence": "octet_length(body)",
-		"revisions": "octet_length(body) + octet_length(metadata)", "events": "octet_length(body)", "book_entries": "octet_length(fields)", "idempotency": "octet_length(body)", "uploads": "octet_length(body)"} {
+	for table, columns := range map[string]string{"invoices": "octet_length(document)",
+		"credit_notes": "octet_length(items)", "evidence": "octet_length(body)",
+		"revisions": "octet_length(body) + octet_length(metadata)", "events": "octet_length(body)",
+		"book_entries": "octet_length(fields)", "idempotency": "octet_length(body)", "uploads": "octet_length(body)"} {
 		sum += f.number(t, `select coalesce(sum(`+columns+`), 0) from `+table+` where tenant_id = $1`, f.tenant.Key())
 	}
-	return sum + f.number(t, `select coalesce(sum(octet_length(actor_kind || actor || means || source || request_id || act || subject_type || subject || reason || details)), 0)
+	return sum + f.number(t,
+		`select coalesce(sum(octet_length(actor_kind || actor || means || source || request_id || act || subject_type || subject || reason || details)), 0)
 		from audit where chain = $1 and subject_type in ('invoice', 'import', 'credit_note', 'subscription', 'delivery', 'customer', 'item')`, f.account.ID)
 }
 
@@ -67,8 +71,10 @@ func TestUsageIsCounted(t *testing.T) {
 		ctx := t.Context()
 		check := func(after string) {
 			t.Helper()
-			if bytes, drafts := f.used(t, store.QuotaStoredBytes), f.used(t, store.QuotaDrafts); bytes != f.stored(t) || drafts != f.drafts(t) {
-				t.Errorf("after %s: %d bytes and %d drafts are counted, and there are %d and %d", after, bytes, drafts, f.stored(t), f.drafts(t))
+			if bytes, drafts := f.used(t, store.QuotaStoredBytes), f.used(t, store.QuotaDrafts); bytes != f.stored(t) ||
+				drafts != f.drafts(t) {
+				t.Errorf("after %s: %d bytes and %d drafts are counted, and there are %d and %d", after, bytes, drafts, f.stored(t),
+					f.drafts(t))
 			}
 		}
 		f.subscribe(t, api.EventKinds[:]...)
@@ -106,9 +112,11 @@ func TestUsageIsCounted(t *testing.T) {
 		_, err = f.tenant.UpdateInvoice(ctx, rejected.Submission.Invoice, any, changed("Corrected"))
 		kit.Must(t, err)
 		check("a correction")
-		_, err = f.tenant.CreateCreditNote(ctx, first.ID, func(d *api.Draft, _ []invoice.Credit) (store.NewCreditNote, error) {
-			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned", Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
-		})
+		_, err = f.tenant.CreateCreditNote(ctx, first.ID,
+			func(d *api.Draft, _ []invoice.Credit) (store.NewCreditNote, error) {
+				return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned",
+					Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
+			})
 		kit.Must(t, err)
 		check("a credit note")
 		for range 2 {
@@ -177,7 +185,8 @@ func TestQuotas(t *testing.T) {
 		_, err = f.tenant.CreateInvoice(ctx, draft("INV-MORE"))
 		wantQuota(t, err, store.QuotaStoredBytes, 20_000)
 		_, err = f.tenant.CreateCreditNote(ctx, created.ID, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
-			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned", Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
+			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-02", Reason: "Returned",
+				Credit: invoice.Credit{Kind: "full", Total: "1050.00"}}, nil
 		})
 		wantQuota(t, err, store.QuotaStoredBytes, 20_000)
 		record(t, open, allFour("cleared", true), api.EventStatusChanged, api.EventTerminal)
@@ -198,14 +207,17 @@ func TestQuotas(t *testing.T) {
 func TestTokenQuota(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com", PasswordHash: "$2"})
+		other, err := f.AddUser(ctx, f.account.ID, store.NewUser{Role: access.Owner, Email: "second@example.com",
+			PasswordHash: "$2"})
 		kit.Must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"}, store.NewToken{Digest: [32]byte{99}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: other, PasswordHash: "$2"},
+			store.NewToken{Digest: [32]byte{99}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 		kit.Must(t, err)
 		f.limited(t, store.Quotas{Tokens: 3})
 		for n := range byte(6) {
 			f.Clock.Advance(time.Second)
-			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{n + 101}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: [32]byte{n + 101},
+				ExpiresAt: f.Clock.Now().Add(time.Hour)})
 			kit.Must(t, err)
 		}
 		var live []byte

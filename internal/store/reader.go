@@ -11,8 +11,8 @@ import (
 // [Tenant.ReadRows] make one, for internal/view alone. The parameter $1 of every statement is the tenant, and the given
 // arguments are the parameters from $2.
 //
-// The methods that are named after a fact return the facts of the tenant that a condition selects. order is what follows the where
-// clause: the order and the bounds, or nothing.
+// The methods that are named after a fact return the facts of the tenant that a condition selects. order is what
+// follows the where clause: the order and the bounds, or nothing.
 type Reader struct {
 	tenant *Tenant
 	q      querier
@@ -21,8 +21,8 @@ type Reader struct {
 // Row is one row of a result.
 type Row = scanner
 
-// ReadSnapshot runs fn, which reads a list, in one snapshot of the database. The time, and how many lists of a company are read
-// concurrently, are bounded: beyond that, ReadSnapshot returns [ErrUnavailable].
+// ReadSnapshot runs fn, which reads a list, in one snapshot of the database. The time, and how many lists of a company
+// are read concurrently, are bounded: beyond that, ReadSnapshot returns [ErrUnavailable].
 func (t *Tenant) ReadSnapshot(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
 	return t.list(ctx, func(ctx context.Context, q querier) error { return fn(ctx, Reader{t, q}) })
 }
@@ -37,7 +37,8 @@ func (r Reader) args(more []any) []any { return append([]any{r.tenant.id}, more.
 
 // Query runs a query and calls scan for every row.
 func (r Reader) Query(ctx context.Context, scan func(Row) error, query string, args ...any) error {
-	_, err := collect(ctx, r.q, func(row scanner) (struct{}, error) { return struct{}{}, scan(row) }, query, r.args(args)...)
+	_, err := collect(ctx, r.q, func(row scanner) (struct{}, error) { return struct{}{}, scan(row) }, query,
+		r.args(args)...)
 	return err
 }
 
@@ -55,7 +56,8 @@ func (r Reader) ByteOrder() string { return r.tenant.db.dialect.ByteOrder() }
 
 // Submissions returns submissions with their states.
 func (r Reader) Submissions(ctx context.Context, condition, order string, args ...any) ([]Submission, error) {
-	return collect(ctx, r.q, scanSubmission, `select `+r.tenant.db.submissionColumns()+` from submissions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanSubmission, `select `+r.tenant.db.submissionColumns()+
+		` from submissions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Evidence returns retained responses without their bodies.
@@ -66,23 +68,27 @@ func (r Reader) Evidence(ctx context.Context, condition, order string, args ...a
 
 // Subscriptions returns webhook subscriptions.
 func (r Reader) Subscriptions(ctx context.Context, condition, order string, args ...any) ([]Subscription, error) {
-	return collect(ctx, r.q, scanSubscription, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanSubscription, `select `+subscriptionColumns+
+		` from subscriptions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Events returns events with the exact bytes of their deliveries.
 func (r Reader) Events(ctx context.Context, condition, order string, args ...any) ([]Event, error) {
-	return collect(ctx, r.q, scanEvent, `select `+eventColumns+` from events where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanEvent, `select `+eventColumns+` from events where tenant_id = $1 and (`+condition+
+		`) `+order, r.args(args)...)
 }
 
 // Deliveries returns webhook deliveries without their attempts.
 func (r Reader) Deliveries(ctx context.Context, condition, order string, args ...any) ([]Delivery, error) {
-	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and (`+
+		condition+`) `+order, r.args(args)...)
 }
 
 // CreditNotes returns credit notes without their items and with their current submissions and states, with two queries.
 func (r Reader) CreditNotes(ctx context.Context, condition, order string, args ...any) ([]CreditNoteRow, error) {
 	// Only a note of the version before, which kept no count, is read with its items.
-	out, err := collect(ctx, r.q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count
+	out, err := collect(ctx, r.q, scanCreditNoteRow,
+		`select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count
 		from credit_notes where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 	if err != nil || len(out) == 0 {
 		return out, err
@@ -93,7 +99,8 @@ func (r Reader) CreditNotes(ctx context.Context, condition, order string, args .
 		ids[n], byNote[out[n].ID] = out[n].ID, n
 	}
 	list, idArgs := r.tenant.idList(ids)
-	submissions, err := r.Submissions(ctx, `credit_note_id in (`+list+`) and current = 2 and outcome <> 'not_sent'`, ``, idArgs[1:]...)
+	submissions, err := r.Submissions(ctx, `credit_note_id in (`+list+`) and current = 2 and outcome <> 'not_sent'`,
+		``, idArgs[1:]...)
 	for n := range submissions {
 		out[byNote[submissions[n].CreditNote]].Submission = &submissions[n]
 	}
@@ -110,13 +117,17 @@ func (r Reader) CatalogueItems(ctx context.Context, condition, order string, arg
 	return bookEntries[api.CatalogueItemFields](ctx, r, condition, order, args)
 }
 
-func bookEntries[F BookFields](ctx context.Context, r Reader, condition, order string, args []any) ([]BookEntry[F], error) {
-	return collect(ctx, r.q, scanBookEntry[F], `select `+bookColumns+` from book_entries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
+func bookEntries[F BookFields](ctx context.Context, r Reader, condition, order string,
+	args []any) ([]BookEntry[F], error) {
+	return collect(ctx, r.q, scanBookEntry[F], `select `+bookColumns+` from book_entries where tenant_id = $1 and (`+
+		condition+`) `+order, r.args(args)...)
 }
 
-// Audit returns entries of the audit log of the tenant's account. A company has one log, which a reset of its sandbox keeps.
+// Audit returns entries of the audit log of the tenant's account. A company has one log, which a reset of its sandbox
+// keeps.
 func (r Reader) Audit(ctx context.Context, condition, order string, args ...any) ([]AuditEntry, error) {
-	return collect(ctx, r.q, scanAudit, `select `+auditColumns+` from audit where `+AuditOfTenant+` and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanAudit, `select `+auditColumns+` from audit where `+AuditOfTenant+` and (`+condition+
+		`) `+order, r.args(args)...)
 }
 
 // AuditOfTenant is the condition for the audit log of the account of tenant $1.
@@ -124,10 +135,12 @@ const AuditOfTenant = `chain = (select account_id from tenants where id = $1)`
 
 // Revisions returns revisions r of incoming e-invoices i without their documents.
 func (r Reader) Revisions(ctx context.Context, condition, order string, args ...any) ([]Revision, error) {
-	return collect(ctx, r.q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+`(`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, func(row scanner) (Revision, error) { return scanRevision(row) },
+		`select `+revisionColumns+fromRevisions+`(`+condition+`) `+order, r.args(args)...)
 }
 
 // Incoming returns incoming e-invoices i in their latest revisions r.
 func (r Reader) Incoming(ctx context.Context, condition, order string, args ...any) ([]Incoming, error) {
-	return collect(ctx, r.q, scanIncoming, `select `+revisionColumns+fromRevisions+`r.revision = i.revision and (`+condition+`) `+order, r.args(args)...)
+	return collect(ctx, r.q, scanIncoming, `select `+revisionColumns+fromRevisions+`r.revision = i.revision and (`+
+		condition+`) `+order, r.args(args)...)
 }

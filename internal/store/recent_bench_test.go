@@ -59,11 +59,13 @@ func BenchmarkSubscription(b *testing.B) {
 // failed; the clock stands at the last of them.
 func tenantWithDeliveries(b *testing.B, s *storetest.Store, size int) (*store.Tenant, store.ID) {
 	b.Helper()
-	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench", PasswordHash: "-"})
+	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench",
+		PasswordHash: "-"})
 	kit.Must(b, err)
 	tenant, err := s.Tenant(b.Context(), account.ID)
 	kit.Must(b, err)
-	made, err := tenant.CreateSubscription(b.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+	made, err := tenant.CreateSubscription(b.Context(),
+		store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
 	kit.Must(b, err)
 	id := "cast(printf('%016d', n.i) as blob)" // sixteen bytes that grow with i
 	if s.Engine() == storetest.Postgres {
@@ -79,7 +81,8 @@ func tenantWithDeliveries(b *testing.B, s *storetest.Store, size int) (*store.Te
 	} {
 		const some = 25_000 // what the database does within the limit of one statement
 		for first := 1; first <= size; first += some {
-			with := fmt.Sprintf("with recursive n(i) as (select %d union all select i + 1 from n where i < %d) ", first, min(size, first+some-1))
+			with := fmt.Sprintf("with recursive n(i) as (select %d union all select i + 1 from n where i < %d) ",
+				first, min(size, first+some-1))
 			_, err := openRaw(b, s).ExecContext(b.Context(), with+fmt.Sprintf(statement, id, begin), tenant.Key(), made.ID)
 			kit.Must(b, err)
 		}

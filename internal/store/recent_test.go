@@ -14,8 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by state,
-// in pages; another subscription has its own.
+// TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by
+// state, in pages; another subscription has its own.
 func TestRecentDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -25,16 +25,19 @@ func TestRecentDeliveries(t *testing.T) {
 			f.Clock.Advance(time.Second)
 		}
 		claimed := f.claimDeliveries(t, s.ID, 3)
-		for n, settlement := range []store.DeliveryUpdate{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
+		for n, settlement := range []store.DeliveryUpdate{{State: store.DeliveryFailed, Reason: "refused"},
+			{State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
 			kit.Must(t, claimed[n].RecordAttempt(ctx, attempt(f, 200), settlement))
 		}
 		all, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
 		kit.Must(t, err)
-		wantEqual(t, "counts", all.Counts, map[api.DeliveryState]int{store.DeliveryDelivered: 2, store.DeliveryFailed: 1, store.DeliveryPending: 1})
+		wantEqual(t, "counts", all.Counts, map[api.DeliveryState]int{store.DeliveryDelivered: 2, store.DeliveryFailed: 1,
+			store.DeliveryPending: 1})
 		if all.Among() != 4 || len(all.Deliveries) != 3 {
 			t.Errorf("%d of %d deliveries, want 3 of 4", len(all.Deliveries), all.Among())
 		}
-		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.Delivery) int { return b.CreatedAt.Compare(a.CreatedAt) }) || all.Deliveries[0].State != store.DeliveryPending {
+		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.Delivery) int { return b.CreatedAt.Compare(a.CreatedAt) }) ||
+			all.Deliveries[0].State != store.DeliveryPending {
 			t.Errorf("not newest first: %+v", all.Deliveries)
 		}
 		second, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
@@ -85,10 +88,12 @@ func TestRecentAttempts(t *testing.T) {
 		before := f.Clock.Now()
 		f.tell(t, 1)
 		first := f.claimDeliveries(t, s.ID, 1)[0]
-		kit.Must(t, first.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
+		kit.Must(t, first.RecordAttempt(ctx, attempt(f, 503),
+			store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
 		since := f.Clock.Advance(time.Hour)
 		again := f.claimDeliveries(t, s.ID, 1)[0]
-		kit.Must(t, again.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.DeliveryUpdate{State: store.DeliveryFailed}))
+		kit.Must(t, again.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second,
+			ErrorClass: "timeout"}, store.DeliveryUpdate{State: store.DeliveryFailed}))
 		f.tell(t, 1)
 		last := f.claimDeliveries(t, s.ID, 1)[0]
 		kit.Must(t, last.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
@@ -111,7 +116,8 @@ func TestRecentAttempts(t *testing.T) {
 		if got := read(since); got != "200 1.5s; 0timeout 1s; " {
 			t.Errorf("of the last hour: %s", got)
 		}
-		if got, err := view.Of(f.tenant).RecentAttempts(ctx, f.decoyDelivery(t).Subscription, time.Time{}); !errors.Is(err, store.ErrNotFound) {
+		if got, err := view.Of(f.tenant).RecentAttempts(ctx, f.decoyDelivery(t).Subscription, time.Time{}); !errors.Is(err,
+			store.ErrNotFound) {
 			t.Errorf("of another company: %v, %v", got, err)
 		}
 	})
@@ -151,8 +157,8 @@ func TestSearchIncoming(t *testing.T) {
 		revised.SupplierName, revised.InvoiceNumber, revised.SupplierNetworkID = new("Plain Ltd"), new("X-9"), new("77")
 		kit.Must(t, f.tenant.SeedIncoming(ctx, []store.NewIncoming{odd, plain, revised}))
 		for text, want := range map[string]string{
-			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ", "_": "odd_100% ", "%": "odd_100% ", "77": "plain ",
-			"l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
+			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ",
+			"_": "odd_100% ", "%": "odd_100% ", "77": "plain ", "l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
 		} {
 			page, err := view.Of(f.tenant).IncomingInvoices(ctx, view.IncomingFilter{Text: text}, 1, 10)
 			kit.Must(t, err)

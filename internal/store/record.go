@@ -11,11 +11,12 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Decision is what one provider response changes. Package submission makes it, because it alone turns evidence into states. This
-// package commits it in one transaction.
+// Decision is what one provider response changes. Package submission makes it, because it alone turns evidence into
+// states. This package commits it in one transaction.
 type Decision struct {
-	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one. Earlier are the
-	// responses that the same call received before; they are appended first, and nothing follows from them.
+	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one.
+	// Earlier are the responses that the same call received before; they are appended first, and nothing follows from
+	// them.
 	Evidence *NewEvidence
 	Earlier  []NewEvidence
 	// Responded is true if the provider responded at all. It sets LastCheckedAt, LastStatus and LastSHA256.
@@ -32,18 +33,19 @@ type Decision struct {
 	ResendOrdered bool
 	// SentAt is when the document was last sent.
 	SentAt time.Time
-	// States are the merged states. WriteStates lists the dimensions whose rows change; each row refers to the new evidence.
+	// States are the merged states. WriteStates lists the dimensions whose rows change; each row refers to the new
+	// evidence.
 	States      invoice.States
 	WriteStates []invoice.Dimension
-	// PollWait and DueAt say when to poll again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease keeps
-	// the lease for the caller's next step instead.
+	// PollWait and DueAt say when to poll again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease
+	// keeps the lease for the caller's next step instead.
 	PollWait  time.Duration
 	DueAt     *time.Time
 	KeepLease bool
 	// RenewedUntil is when a kept lease ends; nil if it is not renewed.
 	RenewedUntil *time.Time
-	// FailureReason says why the response shows a failing connection, "" if it shows a working one. RetryAfter is the wait that
-	// the provider asked for. Both apply to the connection even if the lease is lost.
+	// FailureReason says why the response shows a failing connection, "" if it shows a working one. RetryAfter is the wait
+	// that the provider asked for. Both apply to the connection even if the lease is lost.
 	FailureReason string
 	RetryAfter    time.Duration
 	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
@@ -52,16 +54,19 @@ type Decision struct {
 	Contradicts bool
 }
 
-// Unchanged returns a decision that leaves s as it is, except that a lease is released and the submission is not due again.
+// Unchanged returns a decision that leaves s as it is, except that a lease is released and the submission is not due
+// again.
 func (s *Submission) Unchanged() Decision {
-	return Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, MissingSince: s.MissingSince,
-		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+	return Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence,
+		MissingSince: s.MissingSince, MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States,
+		LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
 }
 
-// Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states, outcome,
-// events and deliveries. held says whether the caller still has the lease. If not, the response is still recorded, but the
-// schedule belongs to the worker that has the lease.
-func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, held bool, now time.Time) (Decision, error)) (Submission, error) {
+// Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states,
+// outcome, events and deliveries. held says whether the caller still has the lease. If not, the response is still
+// recorded, but the schedule belongs to the worker that has the lease.
+func (l SubmissionLease) Record(ctx context.Context,
+	decide func(s Submission, held bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
 	var turned *circuitTurn
@@ -93,15 +98,20 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, h
 // lock locks the submission and returns it as it is now, with the connection's failures.
 func (l SubmissionLease) lock(ctx context.Context, tx *tx) (s Submission, failures int64, err error) {
 	t := l.Tenant
-	// The invoice is locked first, as in every transaction that changes more of a submission than its lease (docs/decisions/018-order-of-locks.md). The same statement reads the connection's failures: usually there are none, and nothing has to be written.
+	// The invoice is locked first, as in every transaction that changes more of a submission than its lease
+	// (docs/decisions/018-order-of-locks.md). The same statement reads the connection's failures: usually there are none,
+	// and nothing has to be written.
 	var version, updated int64
-	was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+`, version, updated_at, (select failures from connections where account_id = $3 and id = $4)
+	was, err := scanCounted(tx.QueryRowContext(ctx, `select `+countedColumns+
+		`, version, updated_at, (select failures from connections where account_id = $3 and id = $4)
 		from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection), &version, &updated, &failures)
 	if err != nil {
 		return s, 0, err
 	}
 	if note := l.Submission.CreditNote; !note.IsZero() {
-		if err := tx.QueryRowContext(ctx, `select version, coalesce(updated_at, created_at) from credit_notes where tenant_id = $1 and id = $2`, t.id, note).Scan(&version, &updated); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			`select version, coalesce(updated_at, created_at) from credit_notes where tenant_id = $1 and id = $2`,
+			t.id, note).Scan(&version, &updated); err != nil {
 			return s, 0, err
 		}
 	}
@@ -115,7 +125,8 @@ func (l SubmissionLease) lock(ctx context.Context, tx *tx) (s Submission, failur
 // lockInvoice locks an invoice, and with it everything that belongs to it, until the transaction ends.
 func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	var version int64
-	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id).Scan(&version)
+	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+
+		t.db.dialect.ForUpdate(), t.id, id).Scan(&version)
 }
 
 // writeDecision writes a decision and updates s.
@@ -161,13 +172,15 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	if err := t.sealAs(s, next); err != nil {
 		return err
 	}
-	if err := tx.ExecDeferred(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+	if err := tx.ExecDeferred(ctx,
+		`update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
 		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
-		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.fencingToken, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt), s.resend()); err != nil {
+		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus,
+		s.LastSHA256[:], s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.fencingToken, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt),
+		s.resend()); err != nil {
 		return err
 	}
 	if changed {
@@ -188,8 +201,8 @@ func (s *Submission) payload(states invoice.States) api.SubmissionPayload {
 	return out
 }
 
-// usage returns what a decision about s adds to the company's usage: the retained bytes, and one draft less once the outcome of an
-// invoice is recorded.
+// usage returns what a decision about s adds to the company's usage: the retained bytes, and one draft less once the
+// outcome of an invoice is recorded.
 func (d Decision) usage(s *Submission) (add usage) {
 	if d.Evidence != nil {
 		add.bytes = int64(len(d.Evidence.Body))
@@ -255,7 +268,9 @@ func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decis
 		origins[dimension] = Origin{Evidence: evidence, ReportedAt: now}
 	}
 	s.Origins = origins
-	return tx.Insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`, rows,
+	return tx.Insert(ctx,
+		`insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`,
+		rows,
 		` on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
 			meaning = excluded.meaning, evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)
 }

@@ -55,14 +55,15 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	return sha256.Sum256(text.Bytes())
 }
 
-// TestEvidenceChain: the digest of every entry covers the entry and the previous one, and the submission holds the digest of
-// the last one.
+// TestEvidenceChain: the digest of every entry covers the entry and the previous one, and the submission holds the
+// digest of the last one.
 func TestEvidenceChain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
 		responses := []store.NewEvidence{
-			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`), StateValues: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
+			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`),
+				StateValues: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
 			{Call: "status", HTTPStatus: 500},
 			{Call: "status", HTTPStatus: 200, Body: []byte{0, 1, 0xff}, Truncated: true},
 			{Call: "status", HTTPStatus: 200, Body: []byte("sealed"), Withheld: true},
@@ -89,7 +90,8 @@ func TestEvidenceChain(t *testing.T) {
 		link.bytes(sum[:])
 		head := sha256.Sum256(link.text.Bytes()) // the document that was sent is the first link
 		for n, e := range chain {
-			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID || e.SHA256 != sha256.Sum256(responses[n].Body) {
+			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID ||
+				e.SHA256 != sha256.Sum256(responses[n].Body) {
 				t.Errorf("entry %d is %+v", n, e)
 			}
 			if e.Digest != chained(t, e) {
@@ -99,7 +101,8 @@ func TestEvidenceChain(t *testing.T) {
 		}
 		var kept []byte
 		var count int64
-		kit.Must(t, f.raw.QueryRowContext(ctx, `select evidence_head, evidence_count from submissions where id = $1`, call.Submission.ID).Scan(&kept, &count))
+		kit.Must(t, f.raw.QueryRowContext(ctx, `select evidence_head, evidence_count from submissions where id = $1`,
+			call.Submission.ID).Scan(&kept, &count))
 		if !bytes.Equal(kept, head[:]) || count != int64(len(chain)) {
 			t.Errorf("head %x of %d, want %x of %d", kept, count, head, len(chain))
 		}
@@ -113,13 +116,14 @@ func TestEvidenceChain(t *testing.T) {
 	})
 }
 
-// TestStates: each dimension has its own row, which refers to its evidence. A dimension that was never reported has no row,
-// and the value of another dimension changes nothing.
+// TestStates: each dimension has its own row, which refers to its evidence. A dimension that was never reported has no
+// row, and the value of another dimension changes nothing.
 func TestStates(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
-		record(t, call, words{invoice.DimensionSubmission: {Value: "taken"}, invoice.DimensionReceiver: {Value: "delivered", Terminal: true}})
+		record(t, call, words{invoice.DimensionSubmission: {Value: "taken"},
+			invoice.DimensionReceiver: {Value: "delivered", Terminal: true}})
 		changed := f.Clock.Advance(time.Minute)
 		record(t, call, words{invoice.DimensionSubmission: {Value: "valid", Terminal: true}})
 		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
@@ -132,7 +136,8 @@ func TestStates(t *testing.T) {
 			var word string
 			var terminal, at int64
 			var evidence store.ID
-			kit.Must(t, f.raw.QueryRowContext(ctx, `select word, terminal, evidence_id, changed_at from states where submission_id = $1 and dimension = $2`,
+			kit.Must(t, f.raw.QueryRowContext(ctx,
+				`select word, terminal, evidence_id, changed_at from states where submission_id = $1 and dimension = $2`,
 				call.Submission.ID, dimension).Scan(&word, &terminal, &evidence, &at))
 			if word != row[0] || terminal != row[1] || evidence != row[2] || at != row[3] {
 				t.Errorf("%s is %q %d from %s at %d, want %v", dimension, word, terminal, evidence, at, row)
@@ -160,8 +165,10 @@ func TestRecorded(t *testing.T) {
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
 		kit.Must(t, err)
 		wantEqual(t, "the stored submission", kept, after)
-		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil || !kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
-			*kept.ProviderReference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
+		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil ||
+			!kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
+			*kept.ProviderReference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 ||
+			kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
 			t.Errorf("kept %s", shown(kept))
 		}
 		// A repeated answer moves the time of the last check, and nothing that customers see as a change.
@@ -175,7 +182,8 @@ func TestRecorded(t *testing.T) {
 		})
 		unchanged, err := f.tenant.Invoice(t.Context(), kept.Invoice)
 		kit.Must(t, err)
-		if unchanged.Version != before.Version || !unchanged.UpdatedAt.Equal(before.UpdatedAt) || !unchanged.Submission.LastCheckedAt.Equal(later) || unchanged.Submission.Evidence != 1 {
+		if unchanged.Version != before.Version || !unchanged.UpdatedAt.Equal(before.UpdatedAt) ||
+			!unchanged.Submission.LastCheckedAt.Equal(later) || unchanged.Submission.Evidence != 1 {
 			t.Errorf("a repeated answer changed\n%+v to\n%+v", before, unchanged)
 		}
 	})
@@ -202,7 +210,8 @@ func TestLostLease(t *testing.T) {
 		if after.DueAt == nil || !after.DueAt.Equal(*due) || after.Evidence != 1 || after.Outcome != api.OutcomeAcknowledged {
 			t.Errorf("a late answer leads to %s", shown(after))
 		}
-		after, err = claimed[0].Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+		after, err = claimed[0].Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision,
+			error) {
 			if !held {
 				t.Error("the late answer took the lease")
 			}
@@ -233,7 +242,8 @@ func TestKeepLease(t *testing.T) {
 	})
 }
 
-// TestFailedRecord: a transaction that fails at any step, or panics, leaves nothing behind, and the store continues to work.
+// TestFailedRecord: a transaction that fails at any step, or panics, leaves nothing behind, and the store continues to
+// work.
 func TestFailedRecord(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -247,7 +257,8 @@ func TestFailedRecord(t *testing.T) {
 				d.Evidence = nil
 				return d, nil
 			},
-			"an outcome there is not, after evidence and states": func(s store.Submission, now time.Time) (store.Decision, error) {
+			"an outcome there is not, after evidence and states": func(s store.Submission, now time.Time) (store.Decision,
+				error) {
 				d := reported(s, now, allFour("accepted", true), api.EventTerminal)
 				d.Outcome = "guessed"
 				return d, nil
@@ -261,7 +272,10 @@ func TestFailedRecord(t *testing.T) {
 						err = errors.New("panicked")
 					}
 				}()
-				_, err = call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) { return step(s, now) })
+				_, err = call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision,
+					error) {
+					return step(s, now)
+				})
 				return err
 			}()
 			if err == nil || (name == "panic") != (err.Error() == "panicked") {
@@ -280,9 +294,9 @@ func TestFailedRecord(t *testing.T) {
 	})
 }
 
-// TestSubmittedIsWhatAReaderFinds: the invoice that a submission returns equals the invoice that is read afterwards in every
-// field that is shown: with and without a change, with an open and a closed circuit breaker, and for an invoice that was
-// submitted before.
+// TestSubmittedIsWhatAReaderFinds: the invoice that a submission returns equals the invoice that is read afterwards in
+// every field that is shown: with and without a change, with an open and a closed circuit breaker, and for an invoice
+// that was submitted before.
 func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -292,12 +306,15 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 			kit.Must(t, err)
 			want, err := json.Marshal(view.Invoice(found, view.Seller{Profile: &f.account.Profile}))
 			kit.Must(t, err)
-			if text, err := json.Marshal(view.Invoice(got, view.Seller{Profile: &f.account.Profile})); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
+			if text, err := json.Marshal(view.Invoice(got, view.Seller{Profile: &f.account.Profile})); err != nil ||
+				!bytes.Equal(text, want) || got.Version != found.Version {
 				t.Errorf("%s: version %d, want %d\ngot  %s\nwant %s (%v)", what, got.Version, found.Version, text, want, err)
 			}
 		}
 		for n, step := range []func(store.Submission, time.Time) store.Decision{
-			usableResponse, unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", time.Hour), unusableResponse("timeout", 0), usableResponse,
+			usableResponse, unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0),
+			unusableResponse("timeout", 0), unusableResponse("timeout", time.Hour), unusableResponse("timeout", 0),
+			usableResponse,
 			func(s store.Submission, now time.Time) store.Decision {
 				return reported(s, now, allFour("cleared", true))
 			},

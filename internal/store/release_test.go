@@ -51,7 +51,8 @@ func migrationsOf(t *testing.T, last int64) fstest.MapFS {
 	return out
 }
 
-// thawed returns what in the migrations of a version is not as a release has them: a database of the release would never get it.
+// thawed returns what in the migrations of a version is not as a release has them: a database of the release would
+// never get it.
 func thawed(t *testing.T, release storetest.Release, migrations fstest.MapFS) (faults []string) {
 	t.Helper()
 	left := maps.Clone(release.Migrations)
@@ -59,7 +60,8 @@ func thawed(t *testing.T, release storetest.Release, migrations fstest.MapFS) (f
 		name, sum := path.Base(file), sha256.Sum256(text.Data)
 		switch released, known := left[name]; {
 		case !known && numberOf(t, file) <= release.Migration:
-			faults = append(faults, fmt.Sprintf("%s is new, but its number is not above that of the last migration of %s, %d", name, release.Version, release.Migration))
+			faults = append(faults, fmt.Sprintf("%s is new, but its number is not above that of the last migration of %s, %d",
+				name, release.Version, release.Migration))
 		case known && released != hex.EncodeToString(sum[:]):
 			faults = append(faults, name+" was changed after the release of "+release.Version)
 		}
@@ -71,8 +73,8 @@ func thawed(t *testing.T, release storetest.Release, migrations fstest.MapFS) (f
 	return faults
 }
 
-// TestReleasedMigrationsAreFrozen checks that no migration of a release has been changed, renamed or removed since, and that later ones
-// have higher numbers.
+// TestReleasedMigrationsAreFrozen checks that no migration of a release has been changed, renamed or removed since, and
+// that later ones have higher numbers.
 func TestReleasedMigrationsAreFrozen(t *testing.T) {
 	for _, release := range storetest.Releases(t) {
 		for _, fault := range thawed(t, release, migrationsOf(t, 0)) {
@@ -111,9 +113,9 @@ func recordedStatements(t *testing.T, version, engine string) (texts []string) {
 	return texts
 }
 
-// TestReleasedStatements checks that every statement of the releases that may run on the schema of this version still can: servers of such a
-// release run beside this one during an upgrade, and are started again if it is undone. On PostgreSQL, the types of parameters and
-// columns must be the same too.
+// TestReleasedStatements checks that every statement of the releases that may run on the schema of this version still
+// can: servers of such a release run beside this one during an upgrade, and are started again if it is undone. On
+// PostgreSQL, the types of parameters and columns must be the same too.
 func TestReleasedStatements(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -127,7 +129,8 @@ func TestReleasedStatements(t *testing.T) {
 					return // it refuses this schema
 				}
 				if faults := before.faults(t, before, statements); len(faults) > 0 {
-					t.Fatalf("the recorded statements do not fit the schema of %s itself: %q", release.Version, faults[:min(3, len(faults))])
+					t.Fatalf("the recorded statements do not fit the schema of %s itself: %q", release.Version,
+						faults[:min(3, len(faults))])
 				}
 				for _, fault := range before.faults(t, after, statements) {
 					t.Error(fault)
@@ -158,8 +161,8 @@ func breakages(engine string) []string {
 		"drop table limits;",
 	}
 	if engine == storetest.Postgres {
-		out = append(out, "alter table operators alter column created_at type text using '';", "alter table settings drop constraint settings_pkey;",
-			"alter table settings add column later text not null;")
+		out = append(out, "alter table operators alter column created_at type text using '';",
+			"alter table settings drop constraint settings_pkey;", "alter table settings add column later text not null;")
 	}
 	return out
 }
@@ -219,7 +222,8 @@ func (p preparer) faults(t *testing.T, after preparer, statements []string) (fau
 
 var parameter = regexp.MustCompile(`\$(\d+)`)
 
-// prepare has the database plan a statement for any values, and returns the types of its parameters and columns if it has types.
+// prepare has the database plan a statement for any values, and returns the types of its parameters and columns if it
+// has types.
 func (p preparer) prepare(t *testing.T, text string) (types string, err error) {
 	t.Helper()
 	if p.conn == nil {
@@ -254,14 +258,15 @@ func (p preparer) prepare(t *testing.T, text string) (types string, err error) {
 
 var insertion = regexp.MustCompile(`(?s)\binsert into (\w+)(?: as \w+)? \(([^)]*)\)`)
 
-// mayInsert returns an error for a statement that inserts a row without a column that must not be null and has no default. No plan shows
-// that.
+// mayInsert returns an error for a statement that inserts a row without a column that must not be null and has no
+// default. No plan shows that.
 func (p preparer) mayInsert(t *testing.T, text string) error {
 	t.Helper()
 	for _, found := range insertion.FindAllStringSubmatch(text, -1) {
 		query := `select name from pragma_table_info('` + found[1] + `') where "notnull" = 1 and dflt_value is null`
 		if p.conn != nil {
-			query = `select column_name from information_schema.columns where table_schema = 'public' and table_name = '` + found[1] +
+			query = `select column_name from information_schema.columns where table_schema = 'public' and table_name = '` +
+				found[1] +
 				`' and is_nullable = 'NO' and column_default is null and is_identity = 'NO' and is_generated = 'NEVER'`
 		}
 		given := strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
@@ -293,8 +298,9 @@ func (f *fixture) strings(t *testing.T, query string) (values []string) {
 const tooNew = `-- +goose Up
 insert into settings (key, value) values ('least_migration', '90001') on conflict (key) do update set value = excluded.value;`
 
-// TestLeastMigration: this version does not start on a database whose schema only later releases can use, changes nothing there, and is not
-// ready if it runs already. A schema that needs no later release than this one does not keep it from starting.
+// TestLeastMigration: this version does not start on a database whose schema only later releases can use, changes
+// nothing there, and is not ready if it runs already. A schema that needs no later release than this one does not keep
+// it from starting.
 func TestLeastMigration(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		later := migrationsOf(t, 0)

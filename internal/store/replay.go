@@ -9,11 +9,12 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Replay interprets retained evidence again, as it was interpreted when it was received. The packages that interpret responses and
-// metadata provide its functions, which are pure; this package compares their results with what it has stored.
+// Replay interprets retained evidence again, as it was interpreted when it was received. The packages that interpret
+// responses and metadata provide its functions, which are pure; this package compares their results with what it has
+// stored.
 type Replay struct {
-	// Response applies one retained response about a submission over a connection of the given kind. The body is available if
-	// atHand is true; [ErrNotAtHand] says that it would be needed.
+	// Response applies one retained response about a submission over a connection of the given kind. The body is available
+	// if atHand is true; [ErrNotAtHand] says that it would be needed.
 	Response func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
 	// Purchase returns what is shown of the metadata of a purchase document.
 	Purchase func(metadata []byte) (NewIncoming, error)
@@ -39,7 +40,8 @@ type Step struct {
 	Events []api.EventKind
 }
 
-// ErrNotAtHand says that a response cannot be interpreted without its body, because it was retained without an interpretation.
+// ErrNotAtHand says that a response cannot be interpreted without its body, because it was retained without an
+// interpretation.
 var ErrNotAtHand = errors.New("the response is withheld")
 
 // Early reports whether the response was retained by a version that did not retain its interpretation.
@@ -52,8 +54,8 @@ type replayed struct {
 	pending *api.Resolution
 	// unread reports that a response could not be interpreted again, so nothing can be compared.
 	unread bool
-	// loose has the dimensions whose response is from a version in which a transaction did not have a single time, and "" if that
-	// is true of TerminalAt.
+	// loose has the dimensions whose response is from a version in which a transaction did not have a single time, and ""
+	// if that is true of TerminalAt.
 	loose map[invoice.Dimension]bool
 }
 
@@ -63,7 +65,9 @@ func newReplayed(s *Submission) replayed {
 		pending = new(*s.Resolved)
 		pending.ContradictedAt = nil
 	}
-	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, CreditNote: s.CreditNote, Number: s.Number, InvoiceNumber: s.InvoiceNumber, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
+	return replayed{pending: pending, loose: map[invoice.Dimension]bool{},
+		Submission: Submission{ID: s.ID, Invoice: s.Invoice, CreditNote: s.CreditNote, Number: s.Number,
+			InvoiceNumber: s.InvoiceNumber, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
 }
 
 // resolve applies an administrator's decision that is not later than now.
@@ -77,9 +81,10 @@ func (r *replayed) resolve(now time.Time) {
 	}
 }
 
-// add applies the next retained response. It returns the kinds of the events that followed from it, and a description of what is
-// wrong with it, or "".
-func (r *replayed) add(replay Replay, kind string, e *Evidence, body []byte, atHand bool) (events []api.EventKind, what string) {
+// add applies the next retained response. It returns the kinds of the events that followed from it, and a description
+// of what is wrong with it, or "".
+func (r *replayed) add(replay Replay, kind string, e *Evidence, body []byte,
+	atHand bool) (events []api.EventKind, what string) {
 	if r.unread {
 		return nil, ""
 	}
@@ -106,8 +111,8 @@ func (r *replayed) add(replay Replay, kind string, e *Evidence, body []byte, atH
 	return step.Events, ""
 }
 
-// differs compares what follows from the retained responses with the stored submission. found reports that it was sealed by
-// [DB.SealEvidence].
+// differs compares what follows from the retained responses with the stored submission. found reports that it was
+// sealed by [DB.SealEvidence].
 func (r *replayed) differs(s *Submission, found bool) flaw {
 	if r.unread {
 		return flaw{}
@@ -122,17 +127,20 @@ func (r *replayed) differs(s *Submission, found bool) flaw {
 	switch {
 	case !r.allows(s.Outcome, found):
 		return flaw{"outcome", whatForeign}
-	case (s.Resolved == nil) != (r.Resolved == nil) || s.Resolved != nil && !equalInstants(s.Resolved.ContradictedAt, r.Resolved.ContradictedAt):
+	case (s.Resolved == nil) != (r.Resolved == nil) || s.Resolved != nil &&
+		!equalInstants(s.Resolved.ContradictedAt, r.Resolved.ContradictedAt):
 		return flaw{"resolved", "it does not follow from the retained responses that the provider has contradicted it"}
 	case !equal(s.ProviderReference, r.ProviderReference):
 		return flaw{"provider_reference", whatForeign}
 	case !equal(s.Sequence, r.Sequence):
 		return flaw{"sequence", whatForeign}
-	case (s.TerminalAt == nil) != (r.TerminalAt == nil) || s.TerminalAt != nil && !r.sameInstant("", *s.TerminalAt, *r.TerminalAt):
+	case (s.TerminalAt == nil) != (r.TerminalAt == nil) || s.TerminalAt != nil &&
+		!r.sameInstant("", *s.TerminalAt, *r.TerminalAt):
 		return flaw{"terminal_at", whatForeign}
 	case s.LastStatus != r.LastStatus || s.LastSHA256 != r.LastSHA256:
 		return flaw{"last_sha256", "it is not that of the last retained response"}
-	case (s.LastCheckedAt == nil) != (r.LastCheckedAt == nil) || s.LastCheckedAt != nil && s.LastCheckedAt.Before(*r.LastCheckedAt):
+	case (s.LastCheckedAt == nil) != (r.LastCheckedAt == nil) || s.LastCheckedAt != nil &&
+		s.LastCheckedAt.Before(*r.LastCheckedAt):
 		return flaw{"last_checked_at", "it is before the last retained response"}
 	}
 	return flaw{}
@@ -160,9 +168,9 @@ func (r *replayed) sameInstant(of invoice.Dimension, kept, follows time.Time) bo
 	return kept.Equal(follows)
 }
 
-// allows reports whether an outcome is consistent with the responses and an administrator's decision. A submission without a report
-// may have any outcome that is not an acknowledgement. One that was sealed as it was found may have been rejected by an
-// administrator of a version that did not record this.
+// allows reports whether an outcome is consistent with the responses and an administrator's decision. A submission
+// without a report may have any outcome that is not an acknowledgement. One that was sealed as it was found may have
+// been rejected by an administrator of a version that did not record this.
 func (r *replayed) allows(outcome api.Outcome, found bool) bool {
 	switch {
 	case outcome == r.Outcome, found && outcome == api.OutcomeRejected:

@@ -56,7 +56,8 @@ func replay() store.Replay {
 				return store.Step{}, fmt.Errorf("it cannot be read: %w", err)
 			}
 			step := store.Step{After: before, Write: d.Write, Events: d.Events}
-			step.After.Outcome, step.After.ProviderReference, step.After.Sequence, step.After.States = d.Outcome, d.Reference, d.Sequence, invoice.RestoreStates(d.Words)
+			step.After.Outcome, step.After.ProviderReference, step.After.Sequence, step.After.States = d.Outcome, d.Reference,
+				d.Sequence, invoice.RestoreStates(d.Words)
 			for _, kind := range d.Events {
 				if kind == api.EventTerminal {
 					step.After.TerminalAt = &e.ReceivedAt

@@ -57,8 +57,10 @@ func (c *sealedColumn) page(after *sealedRow) (query string, args []any) {
 	if after != nil {
 		args = after.key(n)
 	}
-	key, from := strings.Join(c.keys, ", "), strings.Join([]string{base.Parameter(1), base.Parameter(2), base.Parameter(3)}[:n], ", ")
-	return `select ` + c.columns + ` from ` + c.from + ` where (` + key + `) > (` + from + `) and ` + c.where + ` order by ` + key + ` limit ` + base.Parameter(n+1),
+	key, from := strings.Join(c.keys, ", "),
+		strings.Join([]string{base.Parameter(1), base.Parameter(2), base.Parameter(3)}[:n], ", ")
+	return `select ` + c.columns + ` from ` + c.from + ` where (` + key + `) > (` + from + `) and ` + c.where +
+			` order by ` + key + ` limit ` + base.Parameter(n+1),
 		append(args, resealBatch)
 }
 
@@ -76,8 +78,8 @@ func (c *sealedColumn) replace(r sealedRow) (statement string, args []any) {
 	return statement, append([]any{r.fresh, r.sealed}, r.key(len(c.keys))...)
 }
 
-// withheldBody, withheldDocument and withheldMetadata select the current value of a column of evidence: for a withheld value, the
-// one in the table resealed if there is one. The rows of evidence and revisions never change.
+// withheldBody, withheldDocument and withheldMetadata select the current value of a column of evidence: for a withheld
+// value, the one in the table resealed if there is one. The rows of evidence and revisions never change.
 const (
 	withheldBody = `case when evidence.withheld = 1 then coalesce((select n.value from resealed n where n.tenant_id = evidence.tenant_id
 		and n.table_name = 'evidence' and n.column_name = 'body' and n.row_id = evidence.id and n.ordinal = 0), evidence.body) else evidence.body end`
@@ -101,14 +103,22 @@ func sealedColumns() []sealedColumn {
 			func(r sealedRow) secret.Binding { return submissionSealBinding(r.owner, r.id) }),
 		sealedValue("seal of incoming", "incoming", "seal", []string{"tenant_id", "id"},
 			func(r sealedRow) secret.Binding { return incomingSealBinding(r.owner, r.id) }),
-		sealedValue("number of events of tenant", "tenants", "events_seal", []string{"id"}, func(r sealedRow) secret.Binding { return eventsSealBinding(r.id) }),
-		sealedValue("sealed setting", "sealed_settings", "value", []string{"id"}, func(r sealedRow) secret.Binding { return settingBinding(r.id) }),
-		sealedValue("end of the audit log", "audit_heads", "seal", []string{"chain"}, func(r sealedRow) secret.Binding { return auditSealBinding(r.id) }),
-		sealedValue("second factor", "second_factors", "secret", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return totpBinding(r.owner, r.id) }),
-		sealedValue("second factor to be confirmed", "second_factors", "pending", []string{"account_id", "user_id"}, func(r sealedRow) secret.Binding { return pendingTOTPBinding(r.owner, r.id) }),
-		sealedValue("passkey", "passkeys", "credential", []string{"account_id", "id"}, func(r sealedRow) secret.Binding { return passkeyBinding(r.owner, r.id) }),
-		sealedValue("authenticator of operator", "operators", "totp", []string{"id"}, func(r sealedRow) secret.Binding { return operatorTOTPBinding(r.id) }),
-		sealedValue("event of a provider", "provider_events", "body", []string{"account_id", "id"}, func(r sealedRow) secret.Binding { return providerEventBinding(r.owner, r.id) }),
+		sealedValue("number of events of tenant", "tenants", "events_seal", []string{"id"},
+			func(r sealedRow) secret.Binding { return eventsSealBinding(r.id) }),
+		sealedValue("sealed setting", "sealed_settings", "value", []string{"id"},
+			func(r sealedRow) secret.Binding { return settingBinding(r.id) }),
+		sealedValue("end of the audit log", "audit_heads", "seal", []string{"chain"},
+			func(r sealedRow) secret.Binding { return auditSealBinding(r.id) }),
+		sealedValue("second factor", "second_factors", "secret", []string{"account_id", "user_id"},
+			func(r sealedRow) secret.Binding { return totpBinding(r.owner, r.id) }),
+		sealedValue("second factor to be confirmed", "second_factors", "pending", []string{"account_id", "user_id"},
+			func(r sealedRow) secret.Binding { return pendingTOTPBinding(r.owner, r.id) }),
+		sealedValue("passkey", "passkeys", "credential", []string{"account_id", "id"},
+			func(r sealedRow) secret.Binding { return passkeyBinding(r.owner, r.id) }),
+		sealedValue("authenticator of operator", "operators", "totp", []string{"id"},
+			func(r sealedRow) secret.Binding { return operatorTOTPBinding(r.id) }),
+		sealedValue("event of a provider", "provider_events", "body", []string{"account_id", "id"},
+			func(r sealedRow) secret.Binding { return providerEventBinding(r.owner, r.id) }),
 		withheld("withheld response", "evidence", "body", withheldBody, []string{"tenant_id", "id"},
 			func(r sealedRow) secret.Binding { return evidenceBinding(r.owner, r.id) }),
 		withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata))
@@ -144,7 +154,8 @@ func scanBound(bound func(text string) []string) func(row scanner) (sealedRow, e
 // sealedValue returns a column whose values are bound to their rows only. Rows may lack a value.
 func sealedValue(name, table, column string, keys []string, binding func(sealedRow) secret.Binding) sealedColumn {
 	return sealedColumn{
-		name: name, table: table, from: table, column: column, keys: keys, value: column, where: column + ` is not null`, binding: binding,
+		name: name, table: table, from: table, column: column, keys: keys, value: column, where: column + ` is not null`,
+		binding: binding,
 		columns: strings.Join(keys, ", ") + ", " + column,
 		scan: func(row scanner) (r sealedRow, err error) {
 			into := []any{&r.owner, &r.id, &r.ordinal}[:len(keys)]
@@ -165,7 +176,8 @@ func withheld(name, table, column, value string, keys []string, binding func(sea
 }
 
 func withheldRevision(column, value string) sealedColumn {
-	c := withheld("withheld "+column+" of revision", "revisions", column, value, []string{"tenant_id", "incoming_id", "revision"},
+	c := withheld("withheld "+column+" of revision", "revisions", column, value,
+		[]string{"tenant_id", "incoming_id", "revision"},
 		func(r sealedRow) secret.Binding { return revisionBinding(r.owner, r.id, r.ordinal, column) })
 	c.from = "revisions r"
 	return c
@@ -190,8 +202,9 @@ func (db *DB) KeysInUse(ctx context.Context) (map[uint32][]string, error) {
 	return used, db.accessKeysInUse(ctx, used)
 }
 
-// Reseal seals under the primary key every value that is sealed under another key, and returns the number of these values. It can be
-// interrupted and repeated at any time, while servers run. A value that does not open stays as it is, and is part of the error.
+// Reseal seals under the primary key every value that is sealed under another key, and returns the number of these
+// values. It can be interrupted and repeated at any time, while servers run. A value that does not open stays as it is,
+// and is part of the error.
 func (db *DB) Reseal(ctx context.Context) (int, error) {
 	keys, err := db.keys.current()
 	if err != nil {
@@ -233,9 +246,10 @@ func (db *DB) resealRow(r *sealedRow, at secret.Binding) error {
 	return err
 }
 
-// resealColumn calls fresh for each value of a column, and replaces the values for which it returns true, batch by batch. It returns
-// the number of replaced values. A value for which fresh returns an error stays as it is.
-func (db *DB) resealColumn(ctx context.Context, column sealedColumn, fresh func(r *sealedRow) (bool, error)) (replaced int, err error) {
+// resealColumn calls fresh for each value of a column, and replaces the values for which it returns true, batch by
+// batch. It returns the number of replaced values. A value for which fresh returns an error stays as it is.
+func (db *DB) resealColumn(ctx context.Context, column sealedColumn,
+	fresh func(r *sealedRow) (bool, error)) (replaced int, err error) {
 	var last *sealedRow
 	var failed []error
 	for {
@@ -255,9 +269,10 @@ func (db *DB) resealColumn(ctx context.Context, column sealedColumn, fresh func(
 	}
 }
 
-// stalePage calls fresh for the batch of values after a row, or for the first batch if after is nil. It returns the values for which
-// fresh returns true, and the last row, which is nil at the end of the column.
-func (db *DB) stalePage(ctx context.Context, q querier, column sealedColumn, after *sealedRow, fresh func(r *sealedRow) (bool, error)) (stale []sealedRow, failed []error, last *sealedRow, err error) {
+// stalePage calls fresh for the batch of values after a row, or for the first batch if after is nil. It returns the
+// values for which fresh returns true, and the last row, which is nil at the end of the column.
+func (db *DB) stalePage(ctx context.Context, q querier, column sealedColumn, after *sealedRow,
+	fresh func(r *sealedRow) (bool, error)) (stale []sealedRow, failed []error, last *sealedRow, err error) {
 	query, args := column.page(after)
 	page, err := collect(ctx, q, column.scan, query, args...)
 	if err != nil || len(page) == 0 {

@@ -15,11 +15,12 @@ var ErrProduction = errors.New("this database is served in production")
 // ErrProductionConnection says that such an operation was tried on an account with a production connection.
 var ErrProductionConnection = errors.New("the account has a production connection")
 
-// ErrOtherEnvironment says that a database was served in production and cannot be served elsewhere, or the other way round.
+// ErrOtherEnvironment says that a database was served in production and cannot be served elsewhere, or the other way
+// round.
 var ErrOtherEnvironment = errors.New("the environment needs its own database")
 
-// RecordEnvironment records the environment that this database is served in. It returns [ErrOtherEnvironment] instead of changing
-// production to another environment, or another environment to production.
+// RecordEnvironment records the environment that this database is served in. It returns [ErrOtherEnvironment] instead
+// of changing production to another environment, or another environment to production.
 func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 	return db.write(ctx, "set environment", func(ctx context.Context, t *tx) error {
 		var recorded string
@@ -38,15 +39,18 @@ func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 	})
 }
 
-// refuseEnvironment returns [ErrOtherEnvironment] for a database that was served in another environment, if one of the two is production.
+// refuseEnvironment returns [ErrOtherEnvironment] for a database that was served in another environment, if one of the
+// two is production.
 func refuseEnvironment(served, environment string) error {
 	if served != environment && (served == "production" || environment == "production") {
-		return fmt.Errorf("this database was served in the environment %s, not %s: %w", served, environment, ErrOtherEnvironment)
+		return fmt.Errorf("this database was served in the environment %s, not %s: %w", served, environment,
+			ErrOtherEnvironment)
 	}
 	return nil
 }
 
-// CheckEnvironment returns the error that [DB.RecordEnvironment] would return, and changes nothing. The database may have an older schema or none.
+// CheckEnvironment returns the error that [DB.RecordEnvironment] would return, and changes nothing. The database may
+// have an older schema or none.
 func (db *DB) CheckEnvironment(ctx context.Context, environment string) error {
 	served, err := db.ServedEnvironment(ctx)
 	if err != nil || served == "" {
@@ -55,7 +59,8 @@ func (db *DB) CheckEnvironment(ctx context.Context, environment string) error {
 	return refuseEnvironment(served, environment)
 }
 
-// ServedEnvironment returns the environment that the database is served in, or "" if it was never served or has no schema.
+// ServedEnvironment returns the environment that the database is served in, or "" if it was never served or has no
+// schema.
 func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
 	if found, err := db.database.HasTable(ctx, "settings"); err != nil || !found {
 		return "", err
@@ -68,9 +73,9 @@ func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
 	return recorded, nil
 }
 
-// ResetTenant gives an account a new tenant and freezes the old one: it revokes the tokens of the old tenant and ends its
-// leases, so that nothing of it is sent any more. Users, passwords, profile and connections stay. It returns [ErrProduction]
-// for a production database and [ErrProductionConnection] for an account with a production connection.
+// ResetTenant gives an account a new tenant and freezes the old one: it revokes the tokens of the old tenant and ends
+// its leases, so that nothing of it is sent any more. Users, passwords, profile and connections stay. It returns
+// [ErrProduction] for a production database and [ErrProductionConnection] for an account with a production connection.
 func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 	var fresh *Tenant
 	err := db.write(ctx, "reset tenant", func(ctx context.Context, t *tx) error {
@@ -78,7 +83,8 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 			return err
 		}
 		var production, connections int
-		if err := t.QueryRowContext(ctx, `select (select count(*) from settings where key = 'environment' and value = 'production'),
+		if err := t.QueryRowContext(ctx,
+			`select (select count(*) from settings where key = 'environment' and value = 'production'),
 			(select count(*) from connections where account_id = $1 and environment = 'production')`, account).Scan(&production, &connections); err != nil {
 			return err
 		}
@@ -93,16 +99,22 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 			return err
 		}
 		now := micros(t.Now())
-		if _, err := t.changeSealed(ctx, sealedTenants.row(old.id), `update tenants set frozen_at = $2 where id = $1`, old.id, now); err != nil {
+		if _, err := t.changeSealed(ctx, sealedTenants.row(old.id), `update tenants set frozen_at = $2 where id = $1`, old.id,
+			now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where tenant_id = $1 and revoked_at is null`, old.id, now); err != nil {
+		if _, err := t.Exec(ctx, `update tokens set revoked_at = $2, seal = null where tenant_id = $1 and revoked_at is null`,
+			old.id, now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+		if _, err := t.Exec(ctx,
+			`update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`,
+			old.id); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update deliveries set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+		if _, err := t.Exec(ctx,
+			`update deliveries set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`,
+			old.id); err != nil {
 			return err
 		}
 		if err := t.insertTenant(ctx, account); err != nil {
@@ -111,7 +123,8 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 		if fresh, err = db.currentTenant(ctx, t, account); err != nil {
 			return err
 		}
-		return t.audit(accountAct("sandbox.reset", account, map[string]string{"before": old.id.String(), "after": fresh.id.String()}))
+		return t.audit(accountAct("sandbox.reset", account,
+			map[string]string{"before": old.id.String(), "after": fresh.id.String()}))
 	})
 	return fresh, err
 }
@@ -120,7 +133,8 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 func (t *Tenant) PendingDeliveries(ctx context.Context) (int, error) {
 	var pending int
 	err := t.read(func(q querier) error {
-		return q.QueryRowContext(ctx, `select count(*) from deliveries where tenant_id = $1 and state = $2`, t.id, api.DeliveryPending).Scan(&pending)
+		return q.QueryRowContext(ctx, `select count(*) from deliveries where tenant_id = $1 and state = $2`, t.id,
+			api.DeliveryPending).Scan(&pending)
 	})
 	return pending, err
 }

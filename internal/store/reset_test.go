@@ -37,8 +37,10 @@ func TestReset(t *testing.T) {
 			t.Error("a submission of the old tenant is due")
 		}
 		// Results of work in progress are still recorded, and start nothing.
-		wantErr(t, inFlight.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
-		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil || after.Evidence != 1 {
+		wantErr(t, inFlight.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}),
+			store.ErrLeaseLost)
+		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil ||
+			after.Evidence != 1 {
 			t.Errorf("after a late response: %+v", after)
 		}
 		if _, due := f.deliveryQueue(t, s.ID); due {
@@ -71,7 +73,8 @@ func TestResetKeepsOutOfProduction(t *testing.T) {
 		if err := f.RecordEnvironment(t.Context(), "production"); err == nil {
 			t.Error("a sandbox became production")
 		}
-		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
+		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production",
+			BaseURL: providerURL, Credential: secret.New(credential)})
 		kit.Must(t, err)
 		_, err = f.ResetTenant(t.Context(), f.account.ID)
 		wantErr(t, err, store.ErrProductionConnection)

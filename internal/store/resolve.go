@@ -20,8 +20,8 @@ const (
 	DecisionReject = "reject"
 )
 
-// ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason for it.
-// Polling continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
+// ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason
+// for it. Polling continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
 	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
 		_, err := t.Submission(ctx, id)
@@ -33,8 +33,8 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 	return tenant.ResolveSubmission(ctx, id, decision, reason)
 }
 
-// ResolveSubmission is [DB.ResolveSubmission] for a submission of a known company. It returns [ErrNotFound] if the company has no such
-// submission.
+// ResolveSubmission is [DB.ResolveSubmission] for a submission of a known company. It returns [ErrNotFound] if the
+// company has no such submission.
 func (t *Tenant) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
 	resolved, err := t.Submission(ctx, id)
 	if err != nil {
@@ -59,8 +59,8 @@ func (t *Tenant) ResolveSubmission(ctx context.Context, id ID, decision, reason 
 		now := tx.Now()
 		s.Resolved = &api.Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
 		// The provider is polled once more at once, for either decision. A worker that holds the lease loses it, so that its
-		// response, to a call from before the decision, does not use up the order. The response is still recorded. If it was a
-		// resend whose intent is committed, the document may leave after a rejection: that becomes a contradiction.
+		// response, to a call from before the decision, does not use up the order. The response is still recorded. If it was
+		// a resend whose intent is committed, the document may leave after a rejection: that becomes a contradiction.
 		s.DueAt, s.NextCheckAt = &now, &now
 		s.fencingToken++
 		if decision == DecisionResend {
@@ -76,8 +76,8 @@ func (t *Tenant) ResolveSubmission(ctx context.Context, id ID, decision, reason 
 		if err := t.touch(ctx, tx, &s, now); err != nil {
 			return err
 		}
-		return tx.audit(Act{Name: "submission.resolve", Account: t.account, SubjectType: "submission", Subject: id.String(), Reason: reason,
-			Details: s.identify(map[string]string{"decision": decision, "reference": id.String()})})
+		return tx.audit(Act{Name: "submission.resolve", Account: t.account, SubjectType: "submission", Subject: id.String(),
+			Reason: reason, Details: s.identify(map[string]string{"decision": decision, "reference": id.String()})})
 	})
 	return resolved, err
 }
@@ -91,14 +91,14 @@ func (s *Submission) identify(details map[string]string) map[string]string {
 	return details
 }
 
-// Correctable reports whether the invoice or the credit note may be changed and submitted again: the provider has rejected the document,
-// or an administrator has and the provider has not reported the document since.
+// Correctable reports whether the invoice or the credit note may be changed and submitted again: the provider has
+// rejected the document, or an administrator has and the provider has not reported the document since.
 func (s *Submission) Correctable() bool {
 	return s.Outcome.Rejected() && (s.Resolved == nil || s.Resolved.ContradictedAt == nil)
 }
 
-// storedOutcome returns an outcome as its column stores it. An administrator's rejection is stored like the provider's; the
-// resolution columns distinguish them.
+// storedOutcome returns an outcome as its column stores it. An administrator's rejection is stored like the provider's;
+// the resolution columns distinguish them.
 func storedOutcome(outcome api.Outcome) api.Outcome {
 	if outcome == api.OutcomeResolvedRejected {
 		return api.OutcomeRejected
@@ -106,8 +106,8 @@ func storedOutcome(outcome api.Outcome) api.Outcome {
 	return outcome
 }
 
-// OutcomeCondition returns a condition on the outcome in the table submissions. parameter adds an argument to the statement and
-// returns the name of its parameter.
+// OutcomeCondition returns a condition on the outcome in the table submissions. parameter adds an argument to the
+// statement and returns the name of its parameter.
 func OutcomeCondition(outcome api.Outcome, parameter func(value any) string) string {
 	condition := `outcome = ` + parameter(string(storedOutcome(outcome)))
 	switch outcome {
@@ -137,7 +137,8 @@ func (r *resolution) restore(s *Submission) {
 	if !r.at.Valid {
 		return
 	}
-	s.Resolved = &api.Resolution{Decision: r.decision.V, Reason: r.reason.V, By: r.by.V, At: instant(r.at.V), ContradictedAt: instantOrNil(r.contradicted)}
+	s.Resolved = &api.Resolution{Decision: r.decision.V, Reason: r.reason.V, By: r.by.V, At: instant(r.at.V),
+		ContradictedAt: instantOrNil(r.contradicted)}
 	if s.Outcome == api.OutcomeRejected && r.decision.V == DecisionReject {
 		s.Outcome = api.OutcomeResolvedRejected
 	}
@@ -148,20 +149,24 @@ func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission,
 	resolved := *s.Resolved
 	resolved.ContradictedAt = &now
 	s.Resolved = &resolved
-	if _, err := tx.Exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now)); err != nil {
+	if _, err := tx.Exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id,
+		s.ID, micros(now)); err != nil {
 		return err
 	}
-	details := s.identify(map[string]string{"resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)})
+	details := s.identify(map[string]string{"resolved_by": resolved.By,
+		"resolved_at": resolved.At.Format(time.RFC3339Nano)})
 	if s.ProviderReference != nil {
 		details["provider_reference"] = *s.ProviderReference
 	}
-	return tx.audit(Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
+	return tx.audit(Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission",
+		Subject: s.ID.String(), Details: details})
 }
 
-// Contradicted returns the number of submissions that were resolved by rejecting them and that the provider has reported
-// nevertheless.
+// Contradicted returns the number of submissions that were resolved by rejecting them and that the provider has
+// reported nevertheless.
 func (db *DB) Contradicted(ctx context.Context) (int64, error) {
 	var count int64
-	err := db.reader.QueryRowContext(ctx, `select count(*) from submissions where contradicted_at is not null`).Scan(&count)
+	err := db.reader.QueryRowContext(ctx,
+		`select count(*) from submissions where contradicted_at is not null`).Scan(&count)
 	return count, db.classify(err)
 }

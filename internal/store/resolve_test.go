@@ -17,7 +17,8 @@ import (
 const because = "the provider said so by telephone"
 
 func asAdministrator(ctx context.Context) context.Context {
-	return store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
+	return store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
+		Means: store.MeansCommandLine})
 }
 
 // unknown returns a submission with an unknown outcome.
@@ -66,25 +67,29 @@ func TestResolve(t *testing.T) {
 		if stored.Outcome != api.OutcomeResolvedRejected {
 			t.Errorf("outcome %s, want resolved_rejected", stored.Outcome)
 		}
-		wantEqual(t, "the resolution", r, &api.Resolution{By: "ada@desk", Reason: because + " twice", Decision: store.DecisionReject, At: f.Now()})
-		if wire := view.Submission(stored); wire.Outcome != "resolved_rejected" || wire.Resolved == nil || wire.Resolved.By != "ada@desk" || wire.Resolved.Reason != r.Reason {
+		wantEqual(t, "the resolution", r, &api.Resolution{By: "ada@desk", Reason: because + " twice",
+			Decision: store.DecisionReject, At: f.Now()})
+		if wire := view.Submission(stored); wire.Outcome != "resolved_rejected" || wire.Resolved == nil ||
+			wire.Resolved.By != "ada@desk" || wire.Resolved.Reason != r.Reason {
 			t.Errorf("the API shows %+v", wire)
 		}
 		entries := f.audited(t, "submission.resolve")
-		if len(entries) != 2 || entries[1].Reason != r.Reason || entries[1].Subject != id.String() || *entries[1].Account != f.account.ID || entries[1].Kind != store.ActorAdministrator {
+		if len(entries) != 2 || entries[1].Reason != r.Reason || entries[1].Subject != id.String() ||
+			*entries[1].Account != f.account.ID || entries[1].Kind != store.ActorAdministrator {
 			t.Errorf("audited: %+v", entries)
 		}
 		// The number is free again, and the invoice may be corrected.
 		f.begin(t, f.create(t, "INV-9").ID)
-		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
+		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true },
+			func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
 		kit.Must(t, err)
 		_, err = f.ResolveSubmission(ctx, f.account.ID, store.DecisionResend, because)
 		wantErr(t, err, store.ErrNotFound)
 	})
 }
 
-// TestResolveDuringResend checks that a decision that is made while a resend is under way ends the lease of its worker: the
-// response is recorded, but it neither uses up the order nor moves the poll that follows the decision.
+// TestResolveDuringResend checks that a decision that is made while a resend is under way ends the lease of its worker:
+// the response is recorded, but it neither uses up the order nor moves the poll that follows the decision.
 func TestResolveDuringResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")
@@ -105,7 +110,8 @@ func TestResolveDuringResend(t *testing.T) {
 		})
 		kit.Must(t, err)
 		if !after.ResendOrdered || !after.DueAt.Equal(decided) || after.LastStatus != 503 {
-			t.Errorf("after the late response: resend ordered %v, due %v, last status %d", after.ResendOrdered, after.DueAt, after.LastStatus)
+			t.Errorf("after the late response: resend ordered %v, due %v, last status %d", after.ResendOrdered, after.DueAt,
+				after.LastStatus)
 		}
 	})
 }
@@ -121,10 +127,12 @@ func TestOutcomeFilters(t *testing.T) {
 		_, err = f.ResolveSubmission(t.Context(), theirs.Submission.ID, store.DecisionResend, because)
 		kit.Must(t, err)
 		decide(t, theirs, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
-		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS", api.OutcomeResolvedRejected: "INV-OURS"} {
+		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS",
+			api.OutcomeResolvedRejected: "INV-OURS"} {
 			page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Outcome: &wanted}, 1, 10)
 			kit.Must(t, err)
-			if len(page.Entries) != 1 || *page.Entries[0].Draft.InvoiceNumber != number || page.Entries[0].Submission.Outcome != wanted {
+			if len(page.Entries) != 1 || *page.Entries[0].Draft.InvoiceNumber != number ||
+				page.Entries[0].Submission.Outcome != wanted {
 				t.Errorf("%s: %+v", wanted, page.Entries)
 			}
 		}
@@ -140,7 +148,8 @@ func TestContradiction(t *testing.T) {
 		kit.Must(t, err)
 		// The invoice is corrected before the provider says anything.
 		change := func(number string) error {
-			_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft(number), nil })
+			_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true },
+				func([]byte) (api.Draft, error) { return *draft(number), nil })
 			return err
 		}
 		kit.Must(t, change("INV-2"))
@@ -155,13 +164,15 @@ func TestContradiction(t *testing.T) {
 		stored, err := f.tenant.Submission(t.Context(), call.Submission.ID)
 		kit.Must(t, err)
 		word, _, reported := stored.States.Get(invoice.DimensionReceiver)
-		if stored.Outcome != api.OutcomeResolvedRejected || stored.Resolved.ContradictedAt == nil || !stored.Resolved.ContradictedAt.Equal(f.Now().Add(-2*time.Minute)) || !reported || word != "accepted" {
+		if stored.Outcome != api.OutcomeResolvedRejected || stored.Resolved.ContradictedAt == nil ||
+			!stored.Resolved.ContradictedAt.Equal(f.Now().Add(-2*time.Minute)) || !reported || word != "accepted" {
 			t.Errorf("%s, %+v, %q", stored.Outcome, stored.Resolved, word)
 		}
 		count, err := f.Contradicted(t.Context())
 		kit.Must(t, err)
 		entries := f.audited(t, "submission.contradicted")
-		if count != 1 || len(entries) != 1 || entries[0].Kind != store.ActorSystem || entries[0].Subject != stored.ID.String() {
+		if count != 1 || len(entries) != 1 || entries[0].Kind != store.ActorSystem ||
+			entries[0].Subject != stored.ID.String() {
 			t.Errorf("%d contradictions, audited %+v", count, entries)
 		}
 		var details map[string]string
@@ -178,8 +189,8 @@ func TestContradiction(t *testing.T) {
 	})
 }
 
-// TestContradictedInvoiceStays: an invoice whose document the provider has cannot be changed, although it was resolved by
-// rejecting it.
+// TestContradictedInvoiceStays: an invoice whose document the provider has cannot be changed, although it was resolved
+// by rejecting it.
 func TestContradictedInvoiceStays(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")
@@ -190,7 +201,8 @@ func TestContradictedInvoiceStays(t *testing.T) {
 			d.Outcome, d.Contradicts = s.Outcome, true
 			return d
 		})
-		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-2"), nil })
+		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true },
+			func([]byte) (api.Draft, error) { return *draft("INV-2"), nil })
 		wantErr(t, err, store.ErrNotEditable)
 	})
 }

@@ -9,23 +9,26 @@ import (
 	"quittance/client/api"
 )
 
-// MaxLaterReferences is the number of later references that are queried before the document of an invoice is sent that was
-// created before the restore. Each time a draft changes after the provider has refused its document, the draft gets a new
-// reference, and a restored database has lost that history. Nobody is expected to do this more often in a row.
+// MaxLaterReferences is the number of later references that are queried before the document of an invoice is sent that
+// was created before the restore. Each time a draft changes after the provider has refused its document, the draft gets
+// a new reference, and a restored database has lost that history. Nobody is expected to do this more often in a row.
 const MaxLaterReferences = 4
 
 // MarkRestored records that this database was restored from a backup and has lost what happened since:
 //
 //   - Every open submission becomes due, so that it is polled.
 //   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
-//   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]). The
-//     row of each tenant says so, because a submission reads that row in any case.
-//   - Every token is revoked, because it may have been revoked after the backup. For the same reason every link for a new password ends.
-//   - E-mails and notices that were still to be sent end, because they may have been sent after the backup, and their links may have ended.
-//   - Its backups are those of another database from now on ([DB.BackupIdentity]): the one that was backed up may still exist.
+//   - No document of an existing invoice is sent before the provider was asked for it (see
+//     [SubmissionLease.QueryFirst]). The row of each tenant says so, because a submission reads that row in any case.
+//   - Every token is revoked, because it may have been revoked after the backup. For the same reason every link for a
+//     new password ends.
+//   - E-mails and notices that were still to be sent end, because they may have been sent after the backup, and their
+//     links may have ended.
+//   - Its backups are those of another database from now on ([DB.BackupIdentity]): the one that was backed up may still
+//     exist.
 //
-// All of it is one transaction: if the process ends before the commit, nothing is marked and the command can be repeated. It
-// returns the number of open submissions.
+// All of it is one transaction: if the process ends before the commit, nothing is marked and the command can be
+// repeated. It returns the number of open submissions.
 func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	return db.markRestored(ctx, map[string]string{})
 }
@@ -34,11 +37,14 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 func (db *DB) markRestored(ctx context.Context, details map[string]string) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.Now())
-		if _, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+		if _, err := t.Exec(ctx,
+			`insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
 			"restored_at", strconv.FormatInt(now, 10)); err != nil { // servers of an earlier release read the setting
 			return err
 		}
-		if open, err = t.Exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
+		if open, err = t.Exec(ctx,
+			`update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`,
+			now); err != nil {
 			return err
 		}
 		if err := t.discardMissingProofs(ctx); err != nil {
@@ -50,7 +56,9 @@ func (db *DB) markRestored(ctx context.Context, details map[string]string) (open
 		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1, seal = null where revoked_at is null`, now); err != nil {
 			return err
 		}
-		for _, outdated := range [...]string{`delete from password_resets`, `delete from address_proofs`, `delete from sign_on_choices`, `delete from password_reset_requests`, `update notices set count = 0, due_at = null where due_at is not null`,
+		for _, outdated := range [...]string{`delete from password_resets`, `delete from address_proofs`,
+			`delete from sign_on_choices`, `delete from password_reset_requests`,
+			`update notices set count = 0, due_at = null where due_at is not null`,
 			`delete from settings where key = '` + settingBackupIdentity + `'`} {
 			if _, err := t.Exec(ctx, outdated); err != nil {
 				return err
@@ -97,14 +105,15 @@ func (t *tx) discardMissingProofs(ctx context.Context) error {
 	return nil
 }
 
-// LaterReference is a reference under which an invoice or a credit note may have been submitted after the backup that was restored.
+// LaterReference is a reference under which an invoice or a credit note may have been submitted after the backup that
+// was restored.
 type LaterReference struct {
 	ID      ID
 	Ordinal int64
 }
 
-// LaterReferences returns the references after the submission's own that must be queried before the submission is sent. There
-// are none unless the database was restored after the invoice or the credit note was created.
+// LaterReferences returns the references after the submission's own that must be queried before the submission is sent.
+// There are none unless the database was restored after the invoice or the credit note was created.
 func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
 	var older bool
 	err := l.Tenant.read(func(q querier) error {
@@ -126,10 +135,11 @@ func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference,
 	return out, nil
 }
 
-// AdoptLater replaces this submission, which the provider does not know, by one under a later reference, which it knows. The
-// outcome of the new submission is unknown until the caller has looked it up under the new lease. AdoptLater returns
-// [ErrLeaseLost] if another worker has the lease.
-func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, lease time.Duration) (SubmissionLease, error) {
+// AdoptLater replaces this submission, which the provider does not know, by one under a later reference, which it
+// knows. The outcome of the new submission is unknown until the caller has looked it up under the new lease. AdoptLater
+// returns [ErrLeaseLost] if another worker has the lease.
+func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference,
+	lease time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "adopt submission", func(ctx context.Context, tx *tx) error {
 		was, err := t.lockCounted(ctx, tx, l.Submission.Invoice)
@@ -140,7 +150,8 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if err != nil {
 			return err
 		}
-		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
+		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeInProgress &&
+			s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
 		if s.countsAsDraft() {
@@ -157,8 +168,10 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		}
 		now := tx.Now()
 		due := now.Add(lease)
-		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, CreditNote: s.CreditNote, Connection: s.Connection, Number: s.Number, InvoiceNumber: s.InvoiceNumber,
-			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1, counted: was}
+		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, CreditNote: s.CreditNote,
+			Connection: s.Connection, Number: s.Number, InvoiceNumber: s.InvoiceNumber, Outcome: api.OutcomeUnknown,
+			AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1,
+			counted: was}
 		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}

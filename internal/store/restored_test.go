@@ -17,8 +17,9 @@ import (
 	"quittance/test/kit"
 )
 
-// TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions, also
-// in a restored database. It is a UUIDv7 with the time of the invoice, and is unique across invoices and companies.
+// TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions,
+// also in a restored database. It is a UUIDv7 with the time of the invoice, and is unique across invoices and
+// companies.
 func TestReferences(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		seen := map[store.ID]bool{}
@@ -27,12 +28,14 @@ func TestReferences(t *testing.T) {
 		for n := range int64(3) {
 			call := f.begin(t, created.ID)
 			id := call.Submission.ID
-			if seen[id] || id[6]>>4 != 7 || id[8]>>6 != 2 || !bytes.Equal(id[:6], created.ID[:6]) || call.Submission.Ordinal != n+1 {
+			if seen[id] || id[6]>>4 != 7 || id[8]>>6 != 2 || !bytes.Equal(id[:6], created.ID[:6]) ||
+				call.Submission.Ordinal != n+1 {
 				t.Errorf("reference %s of number %d of invoice %s", id, call.Submission.Ordinal, created.ID)
 			}
 			seen[id] = true
 			decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
-			_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-1"), nil })
+			_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true },
+				func([]byte) (api.Draft, error) { return *draft("INV-1"), nil })
 			kit.Must(t, err)
 		}
 		if other := f.submit(t, "INV-2"); seen[other.Submission.ID] {
@@ -41,8 +44,8 @@ func TestReferences(t *testing.T) {
 	})
 }
 
-// TestRestored: after a restore every open submission is due, earlier proofs no longer count, tokens are revoked, and the
-// documents of existing invoices are looked up before they are sent. Those of new invoices are not.
+// TestRestored: after a restore every open submission is due, earlier proofs no longer count, tokens are revoked, and
+// the documents of existing invoices are looked up before they are sent. Those of new invoices are not.
 func TestRestored(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -63,7 +66,8 @@ func TestRestored(t *testing.T) {
 		kit.Must(t, err)
 		after, err := f.tenant.Submission(ctx, open.Submission.ID)
 		kit.Must(t, err)
-		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.ResendOrdered || !after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
+		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.ResendOrdered ||
+			!after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
 			t.Errorf("%d open: %s", count, shown(after))
 		}
 		_, err = f.Authenticate(ctx, [32]byte{7})
@@ -89,24 +93,27 @@ func TestRestored(t *testing.T) {
 func TestRestoredBeforeUpgrade(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
-		f.exec(t, `insert into settings (key, value) values ('restored_at', $1)`, strconv.FormatInt(f.Clock.Now().UnixMicro(), 10))
+		f.exec(t, `insert into settings (key, value) values ('restored_at', $1)`,
+			strconv.FormatInt(f.Clock.Now().UnixMicro(), 10))
 		f.Clock.Advance(time.Second)
 		migration, err := os.ReadFile("schema/0026_restored.sql")
 		kit.Must(t, err)
 		f.exec(t, regexp.MustCompile(`(?m)^update .*;$`).FindString(string(migration)))
 		if older, younger := f.begin(t, created.ID), f.submit(t, "INV-2"); !older.QueryFirst || younger.QueryFirst {
-			t.Errorf("QueryFirst of an invoice from before the restore is %v, of a later invoice %v; want true, false", older.QueryFirst, younger.QueryFirst)
+			t.Errorf("QueryFirst of an invoice from before the restore is %v, of a later invoice %v; want true, false",
+				older.QueryFirst, younger.QueryFirst)
 		}
 	})
 }
 
-// TestRestoredMarksAllOrNothing checks that a restore that is interrupted before its commit leaves no trace, and that the
-// repeated command marks everything.
+// TestRestoredMarksAllOrNothing checks that a restore that is interrupted before its commit leaves no trace, and that
+// the repeated command marks everything.
 func TestRestoredMarksAllOrNothing(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		first := f.create(t, "INV-1")
 		f.Clock.Advance(time.Second)
-		_, err := f.raw.ExecContext(t.Context(), `alter table audit rename to audit_elsewhere`) // the last statement of the restore fails
+		// the last statement of the restore fails
+		_, err := f.raw.ExecContext(t.Context(), `alter table audit rename to audit_elsewhere`)
 		kit.Must(t, err)
 		if _, err := f.MarkRestored(t.Context()); err == nil {
 			t.Error("a restore without an entry in the audit log was recorded")
@@ -125,8 +132,8 @@ func TestRestoredMarksAllOrNothing(t *testing.T) {
 	})
 }
 
-// TestAdoptLater: the submission that the provider knows under a later reference replaces the one that was begun, and is
-// looked up. The next submission of the invoice comes after it.
+// TestAdoptLater: the submission that the provider knows under a later reference replaces the one that was begun, and
+// is looked up. The next submission of the invoice comes after it.
 func TestAdoptLater(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -136,7 +143,8 @@ func TestAdoptLater(t *testing.T) {
 		begun := f.begin(t, created.ID)
 		all, err := begun.LaterReferences(ctx)
 		kit.Must(t, err)
-		if len(all) != store.MaxLaterReferences || all[1].Ordinal != 3 || slices.ContainsFunc(all, func(s store.LaterReference) bool { return s.ID == begun.Submission.ID }) {
+		if len(all) != store.MaxLaterReferences || all[1].Ordinal != 3 ||
+			slices.ContainsFunc(all, func(s store.LaterReference) bool { return s.ID == begun.Submission.ID }) {
 			t.Fatalf("%+v", all)
 		}
 		adopted, err := begun.AdoptLater(ctx, all[1], time.Minute)
@@ -158,14 +166,15 @@ func TestAdoptLater(t *testing.T) {
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
 		kit.Must(t, err)
-		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(created.ID), 1, 10); err != nil || history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
+		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(created.ID), 1, 10); err != nil ||
+			history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
 			t.Errorf("history %v, %v", history, err)
 		}
 	})
 }
 
-// TestBackup: a copy of a database that is being written to opens as a database with every commit of before; an existing
-// file is left alone, and only the owner may read it.
+// TestBackup: a copy of a database that is being written to opens as a database with every commit of before; an
+// existing file is left alone, and only the owner may read it.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite)

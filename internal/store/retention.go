@@ -11,7 +11,8 @@ import (
 	base "quittance/internal/db"
 )
 
-// Retention says how long history is kept; zero means without limit. Evidence, submissions and invoices are always kept.
+// Retention says how long history is kept; zero means without limit. Evidence, submissions and invoices are always
+// kept.
 type Retention struct {
 	// Events is how long events are kept with their deliveries, once none of these is pending.
 	Events time.Duration
@@ -26,12 +27,12 @@ const (
 	retentionTenants = 256
 )
 
-// ApplyRetention removes the history that is older than r allows, one batch per transaction, and returns how many rows of
-// attempts and events it removed.
+// ApplyRetention removes the history that is older than r allows, one batch per transaction, and returns how many rows
+// of attempts and events it removed.
 //
-// Identifiers begin with their time of creation, so old rows are the beginning of a primary key: ApplyRetention finds them
-// with the reader, tenant by tenant, and deletes them by key. It reads no younger rows. The only old rows that it reads again
-// the next time belong to deliveries that are still pending or were attempted since.
+// Identifiers begin with their time of creation, so old rows are the beginning of a primary key: ApplyRetention finds
+// them with the reader, tenant by tenant, and deletes them by key. It reads no younger rows. The only old rows that it
+// reads again the next time belong to deliveries that are still pending or were attempted since.
 func (db *DB) ApplyRetention(ctx context.Context, r Retention) (removed int64, err error) {
 	if r.Attempts > 0 {
 		n, err := db.prune(ctx, db.Now().Add(-r.Attempts), oldAttempts, (*Tenant).pruneAttempts)
@@ -62,8 +63,8 @@ func oldest(at time.Time) ID {
 	return id
 }
 
-// The statements that return $3 tenants after $1, each with one row older than the identifier $2, or null. The sub-select is
-// a scalar, which makes every planner take one step into an index for each tenant.
+// The statements that return $3 tenants after $1, each with one row older than the identifier $2, or null. The
+// sub-select is a scalar, which makes every planner take one step into an index for each tenant.
 const (
 	oldAttempts = `select t.id, t.account_id, (select a.delivery_id from attempts a where a.tenant_id = t.id and a.delivery_id < $2 order by a.delivery_id limit 1)
 		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
@@ -71,8 +72,10 @@ const (
 		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
 )
 
-// prune removes history from before a time: it calls remove for each tenant for which the statement find returns an old row.
-func (db *DB) prune(ctx context.Context, before time.Time, find string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
+// prune removes history from before a time: it calls remove for each tenant for which the statement find returns an old
+// row.
+func (db *DB) prune(ctx context.Context, before time.Time, find string,
+	remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
 	var after ID
 	for ctx.Err() == nil {
 		type candidate struct {
@@ -102,9 +105,10 @@ func (db *DB) prune(ctx context.Context, before time.Time, find string, remove f
 	return removed, ctx.Err()
 }
 
-// batches calls remove with the identifiers that the statement find returns, one batch at a time; each batch begins after the
-// last identifier of the previous one.
-func (t *Tenant) batches(ctx context.Context, find string, before time.Time, args []any, remove func(ids []ID) (int64, error)) (removed int64, err error) {
+// batches calls remove with the identifiers that the statement find returns, one batch at a time; each batch begins
+// after the last identifier of the previous one.
+func (t *Tenant) batches(ctx context.Context, find string, before time.Time, args []any,
+	remove func(ids []ID) (int64, error)) (removed int64, err error) {
 	var after ID
 	for ctx.Err() == nil {
 		ids, err := collect(ctx, t.db.reader, scanValue[ID],
@@ -126,46 +130,51 @@ func (t *Tenant) batches(ctx context.Context, find string, before time.Time, arg
 
 // pruneAttempts removes the attempts made before a time, of deliveries that are not pending.
 func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, error) {
-	return t.batches(ctx, `select delivery_id from attempts where tenant_id = $1 and delivery_id > $2 and delivery_id < $3 and started_at < $5
+	return t.batches(ctx,
+		`select delivery_id from attempts where tenant_id = $1 and delivery_id > $2 and delivery_id < $3 and started_at < $5
 			order by delivery_id limit $4`, before, []any{micros(before)}, func(deliveries []ID) (removed int64, err error) {
-		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
-			list, args := t.idList(deliveries)
-			args = append(args, micros(before))
-			removed, err = tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+base.Parameter(len(args))+`
+			err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
+				list, args := t.idList(deliveries)
+				args = append(args, micros(before))
+				removed, err = tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+
+					list+`) and started_at < `+base.Parameter(len(args))+`
 				and not exists (select 1 from deliveries d where d.tenant_id = attempts.tenant_id and d.id = attempts.delivery_id and d.due_at is not null)`, args...)
-			return err
+				return err
+			})
+			return removed, err
 		})
-		return removed, err
-	})
 }
 
 // pruneEvents removes the events that occurred before a time and have no pending delivery, with their deliveries.
 func (t *Tenant) pruneEvents(ctx context.Context, before time.Time) (int64, error) {
-	return t.batches(ctx, `select id from events where tenant_id = $1 and id > $2 and id < $3 order by id limit $4`, before, nil, func(events []ID) (removed int64, err error) {
-		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
-			removed, err = t.removeEvents(ctx, tx, events)
-			return err
+	return t.batches(ctx, `select id from events where tenant_id = $1 and id > $2 and id < $3 order by id limit $4`,
+		before, nil, func(events []ID) (removed int64, err error) {
+			err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
+				removed, err = t.removeEvents(ctx, tx, events)
+				return err
+			})
+			return removed, err
 		})
-		return removed, err
-	})
 }
 
-// removeEvents removes events, with their deliveries and attempts, unless one of their deliveries is pending. It locks the
-// deliveries first, in the order that all transactions use. A concurrent [Tenant.Redeliver] either comes before, and the event
-// stays, or finds the delivery gone.
+// removeEvents removes events, with their deliveries and attempts, unless one of their deliveries is pending. It locks
+// the deliveries first, in the order that all transactions use. A concurrent [Tenant.Redeliver] either comes before,
+// and the event stays, or finds the delivery gone.
 func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed int64, err error) {
 	type delivery struct {
 		id, event ID
 		due       bool
 	}
 	list, args := t.idList(events)
-	// Ordered by an expression: by the column itself, SQLite would read all deliveries of the company to avoid sorting a few.
+	// Ordered by an expression: by the column itself, SQLite would read all deliveries of the company to avoid sorting a
+	// few.
 	found, err := collect(ctx, tx, func(row scanner) (d delivery, err error) {
 		var due *int64
 		err = row.Scan(&d.id, &d.event, &due)
 		d.due = due != nil
 		return d, err
-	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by coalesce(id, id)`+t.db.dialect.ForUpdate(), args...)
+	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+
+		list+`) order by coalesce(id, id)`+t.db.dialect.ForUpdate(), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -186,7 +195,8 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 	}
 	for chunk := range slices.Chunk(deliveries, retentionBatch) {
 		list, args := t.idList(chunk)
-		if _, err := tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`)`, args...); err != nil {
+		if _, err := tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`)`,
+			args...); err != nil {
 			return 0, err
 		}
 		if _, err := tx.Exec(ctx, `delete from deliveries where tenant_id = $1 and id in (`+list+`)`, args...); err != nil {
@@ -205,7 +215,8 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 	return int64(len(sizes)), err
 }
 
-// idList returns the parameters $2, $3, … for [Padded] identifiers, at least one, and the arguments with the tenant as $1.
+// idList returns the parameters $2, $3, … for [Padded] identifiers, at least one, and the arguments with the tenant as
+// $1.
 func (t *Tenant) idList(ids []ID) (list string, args []any) {
 	ids = Padded(ids)
 	names := make([]string, len(ids))
@@ -217,8 +228,8 @@ func (t *Tenant) idList(ids []ID) (list string, args []any) {
 	return strings.Join(names, ", "), args
 }
 
-// Padded repeats the last of at least one identifier until there is a power of two of them, so that few statements differ in the
-// length of a list alone.
+// Padded repeats the last of at least one identifier until there is a power of two of them, so that few statements
+// differ in the length of a list alone.
 func Padded(ids []ID) []ID {
 	size := 1
 	for size < len(ids) {

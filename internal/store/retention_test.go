@@ -26,7 +26,8 @@ func TestRetentionInBatches(t *testing.T) {
 		second := f.newCompany(t, "second@example.com")
 		for _, c := range []company{f.company, second} {
 			s := c.subscribe(t, api.EventStatusChanged)
-			record(t, c.submit(t, "INV-1"), allFour("accepted", false), slices.Repeat([]api.EventKind{api.EventStatusChanged}, old)...)
+			record(t, c.submit(t, "INV-1"), allFour("accepted", false),
+				slices.Repeat([]api.EventKind{api.EventStatusChanged}, old)...)
 			for _, d := range f.claimDeliveries(t, s.ID, old) {
 				kit.Must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 			}
@@ -40,7 +41,8 @@ func TestRetentionInBatches(t *testing.T) {
 		}
 		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour})
 		kit.Must(t, err)
-		if events, deliveries := f.number(t, `select count(*) from events`), f.number(t, `select count(*) from deliveries`); removed != 2*old || events != 1 || deliveries != 1 {
+		if events, deliveries := f.number(t, `select count(*) from events`), f.number(t,
+			`select count(*) from deliveries`); removed != 2*old || events != 1 || deliveries != 1 {
 			t.Errorf("%d events went, %d events and %d deliveries are left", removed, events, deliveries)
 		}
 		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour, Attempts: 5 * 24 * time.Hour})
@@ -65,7 +67,8 @@ func TestRetentionBesideRedeliver(t *testing.T) {
 		var ids []store.ID
 		for _, d := range f.claimDeliveries(t, s.ID, old) {
 			ids = append(ids, d.ID)
-			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
+			kit.Must(t, d.RecordAttempt(ctx, attempt(f, 400),
+				store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		}
 		f.Clock.Advance(10 * 24 * time.Hour)
 		var mu sync.Mutex
@@ -95,7 +98,8 @@ func TestRetentionBesideRedeliver(t *testing.T) {
 		pending := f.number(t, `select count(*) from deliveries where state = 'pending' and due_at is not null`)
 		deliveries, events := f.number(t, `select count(*) from deliveries`), f.number(t, `select count(*) from events`)
 		if pending != int64(again) || deliveries != pending || events != pending {
-			t.Errorf("%d were asked for again; %d pending deliveries of %d and %d events are left", again, pending, deliveries, events)
+			t.Errorf("%d were asked for again; %d pending deliveries of %d and %d events are left", again, pending, deliveries,
+				events)
 		}
 	})
 }
@@ -108,7 +112,8 @@ func TestRetentionPlans(t *testing.T) {
 		s := storetest.Open(t, engine)
 		fillStore(t, s, 50, 3, 20_000, 50)
 		raw := openRaw(t, s)
-		_, err := raw.ExecContext(t.Context(), `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
+		_, err := raw.ExecContext(t.Context(),
+			`insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
 			select tenant_id, id, 1, created_at, 0, 200, '', id from deliveries`)
 		kit.Must(t, err)
 		explain := "explain query plan "

@@ -42,7 +42,8 @@ func (f *fixture) underKey(t *testing.T, id uint32) (found []string) {
 		}
 		for _, row := range f.rows(t, "select * from "+tab.name) {
 			for _, sealed := range value.FindAllStringSubmatch(row, -1) {
-				if column := tab.name + "." + sealed[1]; !slices.Contains([]string{"evidence.body", "revisions.body", "revisions.metadata"}, column) {
+				if column := tab.name + "." + sealed[1]; !slices.Contains([]string{"evidence.body", "revisions.body",
+					"revisions.metadata"}, column) {
 					found = append(found, column)
 				}
 			}
@@ -59,7 +60,8 @@ func TestRetiredKey(t *testing.T) {
 		f.fillSealed(t)
 		old := f.Options.Keys.PrimaryID()
 		var seal []byte
-		kit.Must(t, f.raw.QueryRowContext(ctx, `select evidence_seal from submissions where evidence_seal is not null`).Scan(&seal))
+		kit.Must(t, f.raw.QueryRowContext(ctx,
+			`select evidence_seal from submissions where evidence_seal is not null`).Scan(&seal))
 		if before := f.underKey(t, old); len(before) < 5 {
 			t.Fatalf("only %v are sealed", before)
 		}
@@ -125,7 +127,8 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		rotated := f.Rotated(t)
 		admin := f.Again(t)
 		var behind *store.KeyNotLoadedError
-		if err := admin.RecordKey(ctx, rotated); !errors.As(err, &behind) || len(behind.Servers) != 1 || behind.Servers[0].Name != "machine:1" {
+		if err := admin.RecordKey(ctx, rotated); !errors.As(err, &behind) || len(behind.Servers) != 1 ||
+			behind.Servers[0].Name != "machine:1" {
 			t.Fatalf("promotion without the server: %v", err)
 		}
 		options := f.Options
@@ -233,7 +236,8 @@ func TestVerifiedServer(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := store.RequireVerifiedServer("postgres://user:canary@db.example:nonsense/x"); err == nil || strings.Contains(err.Error(), "canary") {
+	if err := store.RequireVerifiedServer("postgres://user:canary@db.example:nonsense/x"); err == nil ||
+		strings.Contains(err.Error(), "canary") {
 		t.Errorf("an address that cannot be read: %v", err)
 	}
 }

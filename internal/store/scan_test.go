@@ -15,9 +15,9 @@ import (
 	"quittance/test/kit"
 )
 
-// fillStore writes rows directly, because the store would take long: companies with the given number of subscriptions and one
-// delivery due now for each subscription, one more company with waiting deliveries and submissions, and idle companies with
-// subscriptions and no work.
+// fillStore writes rows directly, because the store would take long: companies with the given number of subscriptions
+// and one delivery due now for each subscription, one more company with waiting deliveries and submissions, and idle
+// companies with subscriptions and no work.
 func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiting, idle int) {
 	t.Helper()
 	raw := openRaw(t, s) // the store's own connections end a statement that takes long
@@ -29,14 +29,17 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 	kit.Must(t, err)
 	tenant, err := s.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	model, err := tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+	model, err := tenant.CreateSubscription(t.Context(),
+		store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
 	kit.Must(t, err)
 	now := s.Clock.Now().UnixMicro()
 	for _, fill := range []string{
 		// Accounts and their tenants share an identifier here.
-		numbers(companies+idle) + ` insert into accounts (id, company, status, profile, created_at) select ` + random + `, 'Crowd', 'active', '{}', n.i from n`,
+		numbers(companies+idle) + ` insert into accounts (id, company, status, profile, created_at) select ` + random +
+			`, 'Crowd', 'active', '{}', n.i from n`,
 		`insert into tenants (id, account_id, created_at) select a.id, a.id, a.created_at from accounts a where a.created_at <= ` + fmt.Sprint(companies+idle),
-		numbers(subscriptions) + `, s(tenant_id, url, events, secret) as (select t.id, m.url, m.events, m.secret from tenants t, subscriptions m where t.created_at <= ` +
+		numbers(subscriptions) +
+			`, s(tenant_id, url, events, secret) as (select t.id, m.url, m.events, m.secret from tenants t, subscriptions m where t.created_at <= ` +
 			fmt.Sprint(companies+idle) + `) insert into subscriptions (tenant_id, id, url, events, secret, active, created_at)
 			select s.tenant_id, ` + random + `, s.url, s.events, s.secret, 1, 0 from s, n`,
 		`insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
@@ -48,18 +51,22 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 		kit.Must(t, err)
 	}
 	if waiting > 0 {
-		_, err = raw.ExecContext(t.Context(), numbers(waiting)+` insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
+		_, err = raw.ExecContext(t.Context(), numbers(waiting)+
+			` insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
 			select $1, `+random+`, n.i, 'einvoice.terminal', 'submission', $1, 0, $1 from n`, tenant.Key())
 		kit.Must(t, err)
-		_, err = raw.ExecContext(t.Context(), `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
+		_, err = raw.ExecContext(t.Context(),
+			`insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
 			select e.tenant_id, `+random+`, e.id, $2, e.kind, 'pending', 0, 0, $3 from events e where e.tenant_id = $1`, tenant.Key(), model.ID, now)
 		kit.Must(t, err)
 		connection, err := s.AddConnection(t.Context(), account.ID, sandboxConnection())
 		kit.Must(t, err)
-		_, err = raw.ExecContext(t.Context(), `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+		_, err = raw.ExecContext(t.Context(),
+			`insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
 			select e.tenant_id, e.id, e.position, 'C-' || e.position, '{}', 1, 0, 0 from events e where e.tenant_id = $1`, tenant.Key())
 		kit.Must(t, err)
-		_, err = raw.ExecContext(t.Context(), `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
+		_, err = raw.ExecContext(t.Context(),
+			`insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
 			outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at)
 			select i.tenant_id, i.id, $2, $3, i.id, 1, 1, i.number, i.document, 'unknown', 0, 0, 0, $4, $4 from invoices i where i.tenant_id = $1`,
 			tenant.Key(), account.ID, connection.ID, now)
@@ -67,8 +74,8 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 	}
 }
 
-// TestScanPlans: the scans for deliveries and submissions jump through the indexes of due work, entry by entry. They read no
-// table rows and no other index, so their cost does not grow with the work that waits for one destination.
+// TestScanPlans: the scans for deliveries and submissions jump through the indexes of due work, entry by entry. They
+// read no table rows and no other index, so their cost does not grow with the work that waits for one destination.
 func TestScanPlans(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -85,14 +92,16 @@ func TestScanPlans(t *testing.T) {
 		}
 		checked := 0
 		for _, statement := range statementsOf(t) {
-			table := map[string]string{"DueDeliveryQueues": "deliveries", "DueSubmissionQueues": "submissions"}[statement.function]
+			table := map[string]string{"DueDeliveryQueues": "deliveries",
+				"DueSubmissionQueues": "submissions"}[statement.function]
 			if table == "" {
 				continue
 			}
 			checked++
 			plan := planOf(t, raw, engine, explain+statement.text, make([]byte, 16), 256)
 			if faults := readsMore(plan, engine, table); len(faults) > 0 {
-				t.Errorf("%s: %s reads more than the index of due work: %q in\n%s", engine, statement.function, faults, strings.Join(plan, "\n"))
+				t.Errorf("%s: %s reads more than the index of due work: %q in\n%s", engine, statement.function, faults,
+					strings.Join(plan, "\n"))
 			}
 		}
 		if checked != 2 {
@@ -131,7 +140,8 @@ func readsMore(plan []string, engine, table string) (faults []string) {
 		if engine == storetest.SQLite {
 			// The statements call the table by its first letter, or by its name.
 			_, what, _ := strings.Cut(line, " ")
-			access = (strings.HasPrefix(line, "SCAN ") || strings.HasPrefix(line, "SEARCH ")) && slices.Contains([]string{table, table[:1]}, strings.Fields(what)[0])
+			access = (strings.HasPrefix(line, "SCAN ") || strings.HasPrefix(line, "SEARCH ")) &&
+				slices.Contains([]string{table, table[:1]}, strings.Fields(what)[0])
 			wanted = strings.HasPrefix(line, "SEARCH ") && strings.Contains(line, "USING COVERING INDEX "+table+"_due (")
 		}
 		if access && !wanted {
@@ -147,8 +157,8 @@ func readsMore(plan []string, engine, table string) (faults []string) {
 	return faults
 }
 
-// TestScanSteps: a step of a scan covers a bounded number of companies and returns the cursor of the next step. Together the
-// steps return every queue once.
+// TestScanSteps: a step of a scan covers a bounded number of companies and returns the cursor of the next step.
+// Together the steps return every queue once.
 func TestScanSteps(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -178,25 +188,27 @@ func TestScanSteps(t *testing.T) {
 	}
 }
 
-// BenchmarkScan scans for due deliveries: with a few destinations, one of which has very many waiting deliveries, with many
-// idle companies, and with as many busy companies as one step covers.
+// BenchmarkScan scans for due deliveries: with a few destinations, one of which has very many waiting deliveries, with
+// many idle companies, and with as many busy companies as one step covers.
 func BenchmarkScan(b *testing.B) {
 	for _, engine := range storetest.Engines() {
-		for _, size := range []struct{ companies, waiting, idle int }{{10, 10_000, 0}, {10, 1_000_000, 0}, {10, 0, 100_000}, {300, 0, 0}} {
-			b.Run(fmt.Sprintf("%s/companies=%d/waiting=%d/idle=%d", engine, size.companies, size.waiting, size.idle), func(b *testing.B) {
-				s := storetest.Open(b, engine)
-				fillStore(b, s, size.companies, 1, size.waiting, size.idle)
-				if engine == storetest.Postgres {
-					_, err := openRaw(b, s).ExecContext(b.Context(), "vacuum analyze")
-					kit.Must(b, err)
-				}
-				for b.Loop() {
-					scan, err := s.DueDeliveryQueues(b.Context(), store.ScanCursor{})
-					if err != nil || len(scan.Queues) < min(size.companies, 256) {
-						b.Fatalf("%d queues: %v", len(scan.Queues), err)
+		for _, size := range []struct{ companies, waiting, idle int }{{10, 10_000, 0}, {10, 1_000_000, 0}, {10, 0, 100_000},
+			{300, 0, 0}} {
+			b.Run(fmt.Sprintf("%s/companies=%d/waiting=%d/idle=%d", engine, size.companies, size.waiting, size.idle),
+				func(b *testing.B) {
+					s := storetest.Open(b, engine)
+					fillStore(b, s, size.companies, 1, size.waiting, size.idle)
+					if engine == storetest.Postgres {
+						_, err := openRaw(b, s).ExecContext(b.Context(), "vacuum analyze")
+						kit.Must(b, err)
 					}
-				}
-			})
+					for b.Loop() {
+						scan, err := s.DueDeliveryQueues(b.Context(), store.ScanCursor{})
+						if err != nil || len(scan.Queues) < min(size.companies, 256) {
+							b.Fatalf("%d queues: %v", len(scan.Queues), err)
+						}
+					}
+				})
 		}
 	}
 }
@@ -213,7 +225,8 @@ func TestPurchaseScan(t *testing.T) {
 			`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
 				select a.id, a.id, 'http', 'sandbox', 'https://p.example.com', 'active', a.id, '', a.created_at, 0 from accounts a`,
 			// Two at a time, 300 later than now.
-			`insert into purchase_syncs (account_id, connection_id, cursor, due_at) select c.account_id, c.id, c.id, ` + fmt.Sprint(now.UnixMicro()-400) +
+			`insert into purchase_syncs (account_id, connection_id, cursor, due_at) select c.account_id, c.id, c.id, ` +
+				fmt.Sprint(now.UnixMicro()-400) +
 				` + (c.created_at / 2) * 2 from connections c where c.created_at <= 700`,
 		} {
 			_, err := raw.ExecContext(t.Context(), fill)
@@ -230,7 +243,8 @@ func TestPurchaseScan(t *testing.T) {
 			from, next = scan.Next, scan.NextDue
 		}
 		if want := now.Add(2 * time.Microsecond); steps != 2 || len(found) != 401 || !next.Equal(want) {
-			t.Errorf("%s: %d syncs were found in %d steps, the next at %s, want 401 in 2 and %s", engine, len(found), steps, next, want)
+			t.Errorf("%s: %d syncs were found in %d steps, the next at %s, want 401 in 2 and %s", engine, len(found), steps,
+				next, want)
 		}
 	}
 }

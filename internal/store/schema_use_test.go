@@ -14,7 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// older returns the address and the options of a database with the schema of release 0.3.0, which was opened with its keys.
+// older returns the address and the options of a database with the schema of release 0.3.0, which was opened with its
+// keys.
 func older(t *testing.T, engine string) (address string, options store.Options) {
 	t.Helper()
 	options = storetest.Open(t, engine).Options
@@ -27,8 +28,9 @@ func older(t *testing.T, engine string) (address string, options store.Options) 
 	return address, options
 }
 
-// TestSchemaIsChangedAfterEveryCheck: whoever may not change the schema is refused, and so are wrong keys and whatever else the opener
-// refuses, before anything is changed. What may be changed leaves a line in the log and one entry in the audit log, however many open it.
+// TestSchemaIsChangedAfterEveryCheck: whoever may not change the schema is refused, and so are wrong keys and whatever
+// else the opener refuses, before anything is changed. What may be changed leaves a line in the log and one entry in
+// the audit log, however many open it.
 func TestSchemaIsChangedAfterEveryCheck(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -46,9 +48,10 @@ func TestSchemaIsChangedAfterEveryCheck(t *testing.T) {
 				change func(*store.Options)
 				want   error
 			}{
-				"kept":    {func(o *store.Options) { o.Schema = store.KeepSchema }, store.ErrOlderSchema},
-				"refused": {func(o *store.Options) { o.Admit = func(context.Context, *store.DB) error { return refused } }, refused},
-				"keys":    {func(o *store.Options) { o.Keys = others }, nil},
+				"kept": {func(o *store.Options) { o.Schema = store.KeepSchema }, store.ErrOlderSchema},
+				"refused": {func(o *store.Options) { o.Admit = func(context.Context, *store.DB) error { return refused } },
+					refused},
+				"keys": {func(o *store.Options) { o.Keys = others }, nil},
 			} {
 				changed := options
 				c.change(&changed)
@@ -66,11 +69,13 @@ func TestSchemaIsChangedAfterEveryCheck(t *testing.T) {
 			var log bytes.Buffer
 			options.Log, options.Release, options.Schema = slog.New(slog.NewTextHandler(&log, nil)), "1.2.0", store.UpdateSchema
 			for range 2 {
-				db, err := store.Open(store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "root@host"}), address, options)
+				db, err := store.Open(store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "root@host"}), address,
+					options)
 				kit.Must(t, err)
 				kit.Must(t, db.Close())
 			}
-			if text := log.String(); strings.Count(text, "the schema of the database is up to date") != 1 || !strings.Contains(text, "from=49") {
+			if text := log.String(); strings.Count(text, "the schema of the database is up to date") != 1 ||
+				!strings.Contains(text, "from=49") {
 				t.Errorf("the log says %q", text)
 			}
 			options.Schema = store.KeepSchema
@@ -82,7 +87,8 @@ func TestSchemaIsChangedAfterEveryCheck(t *testing.T) {
 	}
 }
 
-// TestMigrationIsRecordedAfterACrash: a process that ends between the migration and its entry in the audit log leaves the entry to the next.
+// TestMigrationIsRecordedAfterACrash: a process that ends between the migration and its entry in the audit log leaves
+// the entry to the next.
 func TestMigrationIsRecordedAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -108,7 +114,8 @@ func wantMigrated(t *testing.T, db *store.DB, actor string) {
 	t.Helper()
 	entries, err := db.Audit(t.Context(), store.AuditFilter{Act: "database.migrate", Limit: 10})
 	kit.Must(t, err)
-	if len(entries) != 1 || entries[0].Name != actor || !strings.Contains(entries[0].Details, `"from":"49"`) || !strings.Contains(entries[0].Details, `"version":"1.2.0"`) {
+	if len(entries) != 1 || entries[0].Name != actor || !strings.Contains(entries[0].Details, `"from":"49"`) ||
+		!strings.Contains(entries[0].Details, `"version":"1.2.0"`) {
 		t.Errorf("the audit log has %+v", entries)
 	}
 }

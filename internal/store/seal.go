@@ -8,12 +8,14 @@ import (
 	"quittance/internal/secret"
 )
 
-// A chain of evidence shows that its entries were not changed. It does not cover its own end, its row, and the values that the
-// service has derived from it. A seal covers these: a value that is encrypted and authenticated with a key of the key file, bound
-// to the row, and replaced in every transaction that changes any of them. Nobody can make one without the key file.
+// A chain of evidence shows that its entries were not changed. It does not cover its own end, its row, and the values
+// that the service has derived from it. A seal covers these: a value that is encrypted and authenticated with a key of
+// the key file, bound to the row, and replaced in every transaction that changes any of them. Nobody can make one
+// without the key file.
 //
-// The old seal is verified before it is replaced. If the row was changed outside of the service, the transaction continues, because
-// a provider's response must not be lost, but the new seal and all later ones have the mark sealAltered.
+// The old seal is verified before it is replaced. If the row was changed outside of the service, the transaction
+// continues, because a provider's response must not be lost, but the new seal and all later ones have the mark
+// sealAltered.
 
 // seal is the content of the seal of a chain.
 type seal struct {
@@ -36,7 +38,8 @@ const (
 	sealFound
 )
 
-// sealVersion is the first byte of the plain text of a seal. A plain text of 40 bytes has the old form, which begins with a count.
+// sealVersion is the first byte of the plain text of a seal. A plain text of 40 bytes has the old form, which begins
+// with a count.
 const (
 	sealVersion  = 2
 	sealLength   = 2 + 8 + 3*32
@@ -63,8 +66,9 @@ const (
 	sealWhole                  // a complete seal
 )
 
-// openSeal opens the value in the column of a seal. For [sealEnd], the result has only the end of the chain. The error is a failure
-// of the keys; [secret.ErrUnknownKey] means that this process lacks the key, so the value may or may not be a seal.
+// openSeal opens the value in the column of a seal. For [sealEnd], the result has only the end of the chain. The error
+// is a failure of the keys; [secret.ErrUnknownKey] means that this process lacks the key, so the value may or may not
+// be a seal.
 func openSeal(keys *sealer, sealed []byte, at secret.Binding) (seal, sealForm, error) {
 	if len(sealed) == 0 {
 		return seal{}, sealNone, nil
@@ -93,9 +97,11 @@ func openSeal(keys *sealer, sealed []byte, at secret.Binding) (seal, sealForm, e
 	return s, sealWhole, nil
 }
 
-// continueSeal compares the seal of a row with the row as it was read, and returns the content of the next seal: the same subject and
-// history, and the mark sealAltered if they differ. It calls subject only if there is no complete seal to take the subject from.
-func continueSeal(keys *sealer, sealed []byte, at secret.Binding, read seal, subject func() ([32]byte, error)) (seal, error) {
+// continueSeal compares the seal of a row with the row as it was read, and returns the content of the next seal: the
+// same subject and history, and the mark sealAltered if they differ. It calls subject only if there is no complete seal
+// to take the subject from.
+func continueSeal(keys *sealer, sealed []byte, at secret.Binding, read seal,
+	subject func() ([32]byte, error)) (seal, error) {
 	before, form, err := openSeal(keys, sealed, at)
 	if err != nil {
 		return seal{}, fmt.Errorf("seal of %s: %w", at.Table, err)

@@ -22,10 +22,10 @@ type SealedEvidence struct {
 // sealBatch is how many chains one transaction seals, so that other writes do not wait long.
 const sealBatch = 20
 
-// SealEvidence seals the evidence of a database that is older than seals. It trusts every chain that is intact, and seals it as it
-// is found. Then it records that the database is sealed; from then on, evidence without a seal is a fault. SealEvidence returns
-// [ErrSealed] if the database is already sealed, and [ErrRecordGone] if somebody has removed the record. Servers of this version
-// may run meanwhile, and an interrupted run can be repeated.
+// SealEvidence seals the evidence of a database that is older than seals. It trusts every chain that is intact, and
+// seals it as it is found. Then it records that the database is sealed; from then on, evidence without a seal is a
+// fault. SealEvidence returns [ErrSealed] if the database is already sealed, and [ErrRecordGone] if somebody has
+// removed the record. Servers of this version may run meanwhile, and an interrupted run can be repeated.
 func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, error) {
 	var out SealedEvidence
 	switch _, err := db.evidenceRecord(ctx, db.reader); {
@@ -84,8 +84,10 @@ func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvi
 	return t.sealEvents(ctx, missing)
 }
 
-// sealSubjects seals a batch in one transaction. missing is the number of events that the chains name and that were removed.
-func (t *Tenant) sealSubjects(ctx context.Context, replay Replay, s subject, ids []ID) (done SealedEvidence, missing int64, err error) {
+// sealSubjects seals a batch in one transaction. missing is the number of events that the chains name and that were
+// removed.
+func (t *Tenant) sealSubjects(ctx context.Context, replay Replay, s subject,
+	ids []ID) (done SealedEvidence, missing int64, err error) {
 	err = t.db.write(ctx, "seal evidence", func(ctx context.Context, tx *tx) (err error) {
 		done, missing = SealedEvidence{}, 0
 		v := &verification{t: t, q: tx, replay: replay, accept: true}
@@ -107,12 +109,13 @@ func (t *Tenant) sealSubjects(ctx context.Context, replay Replay, s subject, ids
 	return done, missing, err
 }
 
-// sealEvents seals the number of a tenant's events, and how many of them were removed and are not named by a chain. missing is the
-// number of those that are named and were removed.
+// sealEvents seals the number of a tenant's events, and how many of them were removed and are not named by a chain.
+// missing is the number of those that are named and were removed.
 func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 	return t.db.write(ctx, "seal events", func(ctx context.Context, tx *tx) error {
 		var emitted, here int64
-		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.dialect.ForUpdate(), t.id).Scan(&emitted); err != nil {
+		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.dialect.ForUpdate(),
+			t.id).Scan(&emitted); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1`, t.id).Scan(&here); err != nil {
@@ -121,7 +124,8 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 		if emitted == 0 {
 			return nil
 		}
-		sealed, err := seal{chainEnd: chainEnd{count: emitted}, subject: formatCount(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
+		sealed, err := seal{chainEnd: chainEnd{count: emitted}, subject: formatCount(emitted - here - missing),
+			history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
 		if err != nil {
 			return err
 		}
@@ -134,7 +138,8 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var invoiceID ID
-	if err := tx.QueryRowContext(ctx, `select invoice_id from submissions where tenant_id = $1 and id = $2`, t.id, id).Scan(&invoiceID); err != nil {
+	if err := tx.QueryRowContext(ctx, `select invoice_id from submissions where tenant_id = $1 and id = $2`,
+		t.id, id).Scan(&invoiceID); err != nil {
 		return false, ignoreMissing(err)
 	}
 	if err := t.lockInvoice(ctx, tx, invoiceID); err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -157,7 +162,8 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 		return false, err
 	}
 	document := sha256.Sum256(s.document)
-	if form == sealWhole && before.history&sealAltered == 0 && before.row == s.row() && before.subject == document && v.unnamed == nil {
+	if form == sealWhole && before.history&sealAltered == 0 && before.row == s.row() && before.subject == document &&
+		v.unnamed == nil {
 		return false, nil
 	}
 	s.earlierEvents = append(s.earlierEvents, v.unnamed...)
@@ -167,7 +173,8 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	if err := t.sealAs(&s.Submission, seal{subject: document, history: sealFound}); err != nil {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, `update submissions set earlier_events = $3, begun_at = $4, evidence_seal = $5 where tenant_id = $1 and id = $2`,
+	_, err = tx.Exec(ctx,
+		`update submissions set earlier_events = $3, begun_at = $4, evidence_seal = $5 where tenant_id = $1 and id = $2`,
 		t.id, id, s.earlierEvents, s.begunAt, s.sealed)
 	return err == nil, err
 }
@@ -176,7 +183,8 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.dialect.ForUpdate(),
+		t.id).Scan(&tenant); err != nil {
 		return false, err
 	}
 	fault, err := v.incoming(ctx, id)
@@ -187,7 +195,8 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 		v.out.Faults = append(v.out.Faults, *fault)
 		return false, nil //nolint:nilerr // a fault of the evidence is a result
 	}
-	i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, id))
+	i, err := scanIncomingRow(tx.QueryRowContext(ctx,
+		`select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, id))
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
@@ -202,6 +211,7 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 	if err := t.sealIncoming(&i, seal{history: sealFound}); err != nil {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, `update incoming set earlier_events = $3, seal = $4 where tenant_id = $1 and id = $2`, t.id, id, i.earlierEvents, i.sealed)
+	_, err = tx.Exec(ctx, `update incoming set earlier_events = $3, seal = $4 where tenant_id = $1 and id = $2`, t.id,
+		id, i.earlierEvents, i.sealed)
 	return err == nil, err
 }

@@ -33,7 +33,8 @@ func TestEvidenceOfBefore(t *testing.T) {
 		}
 		_, _, err := again.EvidenceKey(t.Context())
 		wantErr(t, err, store.ErrNotSealed)
-		a.do(t, `update evidence set http_status = 299 where ordinal = 2 and submission_id = (select submission_id from evidence where ordinal = 2 order by submission_id limit 1)`)
+		a.do(t,
+			`update evidence set http_status = 299 where ordinal = 2 and submission_id = (select submission_id from evidence where ordinal = 2 order by submission_id limit 1)`)
 		done, err := f.SealEvidence(t.Context(), rules())
 		kit.Must(t, err)
 		if done.Sealed < 6 || len(done.Faults) != 1 || done.Faults[0].Ordinal != 2 {
@@ -81,7 +82,8 @@ func TestAlteredBeforeAResponse(t *testing.T) {
 		record(t, call, allFour("two", false), api.EventStatusChanged)
 		found, err := f.tenant.VerifyEvidence(t.Context(), replay())
 		kit.Must(t, err)
-		if found.Entries != 2 || len(found.Faults) != 1 || !strings.Contains(found.Faults[0].What, "it was not what was sealed when something was added") {
+		if found.Entries != 2 || len(found.Faults) != 1 || !strings.Contains(found.Faults[0].What,
+			"it was not what was sealed when something was added") {
 			t.Errorf("found %+v", found)
 		}
 	})
@@ -115,7 +117,8 @@ func TestEvidenceKeepsItsDocument(t *testing.T) {
 		same := begin(`{"seller":"one"}`)
 		refuse(same)
 		other := begin(`{"seller":"two"}`)
-		if same.Submission.ID != first.Submission.ID || other.Submission.ID == first.Submission.ID || other.Submission.Ordinal != 2 {
+		if same.Submission.ID != first.Submission.ID || other.Submission.ID == first.Submission.ID ||
+			other.Submission.Ordinal != 2 {
 			t.Errorf("references %s, %s and %s", first.Submission.ID, same.Submission.ID, other.Submission.ID)
 		}
 		refuse(other)

@@ -24,7 +24,8 @@ func TestSealedOnce(t *testing.T) {
 			wantErr(t, err, store.ErrNotSealed)
 			found, err := db.VerifyEvidence(t.Context(), replay())
 			kit.Must(t, err)
-			if len(found.Faults) != 2 || found.Faults[0].Kind != store.KindDatabase || !strings.Contains(found.Faults[1].What, "its row is not what was sealed") {
+			if len(found.Faults) != 2 || found.Faults[0].Kind != store.KindDatabase ||
+				!strings.Contains(found.Faults[1].What, "its row is not what was sealed") {
 				t.Errorf("found %v", found.Faults)
 			}
 		}
@@ -52,7 +53,8 @@ func TestRetiredKeyVouchesForNothing(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.exec(t, `delete from sealing_keys`)
 		f.exec(t, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values (1, $1, 1, 1)`, []byte{})
-		if db, err := store.Open(t.Context(), f.Address, f.Options); err == nil || !strings.Contains(err.Error(), "the records of the keys") {
+		if db, err := store.Open(t.Context(), f.Address, f.Options); err == nil ||
+			!strings.Contains(err.Error(), "the records of the keys") {
 			t.Errorf("opened %v: %v", db, err)
 		}
 	})

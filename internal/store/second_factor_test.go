@@ -14,7 +14,8 @@ import (
 
 const sharedSecret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 
-// enroll gives the user of a session a second factor with a recovery code for each digest, and returns what a proof of it needs.
+// enroll gives the user of a session a second factor with a recovery code for each digest, and returns what a proof of
+// it needs.
 func (c company) enroll(t *testing.T, f *fixture, by store.Session, recovery ...[32]byte) store.SecondFactor {
 	t.Helper()
 	kit.Must(t, c.tenant.BeginTOTP(t.Context(), by, secret.New(sharedSecret)))
@@ -26,12 +27,13 @@ func (c company) enroll(t *testing.T, f *fixture, by store.Session, recovery ...
 
 func (f *fixture) withFactor(t *testing.T, n byte, proof *store.FactorProof) error {
 	t.Helper()
-	_, err := f.CreateToken(t.Context(), f.user, store.NewToken{Digest: sessionDigest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword, Proof: proof})
+	_, err := f.CreateToken(t.Context(), f.user, store.NewToken{Digest: sessionDigest(n),
+		ExpiresAt: f.Clock.Now().Add(time.Hour), Means: store.LoginByPassword, Proof: proof})
 	return err
 }
 
-// TestFactorProofs: no session begins with a password alone once a second factor is enrolled; a time step and a recovery code work once, also
-// for concurrent logins; and the secret is stored sealed.
+// TestFactorProofs: no session begins with a password alone once a second factor is enrolled; a time step and a
+// recovery code work once, also for concurrent logins; and the secret is stored sealed.
 func TestFactorProofs(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -87,19 +89,22 @@ func TestFactorProofs(t *testing.T) {
 	})
 }
 
-// TestResetSecondFactor: an owner removes the second factor of a colleague, nobody the own one, and nobody that of another company. A
-// reset ends all sessions and pending logins.
+// TestResetSecondFactor: an owner removes the second factor of a colleague, nobody the own one, and nobody that of
+// another company. A reset ends all sessions and pending logins.
 func TestResetSecondFactor(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		third := f.newCompany(t, "third@example.com")
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s", Role: access.Owner})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "S", PasswordHash: "$s",
+			Role: access.Owner})
 		kit.Must(t, err)
 		second, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)
-		by, other, stranger := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, second, 42, ""), f.startSession(ctx, t, third.user, 43, "")
+		by, other, stranger := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, second, 42, ""),
+			f.startSession(ctx, t, third.user, 43, "")
 		f.enroll(t, f, by)
-		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
+		kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{9}, User: f.user, Means: store.LoginByPassword},
+			f.Clock.Now().Add(time.Minute)))
 		for _, refused := range []struct {
 			company company
 			by      store.Session
@@ -128,11 +133,13 @@ func TestPendingLogins(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		begin := func(n byte) [32]byte {
-			kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{n}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)))
+			kit.Must(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{n}, User: f.user, Means: store.LoginByPassword},
+				f.Clock.Now().Add(time.Minute)))
 			return [32]byte{n}
 		}
 		complete := func(n byte, pending [32]byte) error {
-			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: sessionDigest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Pending: &pending})
+			_, err := f.CreateToken(ctx, f.user, store.NewToken{Digest: sessionDigest(n),
+				ExpiresAt: f.Clock.Now().Add(time.Hour), Pending: &pending})
 			return err
 		}
 		first := begin(1)
@@ -148,6 +155,7 @@ func TestPendingLogins(t *testing.T) {
 		wantErr(t, complete(52, late), store.ErrSessionEnded)
 		kit.Must(t, f.DeleteExpired(ctx))
 		kit.Must(t, f.ResetPassword(ctx, f.account.ID, f.user.ID, "$other"))
-		wantErr(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{3}, User: f.user, Means: store.LoginByPassword}, f.Clock.Now().Add(time.Minute)), store.ErrNotFound)
+		wantErr(t, f.BeginLogin(ctx, store.PendingLogin{Digest: [32]byte{3}, User: f.user, Means: store.LoginByPassword},
+			f.Clock.Now().Add(time.Minute)), store.ErrNotFound)
 	})
 }

@@ -32,9 +32,9 @@ func (db *DB) NewServer(name, version, role string) (Server, error) {
 	return Server{ID: id, Name: name, Version: version, Role: role, StartedAt: db.Now()}, err
 }
 
-// RegisterServer records that a server is running and which keys it has loaded, for other processes. Servers call it again
-// well within [ServerTimeout], and at once when their keys change. It returns a [*KeyError] when the server lacks a key of the
-// database.
+// RegisterServer records that a server is running and which keys it has loaded, for other processes. Servers call it
+// again well within [ServerTimeout], and at once when their keys change. It returns a [*KeyError] when the server lacks
+// a key of the database.
 func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 	return db.write(ctx, "announce server", func(ctx context.Context, t *tx) error {
 		// Locked, so that no other process promotes a key in the meantime that this server lacks.
@@ -55,9 +55,11 @@ func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 				loaded = append(loaded, strconv.FormatUint(uint64(key.ID), 10))
 			}
 		}
-		_, err = t.Exec(ctx, `insert into servers (id, name, version, role, keys, primary_key, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+		_, err = t.Exec(ctx,
+			`insert into servers (id, name, version, role, keys, primary_key, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
 			on conflict (id) do update set keys = excluded.keys, primary_key = excluded.primary_key, seen_at = excluded.seen_at`,
-			s.ID, s.Name, s.Version, s.Role, strings.Join(loaded, ","), int64(keys.PrimaryID()), micros(s.StartedAt), micros(t.Now()))
+			s.ID, s.Name, s.Version, s.Role, strings.Join(loaded, ","), int64(keys.PrimaryID()), micros(s.StartedAt),
+			micros(t.Now()))
 		return err
 	})
 }

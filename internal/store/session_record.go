@@ -70,13 +70,14 @@ type NewToken struct {
 	factor string // the name of the second factor that was used, for the audit log
 }
 
-// needsFactor reports whether a login by these means needs the second factor of a user who has one. The other means prove more than a
-// password does.
+// needsFactor reports whether a login by these means needs the second factor of a user who has one. The other means
+// prove more than a password does.
 func (m LoginMeans) needsFactor() bool { return m != LoginBySingleSignOn }
 
 // SessionRecord is what people recognize a session by.
 type SessionRecord struct {
-	// ID is made from the digest of the session's secret, so that sessions of earlier releases have one. It is no credential.
+	// ID is made from the digest of the session's secret, so that sessions of earlier releases have one. It is no
+	// credential.
 	ID   ID
 	User ID
 	// Client, Means, Source and UserAgent are "" for a session that an earlier release began.
@@ -87,7 +88,8 @@ type SessionRecord struct {
 	UserAgent string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// LastUsedAt is when the session was used last, written at most once a minute; nil for one that was used for less than a minute.
+	// LastUsedAt is when the session was used last, written at most once a minute; nil for one that was used for less than
+	// a minute.
 	LastUsedAt *time.Time
 	EndedAt    *time.Time
 }
@@ -110,8 +112,8 @@ func (s Session) RecordID() ID {
 // recordPrefix is how many bytes of a digest the identifier of a session shows unchanged.
 const recordPrefix = 6
 
-// recordID returns the identifier of the session with a digest: its first half, as a UUID of version 7. The secret has 256 random bits, so
-// that half of its digest helps nobody to guess it.
+// recordID returns the identifier of the session with a digest: its first half, as a UUID of version 7. The secret has
+// 256 random bits, so that half of its digest helps nobody to guess it.
 func recordID(digest []byte) ID {
 	id := ID(digest[:len(ID{})])
 	id[recordPrefix] = id[recordPrefix]&0x0f | 0x70 // version 7
@@ -125,25 +127,29 @@ func scanSession(row scanner) (storedSession, error) {
 	var r storedSession
 	var created, expires int64
 	var used, ended sql.Null[int64]
-	if err := row.Scan(&r.digest, &r.account, &r.User, &r.Client, &r.Means, &r.Source, &r.UserAgent, &created, &expires, &used, &ended); err != nil {
+	if err := row.Scan(&r.digest, &r.account, &r.User, &r.Client, &r.Means, &r.Source, &r.UserAgent, &created, &expires,
+		&used, &ended); err != nil {
 		return storedSession{}, err
 	}
 	r.ID = recordID(r.digest)
-	r.CreatedAt, r.ExpiresAt, r.LastUsedAt, r.EndedAt = instant(created), instant(expires), instantOrNil(used), instantOrNil(ended)
+	r.CreatedAt, r.ExpiresAt, r.LastUsedAt, r.EndedAt = instant(created), instant(expires), instantOrNil(used),
+		instantOrNil(ended)
 	return r, nil
 }
 
-// SessionRecords returns one page of a user's open sessions, newest first, and their total number. Pages are counted from 1. It returns
-// [ErrNotFound] if the company has no such user.
+// SessionRecords returns one page of a user's open sessions, newest first, and their total number. Pages are counted
+// from 1. It returns [ErrNotFound] if the company has no such user.
 func (t *Tenant) SessionRecords(ctx context.Context, user ID, page, perPage int) ([]SessionRecord, int, error) {
 	var records []SessionRecord
 	var total int
 	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
-		if _, err := scanUser(q.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`, t.account, user)); err != nil {
+		if _, err := scanUser(q.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`,
+			t.account, user)); err != nil {
 			return err
 		}
 		now := micros(t.db.Now())
-		if err := q.QueryRowContext(ctx, `select count(*) from tokens where account_id = $1 and user_id = $2 and revoked_at is null and expires_at > $3`,
+		if err := q.QueryRowContext(ctx,
+			`select count(*) from tokens where account_id = $1 and user_id = $2 and revoked_at is null and expires_at > $3`,
 			t.account, user, now).Scan(&total); err != nil || page-1 > total/max(1, perPage) {
 			return err
 		}
@@ -158,8 +164,8 @@ func (t *Tenant) SessionRecords(ctx context.Context, user ID, page, perPage int)
 	return records, total, err
 }
 
-// EndSession ends a session at once, on every replica. Its user may end it, and a user who may manage the users of the company. To
-// everybody else it is unknown: [ErrNotFound]. It does nothing if the session has ended already.
+// EndSession ends a session at once, on every replica. Its user may end it, and a user who may manage the users of the
+// company. To everybody else it is unknown: [ErrNotFound]. It does nothing if the session has ended already.
 func (t *Tenant) EndSession(ctx context.Context, by Session, id ID) (SessionRecord, error) {
 	var record storedSession
 	err := t.write(ctx, "end session", func(ctx context.Context, tx *tx) (err error) {
@@ -182,7 +188,8 @@ func (t *Tenant) EndSession(ctx context.Context, by Session, id ID) (SessionReco
 			return nil
 		}
 		record.EndedAt = &now
-		if _, err := tx.Exec(ctx, `update tokens set revoked_at = $2, seal = null where digest = $1`, record.digest, micros(now)); err != nil {
+		if _, err := tx.Exec(ctx, `update tokens set revoked_at = $2, seal = null where digest = $1`, record.digest,
+			micros(now)); err != nil {
 			return err
 		}
 		user, err := tx.readUser(ctx, t.account, record.User)
@@ -196,7 +203,8 @@ func (t *Tenant) EndSession(ctx context.Context, by Session, id ID) (SessionReco
 	return record.SessionRecord, err
 }
 
-// SessionRecord returns a session that the user of a session may end, which can have ended already; otherwise [ErrNotFound].
+// SessionRecord returns a session that the user of a session may end, which can have ended already; otherwise
+// [ErrNotFound].
 func (t *Tenant) SessionRecord(ctx context.Context, by Session, id ID) (SessionRecord, error) {
 	return readValue(t, func(q querier) (SessionRecord, error) {
 		record, err := t.sessionRecord(ctx, q, id)
@@ -207,11 +215,13 @@ func (t *Tenant) SessionRecord(ctx context.Context, by Session, id ID) (SessionR
 	})
 }
 
-// sessionRecord returns the session of the company with an identifier. Its digest begins with the unchanged part of the identifier.
+// sessionRecord returns the session of the company with an identifier. Its digest begins with the unchanged part of the
+// identifier.
 func (t *Tenant) sessionRecord(ctx context.Context, q querier, id ID) (storedSession, error) {
 	prefix := id[:recordPrefix]
 	last := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, len(Session{}.Digest)-recordPrefix)...)
-	records, err := collect(ctx, q, scanSession, `select `+sessionRecordColumns+` from tokens where digest >= $1 and digest <= $2`, prefix, last)
+	records, err := collect(ctx, q, scanSession,
+		`select `+sessionRecordColumns+` from tokens where digest >= $1 and digest <= $2`, prefix, last)
 	if err != nil {
 		return storedSession{}, err
 	}

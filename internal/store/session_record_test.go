@@ -17,17 +17,19 @@ import (
 func sessionDigest(n byte) [32]byte { return sha256.Sum256([]byte{n}) }
 
 // startSession begins a session of a user, with a token whose digest is sessionDigest(n).
-func (f *fixture) startSession(ctx context.Context, t *testing.T, user store.User, n byte, userAgent string) store.Session {
+func (f *fixture) startSession(ctx context.Context, t *testing.T, user store.User, n byte,
+	userAgent string) store.Session {
 	t.Helper()
-	_, err := f.CreateToken(ctx, user, store.NewToken{Digest: sessionDigest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword, UserAgent: userAgent})
+	_, err := f.CreateToken(ctx, user, store.NewToken{Digest: sessionDigest(n), ExpiresAt: f.Clock.Now().Add(time.Hour),
+		Client: store.ClientConsole, Means: store.LoginByPassword, UserAgent: userAgent})
 	kit.Must(t, err)
 	session, err := f.Authenticate(ctx, sessionDigest(n))
 	kit.Must(t, err)
 	return session
 }
 
-// TestSessionRecords: a session has a record of its login and of its last use, which ends with the session; and the record of a session
-// is no credential.
+// TestSessionRecords: a session has a record of its login and of its last use, which ends with the session; and the
+// record of a session is no credential.
 func TestSessionRecords(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
@@ -52,8 +54,9 @@ func TestSessionRecords(t *testing.T) {
 		kit.Must(t, f.RecordUses(ctx))
 		records, _, err = f.tenant.SessionRecords(ctx, f.user.ID, 2, 1)
 		kit.Must(t, err)
-		wantEqual(t, "record", records, []store.SessionRecord{{ID: first.RecordID(), User: f.user.ID, Client: store.ClientConsole, Means: store.LoginByPassword,
-			Source: ann.Source, UserAgent: "curl/8.5.0", CreatedAt: records[0].CreatedAt, ExpiresAt: records[0].ExpiresAt, LastUsedAt: &used}})
+		wantEqual(t, "record", records, []store.SessionRecord{{ID: first.RecordID(), User: f.user.ID,
+			Client: store.ClientConsole, Means: store.LoginByPassword, Source: ann.Source, UserAgent: "curl/8.5.0",
+			CreatedAt: records[0].CreatedAt, ExpiresAt: records[0].ExpiresAt, LastUsedAt: &used}})
 
 		ended, err := f.tenant.EndSession(ctx, second, first.RecordID())
 		kit.Must(t, err)
@@ -73,22 +76,26 @@ func TestSessionRecords(t *testing.T) {
 		wantEqual(t, "sessions after their expiry", total, 0)
 		acts, err := f.Audit(ctx, store.AuditFilter{Account: &f.account.ID, Act: "session.revoke", Limit: 10})
 		kit.Must(t, err)
-		if len(acts) != 1 || acts[0].Subject != f.user.ID.String() || !strings.Contains(acts[0].Details, first.RecordID().String()) {
+		if len(acts) != 1 || acts[0].Subject != f.user.ID.String() ||
+			!strings.Contains(acts[0].Details, first.RecordID().String()) {
 			t.Errorf("acts %+v", acts)
 		}
 	})
 }
 
-// TestWhoEndsSessions: a user ends the own sessions, an owner those of the company, and nobody those of another company.
+// TestWhoEndsSessions: a user ends the own sessions, an owner those of the company, and nobody those of another
+// company.
 func TestWhoEndsSessions(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "V", PasswordHash: "$v", Role: access.Viewer})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "V", PasswordHash: "$v",
+			Role: access.Viewer})
 		kit.Must(t, err)
 		viewer, err := f.tenant.User(ctx, id)
 		kit.Must(t, err)
 		third := f.newCompany(t, "third@example.com")
-		owners, viewers, more := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, viewer, 42, ""), f.startSession(ctx, t, viewer, 43, "")
+		owners, viewers, more := f.startSession(ctx, t, f.user, 41, ""), f.startSession(ctx, t, viewer, 42, ""),
+			f.startSession(ctx, t, viewer, 43, "")
 		stranger := f.startSession(ctx, t, third.user, 44, "")
 		_, err = f.tenant.EndSession(ctx, viewers, owners.RecordID())
 		wantErr(t, err, store.ErrNotFound)
@@ -121,11 +128,13 @@ func TestWhoEndsSessions(t *testing.T) {
 func TestHostileUserAgent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		for n, hostile := range []string{"<script>\x00\x1b[31m\n\u202e", strings.Repeat("é", 5000), "\xff\xfe" + strings.Repeat("a", 255) + "é"} {
+		for n, hostile := range []string{"<script>\x00\x1b[31m\n\u202e", strings.Repeat("é", 5000),
+			"\xff\xfe" + strings.Repeat("a", 255) + "é"} {
 			f.startSession(ctx, t, f.user, byte(60+n), hostile)
 			records, _, err := f.tenant.SessionRecords(ctx, f.user.ID, 1, 1)
 			kit.Must(t, err)
-			if got := records[0].UserAgent; len(got) > 256 || got == "" || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\n\u202e") {
+			if got := records[0].UserAgent; len(got) > 256 || got == "" || !utf8.ValidString(got) ||
+				strings.ContainsAny(got, "\x00\x1b\n\u202e") {
 				t.Errorf("stored %q", got)
 			}
 			f.Clock.Advance(time.Second)

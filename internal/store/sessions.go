@@ -11,9 +11,9 @@ import (
 	base "quittance/internal/db"
 )
 
-// Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or revoked, its
-// user disabled, its account suspended or its tenant frozen; callers do not learn which. It reads the role with every call, so that a
-// changed one takes effect at once, on every replica.
+// Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or
+// revoked, its user disabled, its account suspended or its tenant frozen; callers do not learn which. It reads the role
+// with every call, so that a changed one takes effect at once, on every replica.
 func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
 	session, err := db.actingSession(ctx, db.sessions, digest)
 	if err != nil {
@@ -33,15 +33,17 @@ func (s Session) withProfile() (Session, error) {
 	return s, nil
 }
 
-// sessionColumns are what a session has of its account a and its active connection c, and what the seals of a and the tenant n cover; see
-// [DB.scanSession]. Every further column costs each call, so the columns that seals cover are read once.
+// sessionColumns are what a session has of its account a and its active connection c, and what the seals of a and the
+// tenant n cover; see [DB.scanSession]. Every further column costs each call, so the columns that seals cover are read
+// once.
 //
 //nolint:gochecknoglobals // a constant text
 var sessionColumns = `a.profile, c.kind, c.format, c.options, c.credit_notes_at, ` +
 	sealedAccounts.columns("a", "id") + `, ` + sealedTenants.columns("n", "frozen_at")
 
 // actingSession finds a session. It returns [ErrNotFound] if one of the rows that it was made from does not act.
-func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Session], digest [32]byte) (Session, error) {
+func (db *DB) actingSession(ctx context.Context, in *base.Lookups[[32]byte, Session],
+	digest [32]byte) (Session, error) {
 	session, err := in.Find(ctx, digest)
 	if err == nil && !db.acts(ctx, session.records...) {
 		err = ErrNotFound
@@ -75,8 +77,10 @@ func (db *DB) scanSession(row scanner, more ...any) (Session, error) {
 }
 
 // collectSessions returns the sessions that a query of digests finds; $2 is the time.
-func (db *DB) collectSessions(ctx context.Context, scan func(scanner) (Session, error), query string, digests [][32]byte) (map[[32]byte]Session, error) {
-	found, err := collect(ctx, db.reader, scan, query, rowArgs(db, digests, func(digest [32]byte) []any { return []any{digest[:]} }, micros(db.Now()))...)
+func (db *DB) collectSessions(ctx context.Context, scan func(scanner) (Session, error), query string,
+	digests [][32]byte) (map[[32]byte]Session, error) {
+	found, err := collect(ctx, db.reader, scan, query,
+		rowArgs(db, digests, func(digest [32]byte) []any { return []any{digest[:]} }, micros(db.Now()))...)
 	sessions := make(map[[32]byte]Session, len(found))
 	for _, s := range found {
 		sessions[s.Digest] = s

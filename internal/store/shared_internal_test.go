@@ -57,7 +57,8 @@ func (g grouped) exec(ctx context.Context, query string, args ...any) error {
 	})
 }
 
-// batch makes n writes of a shared operation that wait, in the order of their numbers, until another write of the operation ends.
+// batch makes n writes of a shared operation that wait, in the order of their numbers, until another write of the
+// operation ends.
 func (g grouped) batch(t *testing.T, operation string, n int, write func(n int)) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -85,7 +86,8 @@ func (g grouped) batch(t *testing.T, operation string, n int, write func(n int))
 // tenantNamed returns the tenant of a new account.
 func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
 	t.Helper()
-	account, err := g.CreateAccount(t.Context(), name, NewUser{Email: name + "@example.com", Name: name, PasswordHash: "none"})
+	account, err := g.CreateAccount(t.Context(), name,
+		NewUser{Email: name + "@example.com", Name: name, PasswordHash: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,20 +105,22 @@ func (g grouped) wantOneTransaction(t *testing.T, table string) {
 		return // SQLite does not record it
 	}
 	var transactions int
-	if err := g.reader.QueryRowContext(t.Context(), "select count(distinct xmin::text) from "+table).Scan(&transactions); err != nil || transactions != 1 {
+	if err := g.reader.QueryRowContext(t.Context(),
+		"select count(distinct xmin::text) from "+table).Scan(&transactions); err != nil || transactions != 1 {
 		t.Errorf("the %s were written by %d transactions, error %v", table, transactions, err)
 	}
 }
 
-// TestDraftsTogether checks that the drafts of several companies in one commit get consecutive positions of their companies, in the
-// order of the requests, and that only the drafts of a company that was reset meanwhile fail.
+// TestDraftsTogether checks that the drafts of several companies in one commit get consecutive positions of their
+// companies, in the order of the requests, and that only the drafts of a company that was reset meanwhile fail.
 func TestDraftsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		tenants := []*Tenant{g.tenantNamed(t, "one"), g.tenantNamed(t, "two"), g.tenantNamed(t, "reset")}
 		for round := range 2 {
 			ends := make([]error, 12)
 			g.batch(t, opCreateInvoice, len(ends), func(n int) {
-				_, ends[n] = tenants[n%3].CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("%d-%02d", round, n))})
+				_, ends[n] = tenants[n%3].CreateInvoice(t.Context(),
+					&api.Draft{InvoiceNumber: new(fmt.Sprintf("%d-%02d", round, n))})
 			})
 			for n, err := range ends {
 				if gone := round == 1 && n%3 == 2; gone != errors.Is(err, ErrNotFound) || !gone && err != nil {
@@ -144,7 +148,8 @@ func TestDraftsTogether(t *testing.T) {
 				return fmt.Sprintf("%d %s", position, number), err
 			}, "select position, number from invoices where tenant_id = $1 order by position", tenant.id)
 			var counted int
-			err = errors.Join(err, g.reader.QueryRowContext(t.Context(), "select invoices from tenants where id = $1", tenant.id).Scan(&counted))
+			err = errors.Join(err, g.reader.QueryRowContext(t.Context(), "select invoices from tenants where id = $1",
+				tenant.id).Scan(&counted))
 			if err != nil || !slices.Equal(got, want) || counted != len(want) {
 				t.Errorf("company %d has %d drafts, %v, want %v, error %v", k, counted, got, want, err)
 			}
@@ -155,12 +160,14 @@ func TestDraftsTogether(t *testing.T) {
 // claimedOf emits n events to a new subscription of a tenant and claims their deliveries.
 func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []DeliveryLease {
 	t.Helper()
-	s, err := tenant.CreateSubscription(t.Context(), NewSubscription{URL: "https://example.com/hook", Events: []api.EventKind{api.EventTerminal}, Secret: secret.New("whsec_test")})
+	s, err := tenant.CreateSubscription(t.Context(), NewSubscription{URL: "https://example.com/hook",
+		Events: []api.EventKind{api.EventTerminal}, Secret: secret.New("whsec_test")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tenant.write(t.Context(), "emit", func(ctx context.Context, tx *tx) error {
-		emitted, err := prepareEvents(ctx, tx, tenant, g.Now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+		emitted, err := prepareEvents(ctx, tx, tenant, g.Now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n),
+			api.ResourceSubmission, tenant.id, "payload")
 		if err != nil {
 			return err
 		}
@@ -175,8 +182,8 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []DeliveryLease 
 	return claimed
 }
 
-// TestAttemptsTogether checks that each of several attempts in one commit is recorded and updates its delivery, and that only those
-// fail whose lease is lost, also if the lease is taken over in the same commit.
+// TestAttemptsTogether checks that each of several attempts in one commit is recorded and updates its delivery, and
+// that only those fail whose lease is lost, also if the lease is taken over in the same commit.
 func TestAttemptsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, tenant := t.Context(), g.tenantNamed(t, "one")
@@ -230,8 +237,10 @@ func TestAttemptsTogether(t *testing.T) {
 				at = micros(*record.NextAt)
 			}
 			kept := slices.ContainsFunc(record.History, func(a Attempt) bool { return a.HTTPStatus == 200+n })
-			if got := fmt.Sprintf("%s %s %d", record.State, reason, at); w.after != "" && got != w.after || record.Attempts != w.count || len(record.History) != w.count || !kept {
-				t.Errorf("attempt %d: the delivery is %q, want %q, after %d attempts of which %d are kept, want %d, this one %v", n, got, w.after, record.Attempts, len(record.History), w.count, kept)
+			if got := fmt.Sprintf("%s %s %d", record.State, reason, at); w.after != "" && got != w.after ||
+				record.Attempts != w.count || len(record.History) != w.count || !kept {
+				t.Errorf("attempt %d: the delivery is %q, want %q, after %d attempts of which %d are kept, want %d, this one %v", n,
+					got, w.after, record.Attempts, len(record.History), w.count, kept)
 			}
 		}
 	})

@@ -14,7 +14,8 @@ const issuer = "https://login.example"
 
 // bySignOn returns a token for a login by single sign-on.
 func (f *fixture) bySignOn(n byte) store.NewToken {
-	return store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginBySingleSignOn}
+	return store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole,
+		Means: store.LoginBySingleSignOn}
 }
 
 // signOn logs in a person with an e-mail address.
@@ -23,8 +24,8 @@ func (f *fixture) signOn(ctx context.Context, n byte, subject, email string) err
 	return err
 }
 
-// TestSignOn checks that the first login by single sign-on links a user to a person at the provider, that nobody else logs in as this
-// user afterwards, and that an administrator and an owner can end the link.
+// TestSignOn checks that the first login by single sign-on links a user to a person at the provider, that nobody else
+// logs in as this user afterwards, and that an administrator and an owner can end the link.
 func TestSignOn(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
@@ -53,7 +54,8 @@ func TestSignOn(t *testing.T) {
 		wantErr(t, f.signOn(ctx, 1, "one", f.user.Email), store.ErrSuspended)
 		kit.Must(t, f.ReactivateAccount(ctx, f.account.ID))
 		acts("account.suspend", "account.reactivate")
-		kit.Must(t, second(f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
+		kit.Must(t, second(f.CreateToken(ctx, f.user, store.NewToken{Digest: digest(9),
+			ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword})))
 		acts("session.begin")
 		linked(false)
 		kit.Must(t, f.signOn(ctx, 1, "one", f.user.Email))
@@ -66,11 +68,14 @@ func TestSignOn(t *testing.T) {
 		kit.Must(t, f.signOn(ctx, 2, "one", f.user.Email))
 		acts("session.begin")
 		wantErr(t, f.signOn(ctx, 3, "two", f.user.Email), store.ErrOtherSubject)
-		_, _, err = f.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://other.example", Subject: "one", Email: f.user.Email}, f.bySignOn(3))
+		_, _, err = f.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://other.example", Subject: "one",
+			Email: f.user.Email}, f.bySignOn(3))
 		wantErr(t, err, store.ErrOtherSubject)
 		wantErr(t, f.signOn(ctx, 3, "one", f.decoy.user.Email), store.ErrSecondFactor)
-		kit.Must(t, second(f.CreateAccount(ctx, "Third", store.NewUser{Email: "owner@third.example", PasswordHash: "$hash", Proved: true})))
-		wantErr(t, f.signOn(ctx, 3, "one", "owner@third.example"), store.ErrOtherSubject) // the person is linked to a user of another company
+		kit.Must(t, second(f.CreateAccount(ctx, "Third", store.NewUser{Email: "owner@third.example", PasswordHash: "$hash",
+			Proved: true})))
+		// the person is linked to a user of another company
+		wantErr(t, f.signOn(ctx, 3, "one", "owner@third.example"), store.ErrOtherSubject)
 		acts()
 		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
 		kit.Must(t, f.UnlinkUser(ctx, f.account.ID, f.user.ID))
@@ -91,13 +96,14 @@ func TestSignOn(t *testing.T) {
 	})
 }
 
-// TestLoginPolicy checks that a company that requires single sign-on accepts no passwords and no sessions that began with one, and that
-// only an owner who has logged in by single sign-on can require it, which an administrator can undo.
+// TestLoginPolicy checks that a company that requires single sign-on accepts no passwords and no sessions that began
+// with one, and that only an owner who has logged in by single sign-on can require it, which an administrator can undo.
 func TestLoginPolicy(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := store.WithActor(t.Context(), ann)
 		byPassword := func(user store.User, n byte) error {
-			return second(f.CreateToken(ctx, user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginByPassword}))
+			return second(f.CreateToken(ctx, user, store.NewToken{Digest: digest(n), ExpiresAt: f.Clock.Now().Add(time.Hour),
+				Client: store.ClientConsole, Means: store.LoginByPassword}))
 		}
 		session := func(n byte) store.Session {
 			t.Helper()
@@ -105,7 +111,8 @@ func TestLoginPolicy(t *testing.T) {
 			kit.Must(t, err)
 			return got
 		}
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "Viewer", Role: access.Viewer, PasswordHash: "$2", Proved: true})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "viewer@example.com", Name: "Viewer",
+			Role: access.Viewer, PasswordHash: "$2", Proved: true})
 		kit.Must(t, err)
 		kit.Must(t, byPassword(f.user, 1))
 		kit.Must(t, f.signOn(ctx, 3, "viewer", "viewer@example.com"))
@@ -138,7 +145,8 @@ func TestLoginPolicy(t *testing.T) {
 func TestSignOnOfDisabledUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "left@example.com", Name: "Left", Role: access.Owner, PasswordHash: "$2", PasswordChangeRequired: true, Proved: true})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "left@example.com", Name: "Left", Role: access.Owner,
+			PasswordHash: "$2", PasswordChangeRequired: true, Proved: true})
 		kit.Must(t, err)
 		kit.Must(t, f.DisableUser(ctx, f.account.ID, id, false))
 		wantErr(t, f.signOn(ctx, 1, "one", "left@example.com"), store.ErrNotFound)

@@ -42,8 +42,8 @@ var (
 	namesTenant = regexp.MustCompile(`\btenant_id = |into \w+ \(tenant_id,|\(tenant_id, id\) in`)
 )
 
-// TestStatementsNameTheirTenant checks that every statement in the source of this package and of internal/view that uses a
-// tenant's table names the tenant.
+// TestStatementsNameTheirTenant checks that every statement in the source of this package and of internal/view that
+// uses a tenant's table names the tenant.
 func TestStatementsNameTheirTenant(t *testing.T) {
 	var scoped []string
 	for _, tab := range tables(t) {
@@ -79,10 +79,12 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 }
 
 // looksLikeSQL finds the parts of statements, complete or not.
-var looksLikeSQL = regexp.MustCompile(`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
+var looksLikeSQL = regexp.MustCompile(
+	`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
 
-// TestStatementsHoldNoValues checks that no expression in the source of this package and of internal/view puts a value into the
-// text of a statement: values are arguments, so the number of texts is bounded. Only the names of parameters are numbered.
+// TestStatementsHoldNoValues checks that no expression in the source of this package and of internal/view puts a value
+// into the text of a statement: values are arguments, so the number of texts is bounded. Only the names of parameters
+// are numbered.
 func TestStatementsHoldNoValues(t *testing.T) {
 	set := token.NewFileSet()
 	for _, text := range []string{
@@ -146,8 +148,8 @@ type statement struct {
 	at, function, text string
 }
 
-// statementsOf returns every SQL statement in the source of this package and of internal/view, with constants replaced by their
-// texts.
+// statementsOf returns every SQL statement in the source of this package and of internal/view, with constants replaced
+// by their texts.
 func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
 	set, constants := token.NewFileSet(), map[string]string{}
@@ -175,7 +177,8 @@ func statementsOf(t *testing.T) (out []statement) {
 				if !beginsStatement.MatchString(text) {
 					return true
 				}
-				out = append(out, statement{set.Position(expr.Pos()).String(), function.Name.Name, strings.Join(strings.Fields(text), " ")})
+				out = append(out, statement{set.Position(expr.Pos()).String(), function.Name.Name,
+					strings.Join(strings.Fields(text), " ")})
 				return false
 			})
 		}

@@ -19,7 +19,8 @@ type Origin struct {
 	ReportedAt time.Time
 }
 
-// restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and word.
+// restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and
+// word.
 func restoreStates(text string) (invoice.States, map[invoice.Dimension]Origin, error) {
 	if text == "" {
 		return invoice.States{}, nil, nil

@@ -1,61 +1,66 @@
-// Package store has all SQL of the business, except that of lists and pages. It keeps all data of the service in SQLite or
-// PostgreSQL, with one schema and one set of statements for both; only the triggers that make evidence append-only exist in two
-// versions.
+// Package store has all SQL of the business, except that of lists and pages. It keeps all data of the service in SQLite
+// or PostgreSQL, with one schema and one set of statements for both; only the triggers that make evidence append-only
+// exist in two versions.
 //
 // # Concepts
 //
 // A [*Tenant] is the data of one company, and the only access to it. This package alone creates one: for a valid token
-// ([DB.Authenticate]), for claimed work, or for an administrator ([DB.Tenant]). Every operation on a company's data is a method of
-// *Tenant, and none takes a tenant's identifier as an argument. What belongs to no tenant is a method of [DB]; unscoped.go lists
-// all of that with reasons.
+// ([DB.Authenticate]), for claimed work, or for an administrator ([DB.Tenant]). Every operation on a company's data is
+// a method of *Tenant, and none takes a tenant's identifier as an argument. What belongs to no tenant is a method of
+// [DB]; unscoped.go lists all of that with reasons.
 //
-// One exported method is one transaction, called an operation. What belongs together (a state, its evidence, its events, their
-// deliveries) is committed together or not at all. No write runs under the context of a request, because a client that disconnects
-// must not interrupt one.
+// One exported method is one transaction, called an operation. What belongs together (a state, its evidence, its
+// events, their deliveries) is committed together or not at all. No write runs under the context of a request, because
+// a client that disconnects must not interrupt one.
 //
-// The rows are also the queue of work: submissions, deliveries and purchase syncs have a due time and a lease. A worker claims
-// due rows and works without a transaction. Only the holder of the lease decides what happens next and when; a response that a
-// worker records after it has lost the lease is kept and merged all the same.
+// The rows are also the queue of work: submissions, deliveries and purchase syncs have a due time and a lease. A worker
+// claims due rows and works without a transaction. Only the holder of the lease decides what happens next and when; a
+// response that a worker records after it has lost the lease is kept and merged all the same.
 //
-// Secrets are sealed (encrypted and authenticated) before they reach a row. Rows that describe work contain only identifiers.
+// Secrets are sealed (encrypted and authenticated) before they reach a row. Rows that describe work contain only
+// identifiers.
 //
 // # Where to begin
 //
-// Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, and [writeShared] in
-// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission_begin.go
-// and [SubmissionLease.Record] in record.go.
+// Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, and
+// [writeShared] in database.go, behind which package db runs the transaction. The heart of the product is
+// [Tenant.BeginSubmission] in submission_begin.go and [SubmissionLease.Record] in record.go.
 //
 // # Files
 //
-// The database: store.go opens it, migration.go brings its schema up to date, and database.go connects this package to package db, which runs the transactions. least_release.go
-// refuses a database that only later releases can use. id.go, schema and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
+// The database: store.go opens it, migration.go brings its schema up to date, and database.go connects this package to
+// package db, which runs the transactions. least_release.go refuses a database that only later releases can use. id.go,
+// schema and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
-// Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them; deletion.go
-// keeps lists numbered without gaps, and counters.go counts invoices for the overview. credit.go has credit notes, idempotent.go stored responses, quota.go what a company may keep.
+// Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them;
+// deletion.go keeps lists numbered without gaps, and counters.go counts invoices for the overview. credit.go has credit
+// notes, idempotent.go stored responses, quota.go what a company may keep.
 //
-// Submissions: submission.go reads them, submission_begin.go begins them, and record.go records responses; credit_submission.go has what is
-// different for a credit note; circuit.go is the circuit breaker of a connection;
+// Submissions: submission.go reads them, submission_begin.go begins them, and record.go records responses;
+// credit_submission.go has what is different for a credit note; circuit.go is the circuit breaker of a connection;
 // resolve.go and restored.go handle decisions of administrators and restored backups; states.go reads states.
 //
 // Work: queues.go finds due work of all kinds.
 //
-// Notifications: emit.go creates events and deliveries, event.go reads events, subscription.go has the destinations, delivery.go
-// claims deliveries and records attempts; delivery_record.go reads the results.
+// Notifications: emit.go creates events and deliveries, event.go reads events, subscription.go has the destinations,
+// delivery.go claims deliveries and records attempts; delivery_record.go reads the results.
 //
 // Incoming e-invoices: purchase.go claims purchase syncs and retains documents; incoming.go reads them.
 //
-// Accounts: account.go, user.go, password.go, sessions.go, apikey.go, apikey_use.go, limit.go, connection.go, reset.go and overview.go.
+// Accounts: account.go, user.go, password.go, sessions.go, apikey.go, apikey_use.go, limit.go, connection.go, reset.go
+// and overview.go.
 //
 // Operators: operator.go and operator_session.go.
 //
-// Who may act: access_seal.go seals the rows that decide it, access_set.go the set of companies, access_begin.go the rows of an older database; and
-// access_verify.go and access_log.go verify them.
+// Who may act: access_seal.go seals the rows that decide it, access_set.go the set of companies, access_begin.go the
+// rows of an older database; and access_verify.go and access_log.go verify them.
 //
-// Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files verify*.go and
-// replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a database, and seal_evidence.go
-// seals older databases. audit.go is the audit log of administrators.
+// Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files
+// verify*.go and replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a
+// database, and seal_evidence.go seals older databases. audit.go is the audit log of administrators.
 //
-// Keys: keys.go seals and opens values, keyrecords.go records which keys the database uses, reseal.go and bind.go seal values anew.
+// Keys: keys.go seals and opens values, keyrecords.go records which keys the database uses, reseal.go and bind.go seal
+// values anew.
 //
 // retention.go and limit.go remove what is old or expired.
 package store
@@ -99,13 +104,15 @@ type Options struct {
 	ReloadKeys func() (*secret.Keyring, error)
 	// Schema says what [Open] may do to the schema.
 	Schema SchemaUse
-	// Admit may refuse a database that [Open] has checked and not changed yet, and which may have an older schema or none; nil refuses nothing.
+	// Admit may refuse a database that [Open] has checked and not changed yet, and which may have an older schema or none;
+	// nil refuses nothing.
 	Admit func(ctx context.Context, db *DB) error
 	// Release names this program in the entry of the audit log about a migration.
 	Release string
 	// Direct is [base.Options.Direct], the address of PostgreSQL itself behind a connection pool.
 	Direct string
-	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on SQLite.
+	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on
+	// SQLite.
 	Now func() time.Time
 	// Local is the clock of this machine; time.Now if nil.
 	Local func() time.Time
@@ -150,10 +157,11 @@ type DB struct {
 	restoring bool
 }
 
-// Open opens the database at address, sqlite:PATH or postgres://…, brings its schema up to date as far as [Options.Schema] allows, and checks
-// that the keys are those that it is sealed with: a [*KeyError] names a key that is missing or different. It returns [ErrLaterRelease] if a
-// later release has migrated the database to a schema that this program cannot use, and [ErrRestoring] while a restore is not complete. Whatever
-// refuses the database does so before anything in it is changed.
+// Open opens the database at address, sqlite:PATH or postgres://…, brings its schema up to date as far as
+// [Options.Schema] allows, and checks that the keys are those that it is sealed with: a [*KeyError] names a key that is
+// missing or different. It returns [ErrLaterRelease] if a later release has migrated the database to a schema that this
+// program cannot use, and [ErrRestoring] while a restore is not complete. Whatever refuses the database does so before
+// anything in it is changed.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	db, err := OpenUnmigrated(ctx, address, options)
 	if err != nil {
@@ -170,8 +178,8 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	return db, nil
 }
 
-// The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets; see
-// [DB.BindSecrets]. Every server keeps at least one session open, on which it listens.
+// The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets;
+// see [DB.BindSecrets]. Every server keeps at least one session open, on which it listens.
 const (
 	applicationName      = "quittance-3"
 	olderApplicationName = "quittance"
@@ -180,18 +188,22 @@ const (
 // olderApplicationNames are those of the versions that do not seal who may act; see [DB.SealAccess].
 func olderApplicationNames() []string { return []string{olderApplicationName, "quittance-2"} }
 
-// draftGroups is the number of groups in which drafts are committed at the same time. A company whose counter is locked for
-// long delays only the drafts of its own group.
+// draftGroups is the number of groups in which drafts are committed at the same time. A company whose counter is locked
+// for long delays only the drafts of its own group.
 const draftGroups = 4
 
 // OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
-	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log, quotas: options.Quotas, restoring: options.restoring}
+	db := &DB{keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, random: options.Random, log: options.Log,
+		quotas: options.Quotas, restoring: options.restoring}
 	database, err := base.Open(ctx, address, base.Options{
-		Application: applicationName, Direct: options.Direct, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
+		Application: applicationName, Direct: options.Direct, Channel: "quittance_work", Now: options.Now,
+		Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin,
+		BeforeCommit: db.writeAtCommit, Trace: options.trace, ObserveWrite: options.ObserveWrite,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
-			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "users.account_id, users.email": "users_account_id_email_key", "connections.account_id": "connections_active",
+			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key",
+			"users.account_id, users.email": "users_account_id_email_key", "connections.account_id": "connections_active",
 			"sign_on_subjects.issuer, sign_on_subjects.subject": "sign_on_subjects_issuer_subject_key",
 		},
 	})
@@ -205,9 +217,10 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	if db.log == nil {
 		db.log = slog.Default()
 	}
-	// Drafts, because all drafts of a company wait for the counter in its row; attempts, because they come by the thousand and
-	// lock no row that others hold for long.
-	db.shared = map[string]*base.Shared{opCreateInvoice: database.Share(opCreateInvoice, draftGroups), opRecordAttempt: database.Share(opRecordAttempt, 1)}
+	// Drafts, because all drafts of a company wait for the counter in its row; attempts, because they come by the thousand
+	// and lock no row that others hold for long.
+	db.shared = map[string]*base.Shared{opCreateInvoice: database.Share(opCreateInvoice, draftGroups),
+		opRecordAttempt: database.Share(opRecordAttempt, 1)}
 	db.sessions, db.keySessions = base.NewLookups(database, db.findSessions), base.NewLookups(database, db.findKeySessions)
 	return db, nil
 }
@@ -215,9 +228,9 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 // Pools returns the numbers of the pools of connections to the database.
 func (db *DB) Pools() []base.Pool { return db.database.Pools() }
 
-// Ping checks whether the database can be read, for readiness. It returns [ErrLaterRelease] after a later release has migrated the
-// database to a schema that this program cannot use. If the last write failed with [ErrUnavailable], Ping also tries to write, because a
-// database on a full disk can still be read.
+// Ping checks whether the database can be read, for readiness. It returns [ErrLaterRelease] after a later release has
+// migrated the database to a schema that this program cannot use. If the last write failed with [ErrUnavailable], Ping
+// also tries to write, because a database on a full disk can still be read.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.checkRelease(ctx); err != nil {
 		return err
@@ -226,7 +239,9 @@ func (db *DB) Ping(ctx context.Context) error {
 		return nil
 	}
 	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
+		_,
+			err := t.Exec(ctx,
+			`insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
 			strconv.FormatInt(micros(t.Now()), 10))
 		return err
 	})

@@ -11,12 +11,12 @@ import (
 	"quittance/internal/invoice"
 )
 
-// OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft again, and
-// the row keeps the permanent reference for the next try. Customers never see this outcome.
+// OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft
+// again, and the row keeps the permanent reference for the next try. Customers never see this outcome.
 const OutcomeNotSent api.Outcome = "not_sent"
 
-// Submission is one regulated submission of an invoice or a credit note: what this service knows about it, and what the provider has
-// reported.
+// Submission is one regulated submission of an invoice or a credit note: what this service knows about it, and what the
+// provider has reported.
 type Submission struct {
 	ID         ID
 	Invoice    ID // the invoice; for a credit note the credited one
@@ -43,7 +43,8 @@ type Submission struct {
 	TerminalAt            *time.Time
 	Evidence              int64      // number of evidence entries
 	DueAt                 *time.Time // when it is due, or its lease ends
-	NextCheckAt           *time.Time // when it is polled next, as decided after the last response; a claim does not change it
+	// when it is polled next, as decided after the last response; a claim does not change it
+	NextCheckAt *time.Time
 	// Resolved is what an administrator has decided while the outcome was unknown; nil without a decision.
 	Resolved *api.Resolution
 	States   invoice.States
@@ -61,21 +62,23 @@ type Submission struct {
 	// counted is what the invoice is counted as, in a transaction that has locked it; see [Tenant.touch].
 	counted counted
 
-	// credited has the columns of a submission of a credit note, and place is the column ordinal: the same as Ordinal for an invoice.
+	// credited has the columns of a submission of a credit note, and place is the column ordinal: the same as Ordinal for
+	// an invoice.
 	credited creditedColumns
 	place    int64
 
-	account         ID
-	begunAt         sql.Null[int64] // when it was first begun; null in rows that are older than the column
-	earlierEvents   []byte
-	strayResolution resolution // what the resolution columns hold if Resolved is nil: nothing, unless the row was tampered with
-	sealed          []byte     // the seal
-	was             seal       // what the seal covers, as last read or written
+	account       ID
+	begunAt       sql.Null[int64] // when it was first begun; null in rows that are older than the column
+	earlierEvents []byte
+	// what the resolution columns hold if Resolved is nil: nothing, unless the row was tampered with
+	strayResolution resolution
+	sealed          []byte // the seal
+	was             seal   // what the seal covers, as last read or written
 }
 
-// The values of the column resend: no order, an order of an administrator to send again, or such an order whose resend has no
-// recorded response yet. The last value distinguishes an ordered resend that was refused from one that the provider's own
-// responses had justified.
+// The values of the column resend: no order, an order of an administrator to send again, or such an order whose resend
+// has no recorded response yet. The last value distinguishes an ordered resend that was refused from one that the
+// provider's own responses had justified.
 const (
 	resendNone     = 0
 	resendOrdered  = 1
@@ -96,9 +99,9 @@ func (s *Submission) resend() int64 {
 // MaybeSent tells whether the provider may have received the submission.
 func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 
-// submissionColumns returns the columns of a submission: those of its row except the document, which is by far the largest and is
-// read by [Tenant.document]; its states as one text, with a line for each reported dimension (see [restoreStates]; a state value
-// contains no control character, so no newline); and when its connection is probed next.
+// submissionColumns returns the columns of a submission: those of its row except the document, which is by far the
+// largest and is read by [Tenant.document]; its states as one text, with a line for each reported dimension (see
+// [restoreStates]; a state value contains no control character, so no newline); and when its connection is probed next.
 func (db *DB) submissionColumns() string {
 	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
@@ -120,8 +123,8 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
 	var sum []byte
 	var resolved resolution
-	into := []any{&s.tenant, &s.account, &s.ID, &s.Invoice, &s.Connection, &s.place, &current, &s.Number, &s.Outcome, &attempted,
-		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
+	into := []any{&s.tenant, &s.account, &s.ID, &s.Invoice, &s.Connection, &s.place, &current, &s.Number, &s.Outcome,
+		&attempted, &sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
 		&terminal, &s.Evidence, &s.head, &due, &next, &s.fencingToken, &s.begunAt, &s.earlierEvents, &s.sealed,
 		&s.credited.note, &s.credited.ordinal, &s.credited.number}
 	into = append(append(into, resolved.fields()...), &states, &retry)
@@ -143,7 +146,8 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 		return Submission{}, fmt.Errorf("submission %s: a stored value is impossible", s.ID)
 	}
 	s.SentAt, s.ResendOrdered, s.ResendUnderWay = instant(sent), resend == resendOrdered, resend == resendUnderWay
-	s.ProviderReference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
+	s.ProviderReference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V),
+		time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
 		s.Sequence = &sequence.V
 	}
@@ -157,13 +161,15 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 
 // submission reads one submission.
 func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
-	return scanSubmission(q.QueryRowContext(ctx, `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
+	return scanSubmission(q.QueryRowContext(ctx,
+		`select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
 }
 
 // document reads the document of a submission: the exact bytes that are sent.
 func (t *Tenant) document(ctx context.Context, q querier, submission ID) ([]byte, error) {
 	var document string
-	err := q.QueryRowContext(ctx, `select document from submissions where tenant_id = $1 and id = $2`, t.id, submission).Scan(&document)
+	err := q.QueryRowContext(ctx, `select document from submissions where tenant_id = $1 and id = $2`, t.id,
+		submission).Scan(&document)
 	return []byte(document), err
 }
 
@@ -201,8 +207,8 @@ func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 	})
 }
 
-// The errors of [Tenant.BeginSubmission] and [Tenant.BeginCreditNoteSubmission], in the order in which they are checked. The next three
-// are those of credit notes alone.
+// The errors of [Tenant.BeginSubmission] and [Tenant.BeginCreditNoteSubmission], in the order in which they are
+// checked. The next three are those of credit notes alone.
 var (
 	ErrSubmissionInProgress = errors.New("submission in progress")
 	ErrCreditNotesDisabled  = errors.New("no active provider connection with a confirmation of credit notes")
@@ -219,13 +225,14 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("invoice incomplete: %d fields", len(e.Missing))
 }
 
-// DuplicateNumberError names another invoice, or another credit note, that was submitted with the same number. The other is zero.
+// DuplicateNumberError names another invoice, or another credit note, that was submitted with the same number. The
+// other is zero.
 type DuplicateNumberError struct{ Invoice, CreditNote ID }
 
 func (e *DuplicateNumberError) Error() string { return "number already submitted" }
 
-// indexSubmissionNumber is the index that the loser of a race for an invoice number violates. The winner is read after the
-// transaction.
+// indexSubmissionNumber is the index that the loser of a race for an invoice number violates. The winner is read after
+// the transaction.
 const indexSubmissionNumber = "submissions_number"
 
 // Intent says how a submission begins.
@@ -236,8 +243,8 @@ type Intent struct {
 	Release string
 	// Render returns the exact document for the provider, or what is missing. It is a pure function.
 	Render func(Source) (document []byte, missing api.Faults, err error)
-	// LeaseDuration is how long the caller may take before the submission is polled. QueryFirstLeaseDuration is the same for a
-	// lease with [SubmissionLease.QueryFirst].
+	// LeaseDuration is how long the caller may take before the submission is polled. QueryFirstLeaseDuration is the same
+	// for a lease with [SubmissionLease.QueryFirst].
 	LeaseDuration, QueryFirstLeaseDuration time.Duration
 }
 
@@ -249,7 +256,8 @@ type Source struct {
 	Credit    *CreditNote
 	Seller    *api.Profile
 	Reference string
-	// Kind is the kind of the connection, and Format its document format. Kind is "" if there is no connection, Format if it has none.
+	// Kind is the kind of the connection, and Format its document format. Kind is "" if there is no connection, Format if
+	// it has none.
 	Kind, Format string
 	// Options are the options of the connection, by name.
 	Options map[string]string
@@ -263,8 +271,8 @@ type SubmissionLease struct {
 	// Document holds the exact bytes to send; nil if its status is only queried.
 	Document []byte
 
-	// QueryFirst says that this database was restored from a backup after the invoice was created. The provider may have its
-	// document and its status must be queried before anything is sent.
+	// QueryFirst says that this database was restored from a backup after the invoice was created. The provider may have
+	// its document and its status must be queried before anything is sent.
 	QueryFirst bool
 
 	isProbe bool       // this is the one call to a connection whose circuit breaker is open
@@ -286,9 +294,9 @@ func (l SubmissionLease) Submitted(s Submission) Invoice {
 // Kept reports whether the lease was kept by [SubmissionLease.Record], which returned s.
 func (l SubmissionLease) Kept(s Submission) bool { return s.fencingToken == l.Submission.fencingToken }
 
-// BeginResend commits the intent to send a submission again under its reference, before a byte leaves. It discards earlier
-// responses that the document is missing. An administrator's order is used up, unless the provider does not receive the resend.
-// BeginResend returns [ErrLeaseLost] if another worker has the lease.
+// BeginResend commits the intent to send a submission again under its reference, before a byte leaves. It discards
+// earlier responses that the document is missing. An administrator's order is used up, unless the provider does not
+// receive the resend. BeginResend returns [ErrLeaseLost] if another worker has the lease.
 func (l SubmissionLease) BeginResend(ctx context.Context, duration time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {

@@ -10,9 +10,10 @@ import (
 	"quittance/client/api"
 )
 
-// BeginSubmission commits the intent to submit an invoice under a permanent reference. If a submission with an outcome is already
-// recorded, BeginSubmission returns it and begun is false: the caller sends nothing.
-func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
+// BeginSubmission commits the intent to submit an invoice under a permanent reference. If a submission with an outcome
+// is already recorded, BeginSubmission returns it and begun is false: the caller sends nothing.
+func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID,
+	intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
 		lease, begun = SubmissionLease{Tenant: t.service()}, false
 		found, err := t.invoice(ctx, tx, invoiceID, t.db.dialect.ForUpdate())
@@ -67,7 +68,8 @@ func (d sendable) storedNumber() string {
 // submitted is the act of submitting d.
 func (d sendable) submitted(s Submission) Act {
 	act := Act{Name: "invoice.submit", SubjectType: "invoice", Subject: d.id().String(),
-		Details: map[string]string{"invoice_number": d.number(), "submission": s.ID.String(), "connection": s.Connection.String()}}
+		Details: map[string]string{"invoice_number": d.number(), "submission": s.ID.String(),
+			"connection": s.Connection.String()}}
 	if d.note != nil {
 		act.Name, act.SubjectType = "credit_note.submit", "credit_note"
 		act.Details["credit_note_number"], act.Details["invoice_number"] = d.number(), *d.invoice.Draft.InvoiceNumber
@@ -102,8 +104,8 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, d sendable, intent Intent, l
 			return err
 		}
 	}
-	source := Source{Invoice: d.invoice.ID, Draft: &d.invoice.Draft, Credit: d.note, Seller: &p.account.Profile, Reference: s.ID.String(), Kind: connection.Kind, Format: connection.Format,
-		Options: connection.Options}
+	source := Source{Invoice: d.invoice.ID, Draft: &d.invoice.Draft, Credit: d.note, Seller: &p.account.Profile,
+		Reference: s.ID.String(), Kind: connection.Kind, Format: connection.Format, Options: connection.Options}
 	document, missing, err := intent.Render(source)
 	if err != nil {
 		return err
@@ -154,9 +156,10 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, d sendable, intent Intent, l
 	return t.touch(ctx, tx, &s, now)
 }
 
-// restartSubmission writes another intent under the reference of a submission that the provider did not receive. previousIntent is the
-// time of the previous intent.
-func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, previousIntent time.Time, before seal, document []byte) error {
+// restartSubmission writes another intent under the reference of a submission that the provider did not receive.
+// previousIntent is the time of the previous intent.
+func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, previousIntent time.Time, before seal,
+	document []byte) error {
 	if !s.begunAt.Valid {
 		s.begunAt = sql.Null[int64]{V: micros(previousIntent), Valid: true}
 	}
@@ -164,13 +167,15 @@ func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, p
 	if err := t.sealAs(s, before); err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
+	return tx.ExecDeferred(ctx,
+		`update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
 		sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0, begun_at = $10, evidence_seal = $11 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, s.Connection, s.storedNumber(), string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.fencingToken, s.begunAt, s.sealed)
+		t.id, s.ID, s.Connection, s.storedNumber(), string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt),
+		s.fencingToken, s.begunAt, s.sealed)
 }
 
-// insertSubmission writes the first intent under a reference. The row is sealed from the start, although its evidence chain is
-// still empty.
+// insertSubmission writes the first intent under a reference. The row is sealed from the start, although its evidence
+// chain is still empty.
 func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, document []byte) error {
 	s.tenant, s.account, s.begunAt = t.id, t.account, sql.Null[int64]{V: micros(s.AttemptedAt), Valid: true}
 	if err := t.place(ctx, tx, s); err != nil {
@@ -179,11 +184,13 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 	if err := t.sealAs(s, seal{subject: sha256.Sum256(document)}); err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
+	return tx.ExecDeferred(ctx,
+		`insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
 		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal, begun_at, credit_note_id, credit_note_ordinal, credited_number)
 		values ($1, $2, $3, $4, $5, $13, $18, $6, $7, $8, $9, $14, 0, $10, $10, $11, $12, $9, $15, $16, $17)`,
-		t.id, s.ID, t.account, s.Connection, s.Invoice, s.storedNumber(), string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.fencingToken, s.sealed,
-		s.place, micros(s.SentAt), s.credited.note, s.credited.ordinal, s.credited.number, s.storedCurrent())
+		t.id, s.ID, t.account, s.Connection, s.Invoice, s.storedNumber(), string(document), s.Outcome, micros(s.AttemptedAt),
+		micros(*s.DueAt), s.fencingToken, s.sealed, s.place, micros(s.SentAt), s.credited.note, s.credited.ordinal,
+		s.credited.number, s.storedCurrent())
 }
 
 // submissionPreconditions is what a submission depends on, besides the invoice or the credit note.
@@ -192,13 +199,13 @@ type submissionPreconditions struct {
 	lastOrdinal int64 // ordinal of its last submission, 0 before the first
 	hasUnsent   bool  // the provider did not receive the last one, which can be restarted
 	queryFirst  bool  // the database was restored from a backup after it was created
-	// numberHolder is the invoice, or the credit note, that was submitted with the same number, if any. It is the document itself if the
-	// provider has reported a document of it that an administrator had resolved by rejecting it.
+	// numberHolder is the invoice, or the credit note, that was submitted with the same number, if any. It is the document
+	// itself if the provider has reported a document of it that an administrator had resolved by rejecting it.
 	numberHolder ID
 }
 
-// readPreconditions reads what a submission depends on. The invoice is locked. A frozen tenant begins nothing new, not even for a request
-// that was in progress when the tenant was frozen.
+// readPreconditions reads what a submission depends on. The invoice is locked. A frozen tenant begins nothing new, not
+// even for a request that was in progress when the tenant was frozen.
 func (t *Tenant) readPreconditions(ctx context.Context, q querier, d sendable) (submissionPreconditions, error) {
 	var p submissionPreconditions
 	var holder sql.Null[ID]
@@ -212,15 +219,17 @@ func (t *Tenant) readPreconditions(ctx context.Context, q querier, d sendable) (
 	if d.note != nil {
 		query, createdAt = creditNotePreconditions, d.note.CreatedAt
 	}
-	account, err := scanAccount(q.QueryRowContext(ctx, query, t.account, t.id, d.id(), d.storedNumber(), micros(createdAt)),
+	account, err := scanAccount(q.QueryRowContext(ctx, query, t.account, t.id, d.id(), d.storedNumber(),
+		micros(createdAt)),
 		&p.lastOrdinal, &p.hasUnsent, &p.queryFirst, &holder)
 	p.account, p.numberHolder = account, holder.V //planted:number-checked-across-tenants
 	return p, err
 }
 
-// nextSubmission returns the next submission of an invoice or a credit note, with its reference. A submission that the provider did not
-// receive is used again with its reference; before is then the content of its seal.
-func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, d sendable, p submissionPreconditions) (s Submission, before *seal, err error) {
+// nextSubmission returns the next submission of an invoice or a credit note, with its reference. A submission that the
+// provider did not receive is used again with its reference; before is then the content of its seal.
+func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, d sendable,
+	p submissionPreconditions) (s Submission, before *seal, err error) {
 	if !p.hasUnsent {
 		return t.freshSubmission(d, p), nil, nil
 	}
@@ -239,26 +248,31 @@ func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, d sendable, p submi
 
 // freshSubmission returns a new submission with the next ordinal of the invoice or the credit note.
 func (t *Tenant) freshSubmission(d sendable, p submissionPreconditions) Submission {
-	s := Submission{Invoice: d.invoice.ID, ID: reference(t.id, d.id(), p.lastOrdinal+1), Ordinal: p.lastOrdinal + 1, InvoiceNumber: *d.invoice.Draft.InvoiceNumber}
+	s := Submission{Invoice: d.invoice.ID, ID: reference(t.id, d.id(), p.lastOrdinal+1), Ordinal: p.lastOrdinal + 1,
+		InvoiceNumber: *d.invoice.Draft.InvoiceNumber}
 	if d.note != nil {
 		s.CreditNote = d.note.ID
 	}
 	return s
 }
 
-// touch increments the version of the invoice or the credit note of a submission, which has changed, and counts the invoice as what it
-// is now.
+// touch increments the version of the invoice or the credit note of a submission, which has changed, and counts the
+// invoice as what it is now.
 func (t *Tenant) touch(ctx context.Context, tx *tx, s *Submission, now time.Time) error {
 	if !s.CreditNote.IsZero() {
-		return tx.ExecDeferred(ctx, `update credit_notes set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, s.CreditNote, micros(now))
+		return tx.ExecDeferred(ctx,
+			`update credit_notes set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id,
+			s.CreditNote, micros(now))
 	}
 	if !s.Current || !s.counted.current || s.Outcome == api.OutcomeInProgress {
 		// It stays counted as it is, or is still to be counted.
-		return tx.ExecDeferred(ctx, `update invoices set version = version + 1, counted_version = counted_version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, s.Invoice, micros(now))
+		return tx.ExecDeferred(ctx,
+			`update invoices set version = version + 1, counted_version = counted_version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, s.Invoice, micros(now))
 	}
 	after := s.counted.submitted(s.Outcome, s.States, s.AttemptedAt)
 	tx.recount(t.id, s.counted.tally, after)
-	return tx.ExecDeferred(ctx, `update invoices set version = version + 1, counted_version = counted_version + 1, updated_at = $3, category = $4, counted = $5
+	return tx.ExecDeferred(ctx,
+		`update invoices set version = version + 1, counted_version = counted_version + 1, updated_at = $3, category = $4, counted = $5
 		where tenant_id = $1 and id = $2`, t.id, s.Invoice, micros(now), after.category, after.text())
 }
 
@@ -266,7 +280,8 @@ func (t *Tenant) touch(ctx context.Context, tx *tx, s *Submission, now time.Time
 func (t *Tenant) duplicateNumber(ctx context.Context, invoiceID ID) error {
 	return t.read(func(q querier) error {
 		var holder ID
-		err := q.QueryRowContext(ctx, `select s.invoice_id from invoices i join submissions s on s.tenant_id = i.tenant_id and s.number = i.number
+		err := q.QueryRowContext(ctx,
+			`select s.invoice_id from invoices i join submissions s on s.tenant_id = i.tenant_id and s.number = i.number
 			where i.tenant_id = $1 and i.id = $2 and s.outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, invoiceID).Scan(&holder)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrSubmissionInProgress // the winner has become a draft again: the caller may try again

@@ -16,15 +16,16 @@ func (s *Submission) row() [32]byte {
 	for _, id := range []ID{s.account, s.ID, s.Invoice, s.Connection} {
 		hash.field(id[:])
 	}
-	for _, number := range []int64{s.Ordinal, flag(s.Current), micros(s.AttemptedAt), micros(s.SentAt), s.resend(), int64(s.LastStatus),
-		int64(s.MissingCount), s.Evidence} {
+	for _, number := range []int64{s.Ordinal, flag(s.Current), micros(s.AttemptedAt), micros(s.SentAt), s.resend(),
+		int64(s.LastStatus), int64(s.MissingCount), s.Evidence} {
 		hash.number(number)
 	}
 	hash.field([]byte(s.Number))
 	hash.field([]byte(s.Outcome))
 	hash.optional(s.ProviderReference)
 	hash.optionalNumber(s.Sequence)
-	for _, at := range []*int64{microsPointer(s.LastCheckedAt), microsPointer(s.MissingSince), microsPointer(s.TerminalAt), numberOrNil(s.begunAt)} {
+	for _, at := range []*int64{microsPointer(s.LastCheckedAt), microsPointer(s.MissingSince), microsPointer(s.TerminalAt),
+		numberOrNil(s.begunAt)} {
 		hash.optionalNumber(at)
 	}
 	hash.field(s.LastSHA256[:])
@@ -44,7 +45,8 @@ func (s *Submission) row() [32]byte {
 		hash.field(from.Evidence[:])
 		hash.number(micros(from.ReportedAt))
 	}
-	if c := s.credited; c != (creditedColumns{}) { // a submission of an invoice is sealed as it was before there were others
+	// a submission of an invoice is sealed as it was before there were others
+	if c := s.credited; c != (creditedColumns{}) {
 		hash.field(c.note.V[:])
 		hash.optionalNumber(numberOrNil(c.ordinal))
 		hash.optional(textOrNil(c.number))
@@ -60,7 +62,8 @@ func (s *Submission) resolution() resolution {
 	}
 	text := func(value string) sql.Null[string] { return sql.Null[string]{V: value, Valid: true} }
 	instant := func(at time.Time) sql.Null[int64] { return sql.Null[int64]{V: micros(at), Valid: true} }
-	r := resolution{at: instant(s.Resolved.At), by: text(s.Resolved.By), decision: text(s.Resolved.Decision), reason: text(s.Resolved.Reason)}
+	r := resolution{at: instant(s.Resolved.At), by: text(s.Resolved.By), decision: text(s.Resolved.Decision),
+		reason: text(s.Resolved.Reason)}
 	if s.Resolved.ContradictedAt != nil {
 		r.contradicted = instant(*s.Resolved.ContradictedAt)
 	}
@@ -85,7 +88,8 @@ func (t *Tenant) verifySeal(ctx context.Context, q querier, s *Submission) (seal
 	})
 }
 
-// sealAs seals the current row of a submission. next carries the history over from the previous seal; see [Tenant.verifySeal].
+// sealAs seals the current row of a submission. next carries the history over from the previous seal; see
+// [Tenant.verifySeal].
 func (t *Tenant) sealAs(s *Submission, next seal) error {
 	s.was = s.asRead()
 	next.chainEnd, next.row = s.was.chainEnd, s.was.row
@@ -105,15 +109,17 @@ func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) erro
 		return err
 	}
 	r := s.resolution()
-	return tx.ExecDeferred(ctx, `update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
+	return tx.ExecDeferred(ctx,
+		`update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
 		due_at = $9, next_check_at = $10, lease = $11, evidence_seal = $12, resolved_at = $13, resolved_by = $14, resolved_decision = $15,
 		resolved_reason = $16 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, s.storedCurrent(), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince), s.MissingCount,
-		microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt), s.fencingToken, s.sealed, r.at, r.by, r.decision, r.reason)
+		t.id, s.ID, s.storedCurrent(), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince),
+		s.MissingCount, microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt), s.fencingToken, s.sealed, r.at, r.by, r.decision,
+		r.reason)
 }
 
-// retireSubmission ends the time of the current submission of an invoice that is locked, if it has one: it belongs to the
-// history from now on, and the next one gets a reference of its own.
+// retireSubmission ends the time of the current submission of an invoice that is locked, if it has one: it belongs to
+// the history from now on, and the next one gets a reference of its own.
 func (t *Tenant) retireSubmission(ctx context.Context, tx *tx, invoiceID ID) error {
 	current, err := t.currentSubmission(ctx, tx, invoiceID)
 	if err != nil || current == nil {

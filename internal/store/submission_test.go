@@ -28,8 +28,10 @@ func TestBeginSubmission(t *testing.T) {
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 		kit.Must(t, err)
 		wantEqual(t, "the stored submission", kept, call.Submission)
-		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(leaseDuration)) ||
-			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
+		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) ||
+			kept.DueAt == nil || !kept.DueAt.Equal(at.Add(leaseDuration)) ||
+			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID ||
+			kept.States.AllTerminal() {
 			t.Errorf("intent %s", shown(kept))
 		}
 		document, err := store.Document(ctx, f.tenant, call.Submission.ID)
@@ -49,7 +51,8 @@ func TestBeginSubmission(t *testing.T) {
 		}
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
 		kit.Must(t, err)
-		if invoice.Submission == nil || invoice.Submission.ID != kept.ID || invoice.Version != 2 || !invoice.UpdatedAt.Equal(at) {
+		if invoice.Submission == nil || invoice.Submission.ID != kept.ID || invoice.Version != 2 ||
+			!invoice.UpdatedAt.Equal(at) {
 			t.Errorf("submitted invoice %+v", invoice)
 		}
 	})
@@ -73,8 +76,8 @@ func shown(s store.Submission) string {
 	return out.String()
 }
 
-// TestRefusals: the errors have the stated order. An invoice with every problem gets the first error, and each problem that
-// is fixed leads to the next one. A refused submission leaves nothing behind.
+// TestRefusals: the errors have the stated order. An invoice with every problem gets the first error, and each problem
+// that is fixed leads to the next one. A refused submission leaves nothing behind.
 func TestRefusals(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -114,7 +117,8 @@ func TestRefusals(t *testing.T) {
 
 		_, _, err = try(wrong.ID, false)
 		var incomplete *store.IncompleteError
-		if !errors.As(err, &incomplete) || !slices.Equal(slices.Collect(maps.Keys(incomplete.Missing)), []string{"due_date"}) {
+		if !errors.As(err, &incomplete) || !slices.Equal(slices.Collect(maps.Keys(incomplete.Missing)),
+			[]string{"due_date"}) {
 			t.Fatalf("error %v, want what is missing", err)
 		}
 		_, _, err = try(wrong.ID, true)
@@ -195,8 +199,8 @@ func TestOneSubmission(t *testing.T) {
 	})
 }
 
-// TestOneNumber: of many invoices with one number that are submitted simultaneously, exactly one begins, and the errors of
-// the others name it.
+// TestOneNumber: of many invoices with one number that are submitted simultaneously, exactly one begins, and the errors
+// of the others name it.
 func TestOneNumber(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const contenders = 50
@@ -226,13 +230,16 @@ func TestOneNumber(t *testing.T) {
 	})
 }
 
-// TestNotSent: an invoice that the provider certainly did not receive is a draft again, its number is free, and the next try
-// uses the same reference.
+// TestNotSent: an invoice that the provider certainly did not receive is a draft again, its number is free, and the
+// next try uses the same reference.
 func TestNotSent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
-		notSent := decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
+		notSent := decide(t, call, func(s store.Submission,
+			_ time.Time) store.Decision {
+			return outcome(s, store.OutcomeNotSent)
+		})
 		if notSent.MaybeSent() || notSent.DueAt != nil {
 			t.Errorf("not sent: %s", shown(notSent))
 		}
@@ -250,7 +257,8 @@ func TestNotSent(t *testing.T) {
 
 		at := f.Clock.Advance(time.Hour)
 		second := f.begin(t, call.Submission.Invoice)
-		if second.Submission.ID != call.Submission.ID || second.Submission.Ordinal != 1 || !second.Submission.AttemptedAt.Equal(at) {
+		if second.Submission.ID != call.Submission.ID || second.Submission.Ordinal != 1 ||
+			!second.Submission.AttemptedAt.Equal(at) {
 			t.Errorf("the second try is %s", shown(second.Submission))
 		}
 		_, err = call.Record(ctx, func(s store.Submission, held bool, _ time.Time) (store.Decision, error) {
@@ -283,8 +291,8 @@ func TestRejectedNumber(t *testing.T) {
 	})
 }
 
-// TestOrderedResend: an administrator's order is used up by the resend, is kept until the resend has a recorded response,
-// and is valid again if that response says that the provider did not receive the document.
+// TestOrderedResend: an administrator's order is used up by the resend, is kept until the resend has a recorded
+// response, and is valid again if that response says that the provider did not receive the document.
 func TestOrderedResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -300,7 +308,8 @@ func TestOrderedResend(t *testing.T) {
 			kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 			kit.Must(t, err)
 			if kept.ResendOrdered || !kept.ResendUnderWay || again.Submission.ResendOrdered || !again.Submission.ResendUnderWay {
-				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.ResendOrdered, kept.ResendUnderWay)
+				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.ResendOrdered,
+					kept.ResendUnderWay)
 			}
 			decide(t, again, func(s store.Submission, now time.Time) store.Decision {
 				d := outcome(s, api.OutcomeUnknown)
@@ -310,14 +319,15 @@ func TestOrderedResend(t *testing.T) {
 			kept, err = f.tenant.Submission(ctx, call.Submission.ID)
 			kit.Must(t, err)
 			if kept.ResendOrdered == taken || kept.ResendUnderWay {
-				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.ResendOrdered, kept.ResendUnderWay)
+				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.ResendOrdered,
+					kept.ResendUnderWay)
 			}
 		}
 	})
 }
 
-// TestBeginResend: only the holder of the lease can commit the intent to send again, and only while the outcome is unknown.
-// Earlier responses that the document is missing no longer count.
+// TestBeginResend: only the holder of the lease can commit the intent to send again, and only while the outcome is
+// unknown. Earlier responses that the document is missing no longer count.
 func TestBeginResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -356,8 +366,8 @@ func TestBeginResend(t *testing.T) {
 	})
 }
 
-// TestLateResponseOpensAgain checks that polling begins again if it had ended, and the response of a worker that has lost its lease
-// opens a state again.
+// TestLateResponseOpensAgain checks that polling begins again if it had ended, and the response of a worker that has
+// lost its lease opens a state again.
 func TestLateResponseOpensAgain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		late := f.submit(t, "INV-1")
@@ -369,7 +379,10 @@ func TestLateResponseOpensAgain(t *testing.T) {
 		if ended.DueAt != nil || ended.NextCheckAt != nil {
 			t.Fatalf("polling has not ended: %s", shown(ended))
 		}
-		reopened := decide(t, late, func(s store.Submission, now time.Time) store.Decision { return reported(s, now, allFour("two", false)) })
+		reopened := decide(t, late, func(s store.Submission,
+			now time.Time) store.Decision {
+			return reported(s, now, allFour("two", false))
+		})
 		if reopened.DueAt == nil || reopened.NextCheckAt == nil {
 			t.Errorf("the open submission is not polled: %s", shown(reopened))
 		}

@@ -19,8 +19,8 @@ const DeactivationRequested = "requested"
 // reasonInactive is the reason of a pending delivery that fails because its subscription was deactivated.
 const reasonInactive = "subscription_inactive"
 
-// reasonChanged is the reason of a delivery that fails because its subscription was changed by other means than this program;
-// see [ErrChangedRow].
+// reasonChanged is the reason of a delivery that fails because its subscription was changed by other means than this
+// program; see [ErrChangedRow].
 const reasonChanged = "subscription_changed"
 
 // Subscription is a company's webhook destination.
@@ -33,13 +33,13 @@ type Subscription struct {
 	CreatedAt          time.Time
 	DeactivatedAt      *time.Time
 	DeactivationReason *string
-	// FailingSince is when the first of the attempts began that have failed since one arrived. It is nil if the last one arrived, and for
-	// an inactive subscription.
+	// FailingSince is when the first of the attempts began that have failed since one arrived. It is nil if the last one
+	// arrived, and for an inactive subscription.
 	FailingSince *time.Time
 }
 
-// FailingAfter is how long the attempts to a destination may fail before its company and the operators should know: retries survive a
-// restart of the receiver.
+// FailingAfter is how long the attempts to a destination may fail before its company and the operators should know:
+// retries survive a restart of the receiver.
 const FailingAfter = 10 * time.Minute
 
 // IsFailing reports whether the company and the operators should know that the attempts to the destination fail.
@@ -62,19 +62,22 @@ func subscriptionBinding(tenant, id ID) secret.Binding {
 // boundURL returns what a signing secret is bound to: the URL that signed requests go to.
 func boundURL(url string) []string { return []string{url} }
 
-// CreateSubscription stores an active subscription with its signing secret sealed. It returns [ErrLimit] if the company has
-// [MaxSubscriptions] active ones or has reached its quota of created ones.
+// CreateSubscription stores an active subscription with its signing secret sealed. It returns [ErrLimit] if the company
+// has [MaxSubscriptions] active ones or has reached its quota of created ones.
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "create subscription", func(ctx context.Context, tx *tx) error {
 		// The tenant's row is locked so that two concurrent creations cannot both be the twentieth, and so that no event that
 		// read the subscriptions before this transaction is committed after it.
 		var tenant ID
-		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
+		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+
+			t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 			return err
 		}
 		var active, created int64
-		if err := tx.QueryRowContext(ctx, `select count(case when active = 1 then 1 end), count(*) from subscriptions where tenant_id = $1`, t.id).Scan(&active, &created); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			`select count(case when active = 1 then 1 end), count(*) from subscriptions where tenant_id = $1`,
+			t.id).Scan(&active, &created); err != nil {
 			return err
 		}
 		if active >= MaxSubscriptions {
@@ -99,7 +102,8 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 			Details: map[string]string{"host": host, "events": joinKinds(add.Events)}}); err != nil {
 			return err
 		}
-		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: tx.Now()}
+		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true,
+			CreatedAt: tx.Now()}
 		_, err = tx.Exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
 			values ($1, $2, $3, $4, $5, $6, 1, $7)`, t.id, id, s.URL, joinKinds(s.Events), s.Description, sealed, micros(s.CreatedAt))
 		return err
@@ -115,7 +119,8 @@ func scanSubscription(row scanner) (Subscription, error) {
 	var description, reason sql.Null[string]
 	var active, created int64
 	var deactivated, failing sql.Null[int64]
-	if err := row.Scan(&s.ID, &s.URL, &kinds, &description, &active, &created, &deactivated, &reason, &failing); err != nil {
+	if err := row.Scan(&s.ID, &s.URL, &kinds, &description, &active, &created, &deactivated, &reason,
+		&failing); err != nil {
 		return Subscription{}, err
 	}
 	s.Events, s.Description, s.Active = splitKinds(kinds), textOrNil(description), active == 1
@@ -127,20 +132,23 @@ func scanSubscription(row scanner) (Subscription, error) {
 // Subscription returns one subscription.
 func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) {
 	return readValue(t, func(q querier) (Subscription, error) {
-		return scanSubscription(q.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
+		return scanSubscription(q.QueryRowContext(ctx,
+			`select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
 	})
 }
 
-// endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a million pending ones do not
-// delay other writes.
+// endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a million pending ones
+// do not delay other writes.
 const endBatch = 500
 
-// deactivate deactivates a subscription permanently. The subscription and its deliveries stay. Pending deliveries fail, except
-// that the result of an attempt in progress is recorded. deactivate ends the first [endBatch] of them. The queue of the
-// subscription stays due while there are more, and each claim ends another batch; until then reads show them as failed.
+// deactivate deactivates a subscription permanently. The subscription and its deliveries stay. Pending deliveries fail,
+// except that the result of an attempt in progress is recorded. deactivate ends the first [endBatch] of them. The queue
+// of the subscription stays due while there are more, and each claim ends another batch; until then reads show them as
+// failed.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
 	now := micros(tx.Now())
-	deactivated, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4, failing_since = null
+	deactivated, err := tx.Exec(ctx,
+		`update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4, failing_since = null
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason)
 	if err != nil {
 		return err
@@ -149,15 +157,17 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 		if reason != DeactivationRequested {
 			tx.notice(t.account, NoticeDeactivated)
 		}
-		if err := t.audit(tx, Act{Name: "subscription.deactivate", SubjectType: "subscription", Subject: id.String(), Details: map[string]string{"reason": reason}}); err != nil {
+		if err := t.audit(tx, Act{Name: "subscription.deactivate", SubjectType: "subscription", Subject: id.String(),
+			Details: map[string]string{"reason": reason}}); err != nil {
 			return err
 		}
 	}
 	return t.endPending(ctx, tx, id, reasonInactive)
 }
 
-// endPending ends a batch of the pending deliveries of a subscription that gets no more requests, for the given reason. It leaves
-// rows that another transaction has locked to a later batch: the result of an attempt is being recorded, and may be a different one.
+// endPending ends a batch of the pending deliveries of a subscription that gets no more requests, for the given reason.
+// It leaves rows that another transaction has locked to a later batch: the result of an attempt is being recorded, and
+// may be a different one.
 func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID, reason string) error {
 	ended, err := tx.Exec(ctx, `with pending as materialized (select id from deliveries
 			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.dialect.ForUpdateSkipLocked()+`)
@@ -169,12 +179,14 @@ func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID, reason
 	return err
 }
 
-// DeactivateSubscription deactivates a subscription at its owner's request. It does nothing if the subscription is inactive.
+// DeactivateSubscription deactivates a subscription at its owner's request. It does nothing if the subscription is
+// inactive.
 func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "deactivate subscription", func(ctx context.Context, tx *tx) error {
 		read := func() (err error) {
-			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id))
+			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+
+				` from subscriptions where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id))
 			return err
 		}
 		if err := read(); err != nil || !s.Active {

@@ -36,8 +36,8 @@ type invoiceSummary struct {
 	text       string
 }
 
-// summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it. A version that changes
-// the summaries sets summarized to 0 in a migration, so that they are created again.
+// summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it. A version
+// that changes the summaries sets summarized to 0 in a migration, so that they are created again.
 func summarize(d *api.Draft) (invoiceSummary, error) {
 	missing, warnings := []string{}, draftWarnings(d)
 	for _, need := range invoice.Needs(d) {
@@ -46,16 +46,19 @@ func summarize(d *api.Draft) (invoiceSummary, error) {
 	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),
 		Warnings: firstPaths(warnings, api.MaxSummaryPaths), WarningCount: len(warnings)}
 	text.Items = nil
-	written, err := jsonv2.Marshal(&text, jsonv2.OmitZeroStructFields(true), jsonv2.Deterministic(true), jsontext.AllowDuplicateNames(true))
+	written, err := jsonv2.Marshal(&text, jsonv2.OmitZeroStructFields(true), jsonv2.Deterministic(true),
+		jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return invoiceSummary{}, fmt.Errorf("summary: %w", err)
 	}
-	return invoiceSummary{externalID: d.ExternalID, issueDate: textOf(d.IssueDate), total: AmountKey(d.TotalAmount), recipient: strings.ToLower(textOf(d.RecipientName)),
-		terms: strings.ToLower(textOf(d.InvoiceNumber) + "\n" + textOf(d.RecipientNetworkID)), items: len(d.Items), text: string(written)}, nil
+	return invoiceSummary{externalID: d.ExternalID, issueDate: textOf(d.IssueDate), total: AmountKey(d.TotalAmount),
+		recipient: strings.ToLower(textOf(d.RecipientName)),
+		terms:     strings.ToLower(textOf(d.InvoiceNumber) + "\n" + textOf(d.RecipientNetworkID)), items: len(d.Items),
+		text: string(written)}, nil
 }
 
-// SetNeeds replaces what the row says about the completeness of its draft and the advice on it. warnings include the advice that depends
-// on the company's profile.
+// SetNeeds replaces what the row says about the completeness of its draft and the advice on it. warnings include the
+// advice that depends on the company's profile.
 func (r *InvoiceRow) SetNeeds(missing []string, warnings api.Faults) {
 	r.Missing, r.MissingCount = missing[:min(len(missing), api.MaxSummaryPaths)], len(missing)
 	r.Warnings, r.WarningCount, r.SellerIncluded = firstPaths(warnings, api.MaxSummaryPaths), len(warnings), true
@@ -90,8 +93,8 @@ func firstPaths(faults api.Faults, most int) api.Faults {
 	return out
 }
 
-// AmountKey returns a form of an amount whose bytes sort in the order of the numbers: the difference from the smallest amount in
-// millionths, the smallest unit of an [api.Decimal].
+// AmountKey returns a form of an amount whose bytes sort in the order of the numbers: the difference from the smallest
+// amount in millionths, the smallest unit of an [api.Decimal].
 func AmountKey(amount *api.Decimal) []byte {
 	value := millionths(amount)
 	value.Add(value, smallestAmount())
@@ -129,7 +132,8 @@ func (t *Tenant) insertSummary(ctx context.Context, tx *tx, i *Invoice) error {
 	if err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+
+		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		on conflict (tenant_id, invoice_id) do update set external_id = excluded.external_id, issue_date = excluded.issue_date, total = excluded.total,
 			recipient = excluded.recipient, terms = excluded.terms, item_count = excluded.item_count, summary = excluded.summary`,
 		t.id, i.ID, micros(i.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient, s.terms, s.items, s.text)
@@ -142,7 +146,8 @@ func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
 		db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
 		rowArgs(db, add, func(a *newInvoice) []any {
 			s := &a.summary
-			return []any{a.tenant.id, a.created.ID, micros(a.created.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient, s.terms, int64(s.items), s.text}
+			return []any{a.tenant.id, a.created.ID, micros(a.created.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient,
+				s.terms, int64(s.items), s.text}
 		})...)
 }
 
@@ -152,15 +157,15 @@ func (s *invoiceSummary) row() (InvoiceRow, error) {
 	if err := jsonv2.Unmarshal([]byte(s.text), &text); err != nil {
 		return InvoiceRow{}, fmt.Errorf("stored summary: %w", err)
 	}
-	return InvoiceRow{Invoice: Invoice{Draft: text.Draft}, Items: s.items, Missing: text.Missing, MissingCount: text.MissingCount,
-		Warnings: text.Warnings, WarningCount: text.WarningCount}, nil
+	return InvoiceRow{Invoice: Invoice{Draft: text.Draft}, Items: s.items, Missing: text.Missing,
+		MissingCount: text.MissingCount, Warnings: text.Warnings, WarningCount: text.WarningCount}, nil
 }
 
 // summarizeBatch is how many invoices one transaction summarizes, so that it does not delay others for long.
 const summarizeBatch = 20
 
-// Summarize creates the missing summaries, those of invoices that a version without summaries stored or changed. It does so in small
-// transactions and returns their number.
+// Summarize creates the missing summaries, those of invoices that a version without summaries stored or changed. It
+// does so in small transactions and returns their number.
 func (db *DB) Summarize(ctx context.Context) (int, error) {
 	done := 0
 	for {
@@ -188,7 +193,9 @@ func (db *DB) Summarize(ctx context.Context) (int, error) {
 }
 
 func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
-	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.dialect.ForUpdate(), t.id, id))
+	found, err := scanInvoice(tx.QueryRowContext(ctx,
+		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+
+			t.db.dialect.ForUpdate(), t.id, id))
 	if errors.Is(t.db.classify(err), ErrNotFound) {
 		return nil // another process has summarized it, or it was deleted
 	}

@@ -28,44 +28,61 @@ var proven = map[string]map[string]string{
 	},
 	"states": {}, "evidence": {}, "incoming": {}, "revisions": {}, "events": {}, "sealed_settings": {}, "sealed_sets": {},
 	"deliveries": {
-		"state": "the response of the company's receiver, which is not a provider", "reason": "as state", "attempts": "as state", "round": "as state",
-		"updated_at": "as state", "due_at": "the schedule of the queue", "lease": "the lease of a worker", "leased": "as lease",
+		"state": "the response of the company's receiver, which is not a provider", "reason": "as state",
+		"attempts": "as state", "round": "as state", "updated_at": "as state", "due_at": "the schedule of the queue",
+		"lease":  "the lease of a worker",
+		"leased": "as lease",
 	},
 	// Every invoice of the story has been submitted. Drafts are not verified, because companies change them.
 	"invoices": {
-		"position": "the position in the list", "version": "the number of changes, for conditional requests", "created_at": "the second is verified; see TestShownInvoiceIsProven",
-		"updated_at": "only the bounds are verified; see TestShownInvoiceIsProven", "summarized": "whether the summary exists; otherwise lists read the document",
-		"category": "what it is counted as, which RecountInvoices compares with the evidence", "counted": "as category", "counted_version": "as category",
+		"position": "the position in the list", "version": "the number of changes, for conditional requests",
+		"created_at": "the second is verified; see TestShownInvoiceIsProven",
+		"updated_at": "only the bounds are verified; see TestShownInvoiceIsProven",
+		"summarized": "whether the summary exists; otherwise lists read the document",
+		"category":   "what it is counted as, which RecountInvoices compares with the evidence", "counted": "as category",
+		"counted_version": "as category",
 	},
 	"invoice_summaries": {},
 	// Every credit note of the story has been submitted, too.
 	"credit_notes": {
-		"position": "as in invoices", "version": "as in invoices", "created_at": "as in invoices", "updated_at": "as in invoices", "item_count": "null if the items are counted",
+		"position": "as in invoices", "version": "as in invoices", "created_at": "as in invoices",
+		"updated_at": "as in invoices", "item_count": "null if the items are counted",
 	},
 	"tenants": {
-		"invoices": "the last position of a draft", "credit_notes": "the last position of a credit note", "incoming": "the last position in a list",
-		"*": "counters and positions that are not evidence",
+		"invoices": "the last position of a draft", "credit_notes": "the last position of a credit note",
+		"incoming": "the last position in a list",
+		"*":        "counters and positions that are not evidence",
 	},
 }
 
 // notProven lists the tables without evidence, with the reasons.
 var notProven = map[string]string{
-	"accounts": "administrators change it", "users": "administrators and owners change it", "invitations": "they become users, and the audit log has them", "tokens": "sessions",
+	"accounts": "administrators change it", "users": "administrators and owners change it",
+	"invitations": "they become users, and the audit log has them", "tokens": "sessions",
 	"sign_on_subjects": "links of users, which they and owners change; the audit log has them",
-	"api_keys":         "credentials of machines, as tokens; the audit log has their creation and revocation", "limits": "counters of logins",
-	"second_factors": "their secrets are sealed and bound to the user", "recovery_codes": "as second_factors", "passkeys": "their credentials are sealed and bound to the user", "passkey_challenges": "they expire in minutes", "pending_logins": "sessions that have not begun",
-	"address_proofs": "links that end in a day; the audit log has them", "sign_on_choices": "logins that have not begun",
-	"password_resets": "links that end in an hour; the audit log has them", "password_reset_requests": "what strangers have typed, for seconds",
-	"operators": "the command line changes them, and secrets of authenticators are bound to their rows", "operator_recovery_codes": "as operators", "operator_sessions": "sessions",
-	"connections": "credentials are bound to the row", "invoice_deletions": "deleted drafts", "invoice_counters": "sums of what the invoices are counted as",
-	"mails": "messages on their way; the secrets of their links are sealed and bound to the recipient", "notices": "counters of what owners are told", "mail_settings": "users change it",
+	"api_keys":         "credentials of machines, as tokens; the audit log has their creation and revocation",
+	"limits":           "counters of logins",
+	"second_factors":   "their secrets are sealed and bound to the user", "recovery_codes": "as second_factors",
+	"passkeys": "their credentials are sealed and bound to the user", "passkey_challenges": "they expire in minutes",
+	"pending_logins": "sessions that have not begun", "address_proofs": "links that end in a day; the audit log has them",
+	"sign_on_choices":         "logins that have not begun",
+	"password_resets":         "links that end in an hour; the audit log has them",
+	"password_reset_requests": "what strangers have typed, for seconds",
+	"operators":               "the command line changes them, and secrets of authenticators are bound to their rows",
+	"operator_recovery_codes": "as operators", "operator_sessions": "sessions",
+	"connections": "credentials are bound to the row", "invoice_deletions": "deleted drafts",
+	"invoice_counters": "sums of what the invoices are counted as",
+	"mails":            "messages on their way; the secrets of their links are sealed and bound to the recipient",
+	"notices":          "counters of what owners are told", "mail_settings": "users change it",
 	"book_entries":  "companies change it, and drafts copy it",
 	"subscriptions": "signing secrets are bound to the row", "attempts": "responses of receivers, which retention removes",
-	"uploads": "files between their preview and their import, for an hour", "idempotency": "responses to repeated requests, for a day", "purchase_syncs": "positions of syncs",
+	"uploads":     "files between their preview and their import, for an hour",
+	"idempotency": "responses to repeated requests, for a day", "purchase_syncs": "positions of syncs",
 	"provider_events": "what is retained of events is evidence or a revision; unrouted ones are sealed and bound to their rows",
 	"settings":        "settings of the installation",
-	"audit":           "the audit log has its own test", "audit_heads": "as audit", "sealing_keys": "the records of the keys are sealed values themselves",
-	"servers": "running servers", "resealed": "resealed withheld bodies: if one is gone or changed, the row's own value is used, or none opens",
+	"audit":           "the audit log has its own test", "audit_heads": "as audit",
+	"sealing_keys": "the records of the keys are sealed values themselves", "servers": "running servers",
+	"resealed":         "resealed withheld bodies: if one is gone or changed, the row's own value is used, or none opens",
 	"goose_db_version": "the schema", "sqlite_sequence": "the engine's own table",
 }
 
@@ -111,8 +128,11 @@ func (f *fixture) story(t *testing.T) {
 	adapter := &scripted{Simulator: provider.NewSimulator(f.Clock.Now, time.Minute)}
 	service := submission.New(f.DB, submission.Config{
 		Environment: "sandbox", CallTimeout: time.Second, Polling: submission.Polling{First: time.Second, Max: time.Hour},
-		Adapters: submission.NewAdapters(f.DB, func(store.Connection, secret.Text) (provider.Adapter, error) { return adapter, nil }),
-		Log:      slog.New(slog.DiscardHandler), Observe: func(string, string, time.Duration) {},
+		Adapters: submission.NewAdapters(f.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {
+			return adapter,
+				nil
+		}),
+		Log: slog.New(slog.DiscardHandler), Observe: func(string, string, time.Duration) {},
 	})
 	submit := func(number string) store.ID {
 		f.Clock.Advance(time.Second)
@@ -176,7 +196,8 @@ func (f *fixture) story(t *testing.T) {
 // real returns a purchase document in the form of the provider protocol, whose metadata determine what is shown of it.
 func real(id, body string) store.NewIncoming {
 	doc := incoming(id, body)
-	doc.Metadata = fmt.Appendf(nil, `{"id":%q,"document_type":"invoice","invoice_number":"SUP-%s","supplier_name":"Söhne & Co","supplier_network_id":"1234567890",
+	doc.Metadata = fmt.Appendf(nil,
+		`{"id":%q,"document_type":"invoice","invoice_number":"SUP-%s","supplier_name":"Söhne & Co","supplier_network_id":"1234567890",
 		"issue_date":"2026-02-27","due_date":"2026-03-27","currency":"AED","total_amount":1050.00,"received_at":"2026-03-01T08:00:00.123456Z","sha256":%q}`,
 		id, id, *doc.ClaimedSHA256)
 	return doc
@@ -215,7 +236,8 @@ func decidedColumns(t *testing.T, table string, columns []string) (altered []str
 	for _, column := range columns {
 		switch {
 		case exempt[column] != "":
-		case table == "tenants" && !slices.Contains([]string{"id", "account_id", "created_at", "frozen_at", "seal", "events", "events_seal"}, column):
+		case table == "tenants" && !slices.Contains([]string{"id", "account_id", "created_at", "frozen_at", "seal", "events",
+			"events_seal"}, column):
 		default:
 			altered = append(altered, column)
 		}
@@ -232,9 +254,9 @@ func decidedColumns(t *testing.T, table string, columns []string) (altered []str
 var everyRow = flag.Bool("every-row", false, "alter every row of a table, not just one")
 
 // TestAnyAlterationIsFound checks that a verification detects every change by somebody who controls the database but
-// has no keys. It takes every column of one row of every table with evidence or values that follow from it, and sets it to
-// another value, to null, and to the value of another row. It also removes the row, and adds a copy of it. The row is the first
-// one of the table on SQLite and the last one on PostgreSQL; with -every-row it is each row, on both.
+// has no keys. It takes every column of one row of every table with evidence or values that follow from it, and sets it
+// to another value, to null, and to the value of another row. It also removes the row, and adds a copy of it. The row
+// is the first one of the table on SQLite and the last one on PostgreSQL; with -every-row it is each row, on both.
 func TestAnyAlterationIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.story(t)
@@ -302,7 +324,8 @@ func (a attacker) unbind(t *testing.T) {
 	end $$`}
 	if a.sqlite {
 		statements = []string{`pragma ignore_check_constraints = 1`, `pragma writable_schema = 1`,
-			`update sqlite_schema set sql = replace(sql, ' not null', '') where type = 'table' and name not like 'sqlite%'`, `pragma writable_schema = reset`}
+			`update sqlite_schema set sql = replace(sql, ' not null', '') where type = 'table' and name not like 'sqlite%'`,
+			`pragma writable_schema = reset`}
 	}
 	for _, statement := range statements {
 		if _, err := a.conn.ExecContext(t.Context(), statement); err != nil {
@@ -380,7 +403,8 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 	for _, column := range altered {
 		at := slices.Index(columns, column)
 		set := func(how string, value any) {
-			out = append(out, change{fmt.Sprintf("%s %s of row %d of %s", how, column, n+1, table), `update ` + table + ` set ` + column + ` = $2` + here, []any{r.key, value}})
+			out = append(out, change{fmt.Sprintf("%s %s of row %d of %s", how, column, n+1, table),
+				`update ` + table + ` set ` + column + ` = $2` + here, []any{r.key, value}})
 		}
 		if flipped := flip(r.values[at], table, column); flipped != nil {
 			set("another", flipped)
@@ -388,7 +412,10 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 		if r.values[at] != nil {
 			set("no", nil)
 		}
-		other := slices.IndexFunc(rows, func(o row) bool { return o.values[at] != nil && fmt.Sprint(o.values[at]) != fmt.Sprint(r.values[at]) })
+		other := slices.IndexFunc(rows, func(o row) bool {
+			return o.values[at] != nil &&
+				fmt.Sprint(o.values[at]) != fmt.Sprint(r.values[at])
+		})
 		if other >= 0 {
 			set("another row's", rows[other].values[at])
 		}
@@ -401,7 +428,8 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 		return out // a copy is a draft
 	}
 	values := slices.Clone(r.values)
-	for _, column := range []string{"id", "ordinal", "revision", "position", "dimension", "subscription_id", "provider_document_id"} {
+	for _, column := range []string{"id", "ordinal", "revision", "position", "dimension", "subscription_id",
+		"provider_document_id"} {
 		if at := slices.Index(columns, column); at >= 0 {
 			values[at] = fresh(values[at])
 		}
@@ -410,7 +438,8 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 	for n := range places {
 		places[n] = fmt.Sprintf("$%d", n+1)
 	}
-	out = append(out, change{fmt.Sprintf("a copy of row %d of %s", n+1, table), `insert into ` + table + ` (` + strings.Join(columns, ", ") + `) values (` + strings.Join(places, ", ") + `)`, values})
+	out = append(out, change{fmt.Sprintf("a copy of row %d of %s", n+1, table), `insert into ` + table + ` (` +
+		strings.Join(columns, ", ") + `) values (` + strings.Join(places, ", ") + `)`, values})
 	return out
 }
 
@@ -430,9 +459,11 @@ func flip(value any, table, column string) any {
 		return v + "x"
 	case nil:
 		switch {
-		case strings.HasSuffix(column, "_at"), column == "sequence", column == "size", column == "last_status", column == "credit_note_ordinal":
+		case strings.HasSuffix(column, "_at"), column == "sequence", column == "size", column == "last_status",
+			column == "credit_note_ordinal":
 			return int64(1)
-		case strings.HasSuffix(column, "_events"), strings.HasSuffix(column, "_sha256") && table == "submissions", column == "evidence_head", column == "events", column == "credit_note_id":
+		case strings.HasSuffix(column, "_events"), strings.HasSuffix(column, "_sha256") && table == "submissions",
+			column == "evidence_head", column == "events", column == "credit_note_id":
 			return []byte{1}
 		}
 		return "x"

@@ -5,17 +5,18 @@ import (
 	"errors"
 )
 
-// Tenant is the data of one company, and the only access to it. Only this package creates one: for a valid token, for claimed
-// work, or for an administrator who names the account. All operations of the zero value return [ErrNoTenant].
+// Tenant is the data of one company, and the only access to it. Only this package creates one: for a valid token, for
+// claimed work, or for an administrator who names the account. All operations of the zero value return [ErrNoTenant].
 type Tenant struct {
 	db      *DB
 	id      ID
 	account ID
-	// tx is the transaction that writes join, and reads is what reads use: the same transaction. Both are nil if each operation has a
-	// transaction of its own.
+	// tx is the transaction that writes join, and reads is what reads use: the same transaction. Both are nil if each
+	// operation has a transaction of its own.
 	tx    *tx
 	reads querier
-	// caller is the user whose role allows what the tenant does; nil for an API key, an administrator and the service. See [Session.For].
+	// caller is the user whose role allows what the tenant does; nil for an API key, an administrator and the service. See
+	// [Session.For].
 	caller *caller
 }
 
@@ -73,8 +74,8 @@ func (t *Tenant) read(fn func(q querier) error) error {
 	return t.db.classify(fn(t.db.reader))
 }
 
-// list runs fn, which reads a list, in one snapshot of the database, within the bounds of [base.DB.List]. If the tenant has joined a
-// transaction, fn runs in it.
+// list runs fn, which reads a list, in one snapshot of the database, within the bounds of [base.DB.List]. If the tenant
+// has joined a transaction, fn runs in it.
 func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
@@ -102,7 +103,8 @@ func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
 func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant, error) {
 	tenant := &Tenant{db: db, account: account}
 	record := sealedTenants.record()
-	err := q.QueryRowContext(ctx, `select id, `+sealedTenants.columns("tenants")+` from tenants where account_id = $1 and frozen_at is null`, account).
+	err := q.QueryRowContext(ctx, `select id, `+sealedTenants.columns("tenants")+
+		` from tenants where account_id = $1 and frozen_at is null`, account).
 		Scan(append([]any{&tenant.id}, record.into()...)...)
 	if err := db.acting(ctx, err, record); err != nil {
 		return nil, db.classify(err)
@@ -121,7 +123,8 @@ func (db *DB) scanTenant(row scanner) (*Tenant, error) {
 	return t, row.Scan(&t.id, &t.account)
 }
 
-// findTenant returns the first tenant for which find does not return [ErrNotFound], for administrators who name only a row.
+// findTenant returns the first tenant for which find does not return [ErrNotFound], for administrators who name only a
+// row.
 func (db *DB) findTenant(ctx context.Context, find func(*Tenant) error) (*Tenant, error) {
 	all, err := db.tenants(ctx)
 	if err != nil {

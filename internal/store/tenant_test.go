@@ -14,12 +14,15 @@ import (
 // TestNoTenant checks that only this package creates a working *Tenant: all operations of the zero value and of nil
 // fail, and those of their read models.
 func TestNoTenant(t *testing.T) {
-	names := map[string]bool{"Key": true, "Account": true, "Customers": true, "Items": true, "AtMost": true} // they name the tenant, its books or its read models and access nothing
+	// they name the tenant, its books or its read models and access nothing
+	names := map[string]bool{"Key": true, "Account": true, "Customers": true, "Items": true, "AtMost": true}
 	for kind, value := range map[string]reflect.Value{
 		"nil": reflect.ValueOf((*store.Tenant)(nil)), "zero": reflect.ValueOf(&store.Tenant{}),
-		"customers of nil": reflect.ValueOf((*store.Tenant)(nil).Customers()), "items of zero": reflect.ValueOf((&store.Tenant{}).Items()),
-		"view of nil": reflect.ValueOf(view.Of(nil)), "view of zero": reflect.ValueOf(view.Of(&store.Tenant{})),
-		"bounded view of nil": reflect.ValueOf(view.Of(nil).AtMost(1)), "bounded view of zero": reflect.ValueOf(view.Of(&store.Tenant{}).AtMost(1)),
+		"customers of nil": reflect.ValueOf((*store.Tenant)(nil).Customers()),
+		"items of zero":    reflect.ValueOf((&store.Tenant{}).Items()),
+		"view of nil":      reflect.ValueOf(view.Of(nil)), "view of zero": reflect.ValueOf(view.Of(&store.Tenant{})),
+		"bounded view of nil":  reflect.ValueOf(view.Of(nil).AtMost(1)),
+		"bounded view of zero": reflect.ValueOf(view.Of(&store.Tenant{}).AtMost(1)),
 	} {
 		var tried int
 		for n := range value.NumMethod() {
@@ -79,7 +82,8 @@ func TestForeignKeys(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		var foreign store.ID
-		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id from evidence where tenant_id = $1`, f.decoy.tenant.Key()).Scan(&foreign))
+		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select id from evidence where tenant_id = $1`,
+			f.decoy.tenant.Key()).Scan(&foreign))
 		conn, err := f.raw.Conn(t.Context())
 		kit.Must(t, err)
 		defer func() { kit.Must(t, conn.Close()) }()
@@ -87,7 +91,8 @@ func TestForeignKeys(t *testing.T) {
 			_, err := conn.ExecContext(t.Context(), "pragma foreign_keys = 1")
 			kit.Must(t, err)
 		}
-		_, err = conn.ExecContext(t.Context(), `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
+		_, err = conn.ExecContext(t.Context(),
+			`insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
 			values ($1, $2, 'receiver_state', 'x', 0, $3, 1)`, f.tenant.Key(), call.Submission.ID, foreign)
 		if err == nil {
 			t.Error("a state refers to another tenant's evidence")

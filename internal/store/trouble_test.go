@@ -68,10 +68,11 @@ func TestLostCommit(t *testing.T) {
 
 	// A draft with an idempotency key: the repetition gets the stored response.
 	key := func() (reply store.IdempotentResponse, replayed bool, err error) {
-		return f.tenant.Idempotent(ctx, "key-1", [32]byte{1}, time.Hour, func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
-			_, err := t.CreateInvoice(ctx, draft("INV-1"))
-			return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, err
-		})
+		return f.tenant.Idempotent(ctx, "key-1", [32]byte{1}, time.Hour,
+			func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
+				_, err := t.CreateInvoice(ctx, draft("INV-1"))
+				return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, err
+			})
 	}
 	lose("idempotent call", func() error { _, _, err := key(); return err })
 	if reply, replayed, err := key(); err != nil || !replayed || reply.Status != 201 {
@@ -101,7 +102,8 @@ func TestLostCommit(t *testing.T) {
 	subscription := f.subscribe(t, api.EventSubmissionUpdated, api.EventTerminal).ID
 	response := func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
 		if !held && s.Evidence > 0 { // like the submission package: a repeated response is not stored
-			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Responded: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
+			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence,
+				States: s.States, Responded: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
 		return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
 	}

@@ -19,8 +19,8 @@ import (
 	"quittance/test/kit"
 )
 
-// twins is a closed database with a decoy and the company of a test. [openTwins] opens copies of it, because to fill it takes longer than
-// most tests.
+// twins is a closed database with a decoy and the company of a test. [openTwins] opens copies of it, because to fill it
+// takes longer than most tests.
 type twins struct {
 	once           sync.Once
 	made           bool // and not failed, which the first test reports
@@ -89,14 +89,16 @@ func (w *twins) copied(t *testing.T) string {
 	return "sqlite:" + path
 }
 
-// keepDatabase copies a PostgreSQL database that has no connections, and returns the address of the copy, which [dropKept] removes.
+// keepDatabase copies a PostgreSQL database that has no connections, and returns the address of the copy, which
+// [dropKept] removes.
 func keepDatabase(ctx context.Context, address string) (kept string, err error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	err = administer(ctx, os.Getenv(pgtest.EnvPostgres), fmt.Sprintf("create database %s template %s", name, strings.TrimPrefix(parsed.Path, "/")))
+	err = administer(ctx, os.Getenv(pgtest.EnvPostgres),
+		fmt.Sprintf("create database %s template %s", name, strings.TrimPrefix(parsed.Path, "/")))
 	parsed.Path = "/" + name
 	return parsed.String(), err
 }

@@ -11,8 +11,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages, filtered and
-// counted by state. Pending and delivered ones are not listed, and redelivery removes one from the list.
+// TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages,
+// filtered and counted by state. Pending and delivered ones are not listed, and redelivery removes one from the list.
 func TestUndeliveredDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -43,7 +43,8 @@ func TestUndeliveredDeliveries(t *testing.T) {
 			}
 		}
 		all, found := read("", 1, 10)
-		if all != "blocked redirect; failed attempts_exhausted; failed refused; " || found.Counts[store.DeliveryFailed] != 2 || found.Counts[store.DeliveryBlocked] != 1 || found.Among() != 3 {
+		if all != "blocked redirect; failed attempts_exhausted; failed refused; " ||
+			found.Counts[store.DeliveryFailed] != 2 || found.Counts[store.DeliveryBlocked] != 1 || found.Among() != 3 {
 			t.Errorf("all: %s %v", all, found.Counts)
 		}
 		if got, _ := read("", 2, 2); got != "failed refused; " {
@@ -63,8 +64,8 @@ func TestUndeliveredDeliveries(t *testing.T) {
 	})
 }
 
-// TestEvidenceBodies: the requested bodies are returned, except for those that are withheld, truncated or long, and those of
-// another company.
+// TestEvidenceBodies: the requested bodies are returned, except for those that are withheld, truncated or long, and
+// those of another company.
 func TestEvidenceBodies(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -98,8 +99,8 @@ func TestEvidenceBodies(t *testing.T) {
 	})
 }
 
-// TestSearchCreditNotes: credit notes are found by their text, by the text of the invoice that they credit, and by whether
-// they are void. Those of another company are never found.
+// TestSearchCreditNotes: credit notes are found by their text, by the text of the invoice that they credit, and by
+// whether they are void. Those of another company are never found.
 func TestSearchCreditNotes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -116,8 +117,9 @@ func TestSearchCreditNotes(t *testing.T) {
 			search view.CreditNoteFilter
 			want   []store.ID
 		}{
-			"everything":              {view.CreditNoteFilter{}, []store.ID{second.ID, first.ID}},
-			"its number":              {view.CreditNoteFilter{Text: first.Number}, []store.ID{second.ID, first.ID}}, // all have the same one
+			"everything": {view.CreditNoteFilter{}, []store.ID{second.ID, first.ID}},
+			// all have the same one
+			"its number":              {view.CreditNoteFilter{Text: first.Number}, []store.ID{second.ID, first.ID}},
 			"the invoice's number":    {view.CreditNoteFilter{Text: "inv-2"}, []store.ID{second.ID}},
 			"a sign of patterns":      {view.CreditNoteFilter{Text: "100%"}, []store.ID{first.ID}},
 			"another sign":            {view.CreditNoteFilter{Text: "INV_200"}, nil},

@@ -35,8 +35,8 @@ var readNoData = map[string]string{
 	"WithActor":             "makes a context",
 }
 
-// TestUnscopedIsComplete checks that unscoped.go names every exported function and method that touches data without a tenant,
-// and nothing else: no operation escapes the tenant's scope unnoticed.
+// TestUnscopedIsComplete checks that unscoped.go names every exported function and method that touches data without a
+// tenant, and nothing else: no operation escapes the tenant's scope unnoticed.
 func TestUnscopedIsComplete(t *testing.T) {
 	set := token.NewFileSet()
 	listed, declared := map[string]bool{}, map[string]bool{}

@@ -23,16 +23,17 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set company = $2 where id = $1`, id, company); err != nil {
+		if _, err := t.changeSealed(ctx, sealedAccounts.row(id), `update accounts set company = $2 where id = $1`, id,
+			company); err != nil {
 			return err
 		}
 		return t.audit(accountAct("account.rename", id, map[string]string{"before": before.Company, "after": company}))
 	})
 }
 
-// DisableUser prevents a user from logging in, and revokes all tokens of the user and the invitations that the user has made. It returns
-// [ErrLastOwner] if the user is the last active owner of the account, unless force is set, and [ErrNotFound] if the account has no such
-// user.
+// DisableUser prevents a user from logging in, and revokes all tokens of the user and the invitations that the user has
+// made. It returns [ErrLastOwner] if the user is the last active owner of the account, unless force is set, and
+// [ErrNotFound] if the account has no such user.
 func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) error {
 	return db.write(ctx, "disable user", func(ctx context.Context, t *tx) error {
 		locked, err := t.lockUser(ctx, account, user)
@@ -54,8 +55,8 @@ func (db *DB) EnableUser(ctx context.Context, account, user ID) error {
 	})
 }
 
-// SetRole changes the role of a user, from the user's next request on. It returns [ErrLastOwner] if the user is the last active owner
-// and would be none any more, and [ErrNotFound] if the account has no such user.
+// SetRole changes the role of a user, from the user's next request on. It returns [ErrLastOwner] if the user is the
+// last active owner and would be none any more, and [ErrNotFound] if the account has no such user.
 func (db *DB) SetRole(ctx context.Context, account, user ID, role access.Role) error {
 	return db.write(ctx, "set role", func(ctx context.Context, t *tx) error {
 		locked, err := t.lockUser(ctx, account, user)
@@ -79,10 +80,12 @@ type UserChange struct {
 	RevokeKeys bool
 }
 
-// ChangeUser changes a user of the company on behalf of the user of a session: change returns the new values for the present ones. It returns
-// [ErrForbidden] if that user may not manage users any more, [ErrLastOwner] if no active owner would be left, [ErrNotFound] if the company has
-// no such user, [ErrExists] for the address of another user of the company, and the error of change. The transaction checks all of this, so that two owners cannot remove each other.
-func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID, change func(present UserChange) (UserChange, error)) (User, error) {
+// ChangeUser changes a user of the company on behalf of the user of a session: change returns the new values for the
+// present ones. It returns [ErrForbidden] if that user may not manage users any more, [ErrLastOwner] if no active owner
+// would be left, [ErrNotFound] if the company has no such user, [ErrExists] for the address of another user of the
+// company, and the error of change. The transaction checks all of this, so that two owners cannot remove each other.
+func (t *Tenant) ChangeUser(ctx context.Context, by Session, user ID,
+	change func(present UserChange) (UserChange, error)) (User, error) {
 	var changed User
 	err := t.write(ctx, "change user", func(ctx context.Context, tx *tx) error {
 		locked, err := tx.lockUser(ctx, t.account, user)
@@ -152,7 +155,8 @@ func (t *tx) setActive(ctx context.Context, user User, active, force bool) error
 			return err
 		}
 	}
-	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set disabled_at = $3 where account_id = $1 and id = $2`, user.Account, user.ID, disabled); err != nil {
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
+		`update users set disabled_at = $3 where account_id = $1 and id = $2`, user.Account, user.ID, disabled); err != nil {
 		return err
 	}
 	return t.audit(act)
@@ -171,7 +175,8 @@ func (t *tx) setRole(ctx context.Context, user User, role access.Role) error {
 			return err
 		}
 	}
-	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID), `update users set role = $3 where account_id = $1 and id = $2`, user.Account, user.ID, role); err != nil {
+	if _, err := t.changeSealed(ctx, sealedUsers.row(user.Account, user.ID),
+		`update users set role = $3 where account_id = $1 and id = $2`, user.Account, user.ID, role); err != nil {
 		return err
 	}
 	act := roleAct("user.role", user.Account, user.ID, user.Email, role)
@@ -197,14 +202,15 @@ func (t *tx) checkManager(ctx context.Context, account, user ID) error {
 		return ErrForbidden // the session of a caller who is no user
 	}
 	manager, err := t.readUser(ctx, account, user)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (manager.DisabledAt != nil || !manager.Role.Permissions().Has(access.ManageUsers)) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil &&
+		(manager.DisabledAt != nil || !manager.Role.Permissions().Has(access.ManageUsers)) {
 		return ErrForbidden
 	}
 	return err
 }
 
-// ownerWhoLogsIn is the condition that the row o of users is an owner, who is $3, and can log in: not disabled, and with a proved address, or with a
-// password where it counts.
+// ownerWhoLogsIn is the condition that the row o of users is an owner, who is $3, and can log in: not disabled, and
+// with a proved address, or with a password where it counts.
 const ownerWhoLogsIn = `o.role = $3 and o.disabled_at is null
 	and (o.proved_at is not null or o.password_hash <> '' and (select p.login_policy from accounts p where p.id = o.account_id) <> 'single_sign_on')`
 
@@ -214,7 +220,8 @@ func (t *tx) checkOtherOwner(ctx context.Context, user User) error {
 		return nil
 	}
 	var others int64
-	if err := t.QueryRowContext(ctx, `select count(*) from users o where o.account_id = $1 and o.id <> $2 and `+ownerWhoLogsIn, user.Account, user.ID, access.Owner).Scan(&others); err != nil {
+	if err := t.QueryRowContext(ctx, `select count(*) from users o where o.account_id = $1 and o.id <> $2 and `+
+		ownerWhoLogsIn, user.Account, user.ID, access.Owner).Scan(&others); err != nil {
 		return err
 	}
 	if others == 0 {
@@ -226,10 +233,12 @@ func (t *tx) checkOtherOwner(ctx context.Context, user User) error {
 // Users returns a page of the company's users, oldest first, and how many there are. page and perPage are at least 1.
 func (t *Tenant) Users(ctx context.Context, page, perPage int) (users []User, total int, err error) {
 	err = t.list(ctx, func(ctx context.Context, q querier) error {
-		if err := q.QueryRowContext(ctx, `select count(*) from users where account_id = $1`, t.account).Scan(&total); err != nil || page-1 > total/perPage {
+		if err := q.QueryRowContext(ctx, `select count(*) from users where account_id = $1`,
+			t.account).Scan(&total); err != nil || page-1 > total/perPage {
 			return err
 		}
-		users, err = collect(ctx, q, scanUser, `select `+userColumns+` from users where account_id = $1 order by created_at, id limit $2 offset $3`,
+		users, err = collect(ctx, q, scanUser,
+			`select `+userColumns+` from users where account_id = $1 order by created_at, id limit $2 offset $3`,
 			t.account, perPage, (page-1)*perPage)
 		return err
 	})
@@ -239,6 +248,7 @@ func (t *Tenant) Users(ctx context.Context, page, perPage int) (users []User, to
 // User returns one user of the company.
 func (t *Tenant) User(ctx context.Context, id ID) (User, error) {
 	return readValue(t, func(q querier) (User, error) {
-		return scanUser(q.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`, t.account, id))
+		return scanUser(q.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`,
+			t.account, id))
 	})
 }

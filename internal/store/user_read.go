@@ -8,10 +8,12 @@ import (
 const userColumns = `account_id, id, email, name, role, password_hash, password_change_required, created_at, disabled_at, proved_at,
 	exists (select 1 from sign_on_subjects s where s.account_id = users.account_id and s.user_id = users.id)`
 
-// actingUser reads a user; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none, or the row does not act.
+// actingUser reads a user; rest is what follows the columns in the query. It returns [sql.ErrNoRows] if there is none,
+// or the row does not act.
 func (db *DB) actingUser(ctx context.Context, q querier, rest string, args ...any) (User, error) {
 	record := sealedUsers.record()
-	user, err := scanUserAnd(q.QueryRowContext(ctx, `select `+userColumns+`, `+sealedUsers.columns("users")+` from users `+rest, args...), record.into()...)
+	user, err := scanUserAnd(q.QueryRowContext(ctx, `select `+userColumns+`, `+sealedUsers.columns("users")+` from users `+
+		rest, args...), record.into()...)
 	return user, db.acting(ctx, err, record)
 }
 
@@ -22,24 +24,28 @@ func scanUserAnd(row scanner, more ...any) (User, error) {
 	var user User
 	var created, required int64
 	var disabled, proved sql.Null[int64]
-	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash, &required, &created, &disabled, &proved, &user.Linked}, more...)...)
-	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt, user.ProvedAt = required != 0, instant(created), instantOrNil(disabled), instantOrNil(proved)
+	err := row.Scan(append([]any{&user.Account, &user.ID, &user.Email, &user.Name, &user.Role, &user.PasswordHash,
+		&required, &created, &disabled, &proved, &user.Linked}, more...)...)
+	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt, user.ProvedAt = required != 0, instant(created),
+		instantOrNil(disabled), instantOrNil(proved)
 	return user, err
 }
 
-// UserByEmail returns the user with exactly the given e-mail address who has proved it, or else the one who was added first.
+// UserByEmail returns the user with exactly the given e-mail address who has proved it, or else the one who was added
+// first.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
-	user, err := db.actingUser(ctx, db.reader, `where email = $1 order by proved_at is null, created_at, id limit 1`, email)
+	user, err := db.actingUser(ctx, db.reader, `where email = $1 order by proved_at is null, created_at, id limit 1`,
+		email)
 	return user, db.classify(err)
 }
 
-// maxLogins is how many users with one address a login considers. Who has proved it comes first, and only companies that administrators have
-// created can have others.
+// maxLogins is how many users with one address a login considers. Who has proved it comes first, and only companies
+// that administrators have created can have others.
 const maxLogins = 8
 
-// UsersToLogIn returns the users who may log in with exactly the given e-mail address and a password: to an account, or with the zero ID to any. Who
-// has proved the address comes first, then who was added first, and last those whose account is suspended or requires single sign-on. There are
-// at most 8.
+// UsersToLogIn returns the users who may log in with exactly the given e-mail address and a password: to an account, or
+// with the zero ID to any. Who has proved the address comes first, then who was added first, and last those whose
+// account is suspended or requires single sign-on. There are at most 8.
 func (db *DB) UsersToLogIn(ctx context.Context, email string, account ID) ([]User, error) {
 	var of []byte
 	if !account.IsZero() {

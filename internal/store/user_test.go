@@ -20,13 +20,14 @@ func to(role access.Role, active bool) func(store.UserChange) (store.UserChange,
 	}
 }
 
-// TestChangeUser checks that an owner changes the users of the own company and nobody else does, that a change of several values is whole,
-// and that the last active owner stays.
+// TestChangeUser checks that an owner changes the users of the own company and nobody else does, that a change of
+// several values is whole, and that the last active owner stays.
 func TestChangeUser(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.Clock.Advance(time.Second)
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Viewer, PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second",
+			Role: access.Viewer, PasswordHash: "$2"})
 		kit.Must(t, err)
 		changed, err := f.tenant.ChangeUser(ctx, as(f.user.ID), id, func(present store.UserChange) (store.UserChange, error) {
 			if present != (store.UserChange{Email: "second@example.com", Role: access.Viewer, Active: true}) {
@@ -38,15 +39,19 @@ func TestChangeUser(t *testing.T) {
 		if changed.Role != access.Owner || changed.DisabledAt == nil {
 			t.Errorf("changed %+v", changed)
 		}
-		wantErr(t, second(f.tenant.ChangeUser(ctx, as(id), f.user.ID, to(access.Viewer, true))), store.ErrForbidden) // a disabled owner
+		// a disabled owner
+		wantErr(t, second(f.tenant.ChangeUser(ctx, as(id), f.user.ID, to(access.Viewer, true))), store.ErrForbidden)
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Viewer, true))), store.ErrLastOwner)
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Owner, false))), store.ErrLastOwner)
-		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.decoy.user.ID, to(access.Viewer, true))), store.ErrNotFound)
+		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.decoy.user.ID, to(access.Viewer, true))),
+			store.ErrNotFound)
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.decoy.user.ID), id, to(access.Viewer, true))), store.ErrForbidden)
 		refused := errors.New("refused")
-		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, func(now store.UserChange) (store.UserChange, error) { return now, refused })), refused)
+		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID),
+			id, func(now store.UserChange) (store.UserChange, error) { return now, refused })), refused)
 		kit.Must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, to(access.Owner, true))))
-		kit.Must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Viewer, true)))) // another owner is left
+		// another owner is left
+		kit.Must(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), f.user.ID, to(access.Viewer, true))))
 		wantErr(t, second(f.tenant.ChangeUser(ctx, as(f.user.ID), id, to(access.Viewer, true))), store.ErrForbidden)
 		wantErr(t, f.SetRole(ctx, f.account.ID, id, access.Viewer), store.ErrLastOwner)
 		kit.Must(t, f.SetRole(ctx, f.account.ID, f.user.ID, access.Owner))
@@ -65,7 +70,8 @@ func TestChangeUser(t *testing.T) {
 func TestOwnersAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Owner, PasswordHash: "$2"})
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", Role: access.Owner,
+			PasswordHash: "$2"})
 		kit.Must(t, err)
 		owners := [2]store.ID{f.user.ID, id}
 		for round := range 8 {
@@ -78,11 +84,13 @@ func TestOwnersAtOnce(t *testing.T) {
 				if round%4 > 1 {
 					change = to(access.Owner, false)
 				}
-				if _, err := f.tenant.ChangeUser(ctx, as(by), user, change); err != nil && !errors.Is(err, store.ErrForbidden) && !errors.Is(err, store.ErrLastOwner) {
+				if _, err := f.tenant.ChangeUser(ctx, as(by), user, change); err != nil && !errors.Is(err, store.ErrForbidden) &&
+					!errors.Is(err, store.ErrLastOwner) {
 					t.Error(err)
 				}
 			})
-			if left := f.number(t, `select count(*) from users where account_id = $1 and role = 'owner' and disabled_at is null`, f.account.ID[:]); left != 1 {
+			if left := f.number(t, `select count(*) from users where account_id = $1 and role = 'owner' and disabled_at is null`,
+				f.account.ID[:]); left != 1 {
 				t.Errorf("round %d: %d active owners are left, want 1", round, left)
 			}
 			for _, owner := range owners {

@@ -12,13 +12,15 @@ import (
 // useInterval is the shortest time between two recorded uses of a session or an API key.
 const useInterval = time.Minute
 
-// uses collects the uses of credentials that are not recorded yet, at most one of each credential. It is safe for concurrent use.
+// uses collects the uses of credentials that are not recorded yet, at most one of each credential. It is safe for
+// concurrent use.
 type uses[K comparable, U any] struct {
 	mu      sync.Mutex
 	pending map[K]U
 }
 
-// useDue reports whether a use is to be noted: none was recorded during the last minute. recorded is zero if none ever was.
+// useDue reports whether a use is to be noted: none was recorded during the last minute. recorded is zero if none ever
+// was.
 func useDue(recorded, now time.Time) bool { return now.Sub(recorded) >= useInterval }
 
 // note notes a use unless one is waiting already.
@@ -43,16 +45,17 @@ func (u *uses[K, U]) take() map[K]U {
 	return taken
 }
 
-// apiKeyUse is a use of an API key: the account that has the key, the time in microseconds, and the address of the caller or "".
+// apiKeyUse is a use of an API key: the account that has the key, the time in microseconds, and the address of the
+// caller or "".
 type apiKeyUse struct {
 	account ID
 	at      int64
 	from    string
 }
 
-// RecordUses writes when the API keys and sessions were used last that [DB.AuthenticateAPIKey] and [DB.Authenticate] have accepted since.
-// The server calls it about once a second, so that no request waits for a write. A use that cannot be written is lost, and the next one
-// is noted again.
+// RecordUses writes when the API keys and sessions were used last that [DB.AuthenticateAPIKey] and [DB.Authenticate]
+// have accepted since. The server calls it about once a second, so that no request waits for a write. A use that cannot
+// be written is lost, and the next one is noted again.
 func (db *DB) RecordUses(ctx context.Context) error {
 	keys, sessions := db.keyUses.take(), db.sessionUses.take()
 	if len(keys) == 0 && len(sessions) == 0 {

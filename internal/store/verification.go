@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// settingVerification is when the evidence of the whole database was verified last, in microseconds, and the number of faults, with a space
-// between them. It is one setting, so that the two belong to the same run.
+// settingVerification is when the evidence of the whole database was verified last, in microseconds, and the number of
+// faults, with a space between them. It is one setting, so that the two belong to the same run.
 const settingVerification = "evidence_verified"
 
 // Verification is a verification of the evidence of the whole database that has come to its end.
@@ -22,7 +22,8 @@ type Verification struct {
 // RecordVerification records that the evidence of the whole database was verified, for [DB.LastVerification].
 func (db *DB) RecordVerification(ctx context.Context, faults int) error {
 	return db.write(ctx, "record verification", func(ctx context.Context, t *tx) error {
-		_, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+		_, err := t.Exec(ctx,
+			`insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
 			settingVerification, strconv.FormatInt(micros(t.Now()), 10)+" "+strconv.Itoa(faults))
 		return err
 	})
@@ -31,7 +32,8 @@ func (db *DB) RecordVerification(ctx context.Context, faults int) error {
 // LastVerification returns the last verification that was recorded, or [ErrNotFound] if there is none.
 func (db *DB) LastVerification(ctx context.Context) (Verification, error) {
 	var text string
-	if err := db.reader.QueryRowContext(ctx, `select value from settings where key = $1`, settingVerification).Scan(&text); err != nil {
+	if err := db.reader.QueryRowContext(ctx, `select value from settings where key = $1`,
+		settingVerification).Scan(&text); err != nil {
 		return Verification{}, db.classify(err)
 	}
 	at, faults, _ := strings.Cut(text, " ")

@@ -19,7 +19,8 @@ type EvidenceError struct {
 	Kind string
 	// Of identifies the submission or the incoming e-invoice.
 	Of ID
-	// Ordinal is the first bad position in the chain, from 1; 0 if all entries are intact and the fault is outside of them.
+	// Ordinal is the first bad position in the chain, from 1; 0 if all entries are intact and the fault is outside of
+	// them.
 	Ordinal int64
 	// Field is the bad field, named as in the API or the database; empty if the fault is not in a single field.
 	Field string
@@ -65,8 +66,8 @@ func (f EvidenceError) Error() string {
 
 // Verified is the result of a verification.
 type Verified struct {
-	// Chains is the number of submissions and incoming e-invoices that were verified; Entries is the number of their intact
-	// entries.
+	// Chains is the number of submissions and incoming e-invoices that were verified; Entries is the number of their
+	// intact entries.
 	Chains, Entries int
 	// AuditEntries is the number of intact entries of the audit log.
 	AuditEntries int
@@ -82,8 +83,8 @@ func (v *Verified) databaseFault(field, what string) {
 	v.Faults = append(v.Faults, EvidenceError{Kind: KindDatabase, Field: field, What: what})
 }
 
-// VerifyEvidence verifies the evidence of every tenant and the audit log; see [Tenant.VerifyEvidence]. The error is a failure of
-// the database or the keys; faults of the evidence are in the result.
+// VerifyEvidence verifies the evidence of every tenant and the audit log; see [Tenant.VerifyEvidence]. The error is a
+// failure of the database or the keys; faults of the evidence are in the result.
 func (db *DB) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	return db.verifyThrough(base.WithoutQueryDeadline(ctx), db.reader, replay)
 }
@@ -126,7 +127,8 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 // verifyRecord verifies that the evidence of this database is sealed.
 func (db *DB) verifyRecord(ctx context.Context, q querier, out *Verified) error {
 	var unknown int64
-	if err := q.QueryRowContext(ctx, `select count(*) from sealed_settings where id <> $1 and id <> $2`, settingEvidence(), settingRemoved()).Scan(&unknown); err != nil {
+	if err := q.QueryRowContext(ctx, `select count(*) from sealed_settings where id <> $1 and id <> $2`, settingEvidence(),
+		settingRemoved()).Scan(&unknown); err != nil {
 		return err
 	}
 	if unknown > 0 {
@@ -165,9 +167,9 @@ func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error 
 	return nil
 }
 
-// VerifyEvidence verifies the evidence about a company's submissions and incoming e-invoices, and what the service shows of it.
-// It recomputes every digest, compares the chains and their rows with the seals, interprets every retained response again, and
-// compares the results with the rows. Entries may be added meanwhile.
+// VerifyEvidence verifies the evidence about a company's submissions and incoming e-invoices, and what the service
+// shows of it. It recomputes every digest, compares the chains and their rows with the seals, interprets every retained
+// response again, and compares the results with the rows. Entries may be added meanwhile.
 func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	return readValue(t, func(q querier) (Verified, error) {
 		return t.verifyThrough(base.WithoutQueryDeadline(ctx), q, replay)
@@ -238,16 +240,16 @@ type verification struct {
 	listed        int64 // number of the events it names that were emitted before the verification began
 	missing       int64 // number of those that no longer exist
 
-	// accept is set by [DB.SealEvidence]: a missing or an old seal is then no fault, and unnamed gets the events that no entry
-	// names, in the form of the column earlier_events. A complete seal must match in any case.
+	// accept is set by [DB.SealEvidence]: a missing or an old seal is then no fault, and unnamed gets the events that no
+	// entry names, in the form of the column earlier_events. A complete seal must match in any case.
 	accept bool
 	// accepting is accept for the subject that is being verified.
 	accepting bool
 	unnamed   []byte
 }
 
-// setSeal decides what is accepted of a subject with a given seal. A complete seal with the mark sealAltered may have been made
-// over a row without a complete seal, so [DB.SealEvidence] treats it like an old seal.
+// setSeal decides what is accepted of a subject with a given seal. A complete seal with the mark sealAltered may have
+// been made over a row without a complete seal, so [DB.SealEvidence] treats it like an old seal.
 func (v *verification) setSeal(sealed seal, form sealForm) {
 	v.sealedAsFound = sealed.history&sealFound != 0
 	v.accepting = v.accept && (form != sealWhole || sealed.history&sealAltered != 0)
@@ -277,8 +279,8 @@ func (v *verification) verifyAll(ctx context.Context, s subject) error {
 	}
 }
 
-// verifyOne verifies one row. Something that was added between two queries can look like a fault, so verifyOne repeats a
-// verification with a fault until nothing has changed meanwhile.
+// verifyOne verifies one row. Something that was added between two queries can look like a fault, so verifyOne repeats
+// a verification with a fault until nothing has changed meanwhile.
 func (v *verification) verifyOne(ctx context.Context, s subject, id ID) error {
 	var fault *EvidenceError
 	var before []byte
@@ -307,8 +309,8 @@ func (v *verification) verifyOne(ctx context.Context, s subject, id ID) error {
 	return nil
 }
 
-// version returns a value that changes whenever something is added to a row or more events may be removed: the seal of the row,
-// and the time before which events may be removed.
+// version returns a value that changes whenever something is added to a row or more events may be removed: the seal of
+// the row, and the time before which events may be removed.
 func (v *verification) version(ctx context.Context, id ID, seal string) ([]byte, error) {
 	var now []byte
 	if err := v.q.QueryRowContext(ctx, seal, v.t.id, id).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -345,7 +347,8 @@ func (v *verification) begin(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case form == sealNone && readable && count == 0 && !v.t.db.keys.access.Load(): // a database whose access is sealed seals 0, too
+	// a database whose access is sealed seals 0, too
+	case form == sealNone && readable && count == 0 && !v.t.db.keys.access.Load():
 		v.counted = true
 	case form != sealWhole || found.history&sealAltered != 0 || !readable || found.count != count:
 		v.fault(KindTenant, v.t.id, "events", "the number of its events is not what was sealed")
@@ -360,12 +363,15 @@ func (v *verification) begin(ctx context.Context) error {
 	return err
 }
 
-// accountForEvents detects that a subject was removed with everything that belongs to it: its events are then missing from the
-// total.
+// accountForEvents detects that a subject was removed with everything that belongs to it: its events are then missing
+// from the total.
 func (v *verification) accountForEvents() {
 	if v.counted && len(v.out.Faults) == 0 && v.found+v.gone != v.emitted {
-		v.fault(KindTenant, v.t.id, "events", fmt.Sprintf("%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
-			v.emitted, v.found+v.gone))
+		v.fault(KindTenant, v.t.id,
+			"events",
+			fmt.Sprintf(
+				"%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
+				v.emitted, v.found+v.gone))
 	}
 }
 
@@ -394,7 +400,9 @@ func (v *verification) findOrphans(ctx context.Context) error {
 		}
 	}
 	var unknown int64
-	if err := v.q.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1 and resource_type not in ('submission', 'incoming_invoice')`, v.t.id).Scan(&unknown); err != nil {
+	if err := v.q.QueryRowContext(ctx,
+		`select count(*) from events where tenant_id = $1 and resource_type not in ('submission', 'incoming_invoice')`,
+		v.t.id).Scan(&unknown); err != nil {
 		return err
 	}
 	if unknown > 0 {
@@ -404,7 +412,8 @@ func (v *verification) findOrphans(ctx context.Context) error {
 }
 
 // walk reads the entries of a chain with read until one has a flaw. It returns the position that it reached.
-func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want chainEnd, read func(scanner) chainLink) (at chainEnd, f flaw, err error) {
+func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want chainEnd,
+	read func(scanner) chainLink) (at chainEnd, f flaw, err error) {
 	at.head = begin
 	rows, err := v.q.QueryContext(ctx, query, v.t.id, id)
 	if err != nil {

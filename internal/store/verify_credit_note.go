@@ -24,7 +24,8 @@ func (v *verification) shownCreditNote(ctx context.Context, s *provenSubmission,
 		var err error
 		n.CreditNote, err = scanCreditNote(row, &n.items)
 		return n, err
-	}, `select `+creditNoteColumns(`items`)+`, item_count from credit_notes where tenant_id = $1 and id = $2`, v.t.id, s.CreditNote)
+	}, `select `+creditNoteColumns(`items`)+`, item_count from credit_notes where tenant_id = $1 and id = $2`, v.t.id,
+		s.CreditNote)
 	var f flaw
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -57,9 +58,12 @@ func (n *shownNote) differs(s *provenSubmission, sent *Sent, now time.Time) (fla
 		field string
 		same  bool
 	}{
-		{"invoice_id", n.Invoice == s.Invoice}, {"number", n.Number == want.Number && n.Number == s.Number}, {"issue_date", n.IssueDate == want.IssueDate},
-		{"reason", n.Reason == want.Reason}, {"reason_code", equal(n.ReasonCode, want.ReasonCode)}, {"kind", n.Credit.Kind == want.Credit.Kind},
-		{"total", n.Credit.Total == want.Credit.Total}, {"currency", equal(&n.Currency, sent.Invoice.Currency)}, {"items", bytes.Equal(items, sentItems)},
+		{"invoice_id", n.Invoice == s.Invoice}, {"number", n.Number == want.Number && n.Number == s.Number},
+		{"issue_date", n.IssueDate == want.IssueDate}, {"reason", n.Reason == want.Reason},
+		{"reason_code", equal(n.ReasonCode, want.ReasonCode)}, {"kind", n.Credit.Kind == want.Credit.Kind},
+		{"total", n.Credit.Total == want.Credit.Total},
+		{"currency", equal(&n.Currency, sent.Invoice.Currency)},
+		{"items", bytes.Equal(items, sentItems)},
 		{"item_count", !n.items.Valid || n.items.V == int64(len(want.Credit.Items))},
 	} {
 		if !compared.same {

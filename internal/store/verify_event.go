@@ -19,8 +19,8 @@ type storedEvent struct {
 	malformed    bool // the row cannot be read
 }
 
-// eventsOf reads the events about one resource, including malformed rows, and computes their digests. The plus in its statement
-// keeps SQLite from reading all events of the company by their positions, to avoid sorting a few.
+// eventsOf reads the events about one resource, including malformed rows, and computes their digests. The plus in its
+// statement keeps SQLite from reading all events of the company by their positions, to avoid sorting a few.
 func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]storedEvent, error) {
 	events, err := collect(ctx, q, func(row scanner) (storedEvent, error) {
 		var e storedEvent
@@ -28,7 +28,8 @@ func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]stored
 		e.malformed = row.Scan(&e.ID, &e.Position, &e.Kind, &e.resourceType, &occurred, &e.Body) != nil
 		e.OccurredAt = instant(occurred)
 		return e, nil
-	}, `select id, position, kind, resource_type, occurred_at, body from events where tenant_id = $1 and resource_id = $2 order by +position`, t.id, resource)
+	},
+		`select id, position, kind, resource_type, occurred_at, body from events where tenant_id = $1 and resource_id = $2 order by +position`, t.id, resource)
 	if err != nil || len(events) == 0 {
 		return events, err
 	}
@@ -60,10 +61,14 @@ type eventCheck struct {
 	resourceType string
 }
 
-// name finds the next event that the chain names, which occurred at the given time, in microseconds since 1970, and marks it as
-// named. ok is false if the event is gone or was changed. An event that retention removed gives nil and true.
+// name finds the next event that the chain names, which occurred at the given time, in microseconds since 1970, and
+// marks it as named. ok is false if the event is gone or was changed. An event that retention removed gives nil and
+// true.
 func (c *eventCheck) name(digest []byte, at int64) (e *storedEvent, ok bool) {
-	n := slices.IndexFunc(c.events, func(e storedEvent) bool { return !e.named && !e.malformed && bytes.Equal(e.digest[:], digest) })
+	n := slices.IndexFunc(c.events, func(e storedEvent) bool {
+		return !e.named && !e.malformed &&
+			bytes.Equal(e.digest[:], digest)
+	})
 	if n < 0 {
 		c.v.listed++
 		c.v.missing++
@@ -82,8 +87,8 @@ const (
 	whatEventForeign = "the events that it names are not those that follow from it"
 )
 
-// verify compares the events that an entry of a chain names with those that follow from it: events of the given kinds, at a time
-// in microseconds since 1970, with the given bodies.
+// verify compares the events that an entry of a chain names with those that follow from it: events of the given kinds,
+// at a time in microseconds since 1970, with the given bodies.
 func (c *eventCheck) verify(digests []byte, kinds []api.EventKind, at int64, body func(e Event) ([]byte, error)) flaw {
 	if len(digests) != sha256.Size*len(kinds) {
 		return flaw{"events", whatEventForeign}
@@ -97,7 +102,8 @@ func (c *eventCheck) verify(digests []byte, kinds []api.EventKind, at int64, bod
 			continue
 		}
 		text, err := body(e.Event)
-		if err != nil || e.Kind != kind || micros(e.OccurredAt) != at || e.resourceType != c.resourceType || !bytes.Equal(text, e.Body) {
+		if err != nil || e.Kind != kind || micros(e.OccurredAt) != at || e.resourceType != c.resourceType ||
+			!bytes.Equal(text, e.Body) {
 			return flaw{"events", whatEventForeign}
 		}
 	}
@@ -107,8 +113,8 @@ func (c *eventCheck) verify(digests []byte, kinds []api.EventKind, at int64, bod
 // earlierEvent is the size of an event in the column earlier_events: its time, then its digest.
 const earlierEvent = 8 + sha256.Size
 
-// conclude verifies the events in the column earlier_events, and that there are no other events that no entry names. If the
-// evidence is being accepted as it is, it collects those instead.
+// conclude verifies the events in the column earlier_events, and that there are no other events that no entry names. If
+// the evidence is being accepted as it is, it collects those instead.
 func (c *eventCheck) conclude(earlier []byte) flaw {
 	if len(earlier)%earlierEvent != 0 {
 		return flaw{"events", whatEventForeign}

@@ -11,7 +11,8 @@ import (
 
 // incoming verifies one incoming e-invoice.
 func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, error) {
-	i, malformed, err := readOne(ctx, v.q, scanIncomingRow, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, v.t.id, id)
+	i, malformed, err := readOne(ctx, v.q, scanIncomingRow,
+		`select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, v.t.id, id)
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
@@ -32,7 +33,8 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	if err != nil {
 		return nil, err
 	}
-	check := &incomingCheck{replay: v.replay, events: &eventCheck{v: v, events: events, resourceType: api.ResourceIncomingInvoice}}
+	check := &incomingCheck{replay: v.replay, events: &eventCheck{v: v, events: events,
+		resourceType: api.ResourceIncomingInvoice}}
 	read := func(row scanner) chainLink {
 		r, body, metadata, what := v.t.readRevision(row)
 		if what != "" {
@@ -40,7 +42,8 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 		}
 		return check.link(&r, body, metadata, true)
 	}
-	at, f, err := v.walk(ctx, `select `+revisionColumns+`, `+withheldDocument+`, `+withheldMetadata+fromRevisions+`i.id = $2 order by r.revision`, id, [32]byte{}, want, read)
+	at, f, err := v.walk(ctx, `select `+revisionColumns+`, `+withheldDocument+`, `+withheldMetadata+fromRevisions+
+		`i.id = $2 order by r.revision`, id, [32]byte{}, want, read)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +63,8 @@ type incomingCheck struct {
 	last   Revision
 }
 
-// link verifies a revision: its digests, the fields that are shown of it, and its event. present reports that body and metadata
-// are available.
+// link verifies a revision: its digests, the fields that are shown of it, and its event. present reports that body and
+// metadata are available.
 func (c *incomingCheck) link(r *Revision, body, metadata []byte, present bool) chainLink {
 	out := chainLink{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
 	switch {
@@ -107,11 +110,12 @@ func (c *incomingCheck) shown(r *Revision, metadata []byte) flaw {
 	return flaw{}
 }
 
-// shownBeyond returns the first field that a revision shows and that does not follow from read, its interpreted metadata; or "".
-// A withheld revision may show less.
+// shownBeyond returns the first field that a revision shows and that does not follow from read, its interpreted
+// metadata; or "". A withheld revision may show less.
 func (r *Revision) shownBeyond(read *NewIncoming) string {
 	less := r.Withheld
-	unreadable := r.DocumentType != nil && *r.DocumentType == api.DocumentUnreadable // also if the document could not be fetched
+	// also if the document could not be fetched
+	unreadable := r.DocumentType != nil && *r.DocumentType == api.DocumentUnreadable
 	for _, field := range []struct {
 		name string
 		same bool

@@ -25,14 +25,15 @@ type shownInvoice struct {
 
 func scanShown(row scanner) (*shownInvoice, error) {
 	var i shownInvoice
-	if row.Scan(&i.id, &i.number, &i.document, &i.summarized, &i.createdAt, &i.updatedAt, &i.summaryCreatedAt, &i.externalID, &i.issueDate, &i.total, &i.recipient, &i.terms, &i.items, &i.text) != nil {
+	if row.Scan(&i.id, &i.number, &i.document, &i.summarized, &i.createdAt, &i.updatedAt, &i.summaryCreatedAt,
+		&i.externalID, &i.issueDate, &i.total, &i.recipient, &i.terms, &i.items, &i.text) != nil {
 		return nil, nil //nolint:nilerr,nilnil // an unreadable row is a fault of the evidence
 	}
 	return &i, nil
 }
 
-// shown compares what the API shows of the invoice or the credit note of a current submission with the document that was sent, which
-// the seal of the submission has verified.
+// shown compares what the API shows of the invoice or the credit note of a current submission with the document that
+// was sent, which the seal of the submission has verified.
 func (v *verification) shown(ctx context.Context, s *provenSubmission) (*EvidenceError, error) {
 	sent, err := v.replay.Sent(s.document)
 	switch {
@@ -48,7 +49,8 @@ func (v *verification) shown(ctx context.Context, s *provenSubmission) (*Evidenc
 
 // shownInvoice compares what the API shows of an invoice with the draft that was sent.
 func (v *verification) shownInvoice(ctx context.Context, s *provenSubmission, sent *api.Draft) (*EvidenceError, error) {
-	rows, err := collect(ctx, v.q, scanShown, `select i.id, i.number, i.document, i.summarized, i.created_at, i.updated_at, s.created_at, s.external_id, s.issue_date, s.total, s.recipient, s.terms, s.item_count, s.summary
+	rows, err := collect(ctx, v.q, scanShown,
+		`select i.id, i.number, i.document, i.summarized, i.created_at, i.updated_at, s.created_at, s.external_id, s.issue_date, s.total, s.recipient, s.terms, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id where i.tenant_id = $1 and i.id = $2`, v.t.id, s.Invoice)
 	if err != nil {
 		return nil, err
@@ -100,9 +102,9 @@ func shownDiffers(rows []*shownInvoice, sent *api.Draft) (flaw, error) {
 	return flaw{}, nil
 }
 
-// timesDiffer compares the times of an invoice with those that are proven: its identifier holds the millisecond of its creation
-// (RFC 9562, section 5.7), and it changed last when it was submitted or later. Version 0.1 read the clock once for the identifier and
-// then again, so a creation up to a second later is accepted.
+// timesDiffer compares the times of an invoice with those that are proven: its identifier holds the millisecond of its
+// creation (RFC 9562, section 5.7), and it changed last when it was submitted or later. Version 0.1 read the clock once
+// for the identifier and then again, so a creation up to a second later is accepted.
 func (i *shownInvoice) timesDiffer(s *provenSubmission, now time.Time) flaw {
 	later := instant(i.createdAt).UnixMilli() - i.id.Time().UnixMilli()
 	switch {
@@ -119,6 +121,8 @@ func (i *shownInvoice) timesDiffer(s *provenSubmission, now time.Time) flaw {
 // summarizes reports whether the row holds the summary want. If the invoice has no summary, all its columns are null.
 func (i *shownInvoice) summarizes(want *invoiceSummary) bool {
 	is := func(got sql.Null[string], want string) bool { return got.Valid && got.V == want }
-	return equal(textOrNil(i.externalID), want.externalID) && is(i.issueDate, want.issueDate) && bytes.Equal(i.total, want.total) &&
-		is(i.recipient, want.recipient) && is(i.terms, want.terms) && i.items.Valid && i.items.V == int64(want.items) && is(i.text, want.text)
+	return equal(textOrNil(i.externalID), want.externalID) && is(i.issueDate, want.issueDate) &&
+		bytes.Equal(i.total, want.total) &&
+		is(i.recipient, want.recipient) && is(i.terms, want.terms) && i.items.Valid && i.items.V == int64(want.items) &&
+		is(i.text, want.text)
 }

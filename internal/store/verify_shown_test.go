@@ -28,8 +28,9 @@ func TestShownInvoiceIsProven(t *testing.T) {
 		_, err := f.ResolveSubmission(t.Context(), resolved, store.DecisionReject, because)
 		kit.Must(t, err)
 		for outcome, id := range map[api.Outcome]store.ID{
-			api.OutcomeInProgress: f.submit(t, "INV-1").Submission.ID, api.OutcomeAcknowledged: responded("INV-2", api.OutcomeAcknowledged),
-			api.OutcomeRejected: responded("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
+			api.OutcomeInProgress:   f.submit(t, "INV-1").Submission.ID,
+			api.OutcomeAcknowledged: responded("INV-2", api.OutcomeAcknowledged),
+			api.OutcomeRejected:     responded("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
 			api.OutcomeUnknown: f.unknown(t, "INV-5").Submission.ID,
 		} {
 			kept, err := f.tenant.Submission(t.Context(), id)
@@ -38,11 +39,14 @@ func TestShownInvoiceIsProven(t *testing.T) {
 				t.Fatalf("outcome %s, want %s", kept.Outcome, outcome)
 			}
 			for _, altered := range []struct{ field, statement string }{
-				{"document", `update invoices set document = replace(document, 'Dubai', 'Sharjah') where tenant_id = $1 and id = $2`},
-				{"document", `update invoices set document = replace(document, '"INV-', '"FORGED-'), number = 'FORGED' where tenant_id = $1 and id = $2`},
+				{"document",
+					`update invoices set document = replace(document, 'Dubai', 'Sharjah') where tenant_id = $1 and id = $2`},
+				{"document",
+					`update invoices set document = replace(document, '"INV-', '"FORGED-'), number = 'FORGED' where tenant_id = $1 and id = $2`},
 				{"document", `update invoices set document = 'x' where tenant_id = $1 and id = $2`},
 				{"number", `update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`},
-				{"summary", `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1 and invoice_id = $2`},
+				{"summary",
+					`update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1 and invoice_id = $2`},
 				{"summary", `update invoice_summaries set recipient = 'mallory' where tenant_id = $1 and invoice_id = $2`},
 				{"summary", `delete from invoice_summaries where tenant_id = $1 and invoice_id = $2`},
 			} {
@@ -50,17 +54,20 @@ func TestShownInvoiceIsProven(t *testing.T) {
 			}
 			for _, altered := range []struct{ field, statement string }{
 				{"next_check_at", `update submissions set next_check_at = null where tenant_id = $1 and invoice_id = $2`},
-				{"next_check_at", `update submissions set due_at = null, next_check_at = null where tenant_id = $1 and invoice_id = $2`},
+				{"next_check_at",
+					`update submissions set due_at = null, next_check_at = null where tenant_id = $1 and invoice_id = $2`},
 				{"due_at", `update submissions set due_at = null where tenant_id = $1 and invoice_id = $2`},
 				{"due_at", `update submissions set due_at = due_at + 172800000000 where tenant_id = $1 and invoice_id = $2`},
-				{"next_check_at", `update submissions set next_check_at = next_check_at + 172800000000 where tenant_id = $1 and invoice_id = $2`},
+				{"next_check_at",
+					`update submissions set next_check_at = next_check_at + 172800000000 where tenant_id = $1 and invoice_id = $2`},
 				{"", `update submissions set resend = 1000 where tenant_id = $1 and invoice_id = $2`},
 				{"created_at", `update invoices set created_at = created_at - 31536000000000 where tenant_id = $1 and id = $2`},
 				{"created_at", `update invoice_summaries set created_at = created_at + 1 where tenant_id = $1 and invoice_id = $2`},
 				{"updated_at", `update invoices set updated_at = updated_at - 31536000000000 where tenant_id = $1 and id = $2`},
 				{"updated_at", `update invoices set updated_at = updated_at + 31536000000000 where tenant_id = $1 and id = $2`},
 			} {
-				if found := f.faultsAfter(t, kept, altered.statement); len(found) != 1 || found[0].Of != kept.ID || found[0].Field != altered.field {
+				if found := f.faultsAfter(t, kept, altered.statement); len(found) != 1 || found[0].Of != kept.ID ||
+					found[0].Field != altered.field {
 					t.Errorf("%s: %s: found %v, want a fault in %q", outcome, altered.statement, found, altered.field)
 				}
 			}
@@ -70,14 +77,15 @@ func TestShownInvoiceIsProven(t *testing.T) {
 	})
 }
 
-// wantShownFault changes what is shown of an invoice, checks that there is one fault in a field, or none if field is empty, and
-// undoes the change.
+// wantShownFault changes what is shown of an invoice, checks that there is one fault in a field, or none if field is
+// empty, and undoes the change.
 func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statement string) {
 	t.Helper()
 	found := f.faultsAfter(t, s, statement)
 	switch {
 	case field == "" && len(found) == 0:
-	case field == "" || len(found) != 1 || found[0].Of != s.ID || found[0].Field != field || !strings.Contains(found[0].What, s.Invoice.String()):
+	case field == "" || len(found) != 1 || found[0].Of != s.ID || found[0].Field != field ||
+		!strings.Contains(found[0].What, s.Invoice.String()):
 		t.Errorf("%s: %s: found %v, want a fault in %q", s.Outcome, statement, found, field)
 	}
 }
@@ -103,7 +111,8 @@ func (f *fixture) faultsAfter(t *testing.T, s store.Submission, statement string
 func TestDraftsAreNotProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		change := func(id store.ID) {
-			_, err := f.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-CHANGED"), nil })
+			_, err := f.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+				func([]byte) (api.Draft, error) { return *draft("INV-CHANGED"), nil })
 			kit.Must(t, err)
 		}
 		rejected := f.submit(t, "INV-1")
@@ -115,12 +124,14 @@ func TestDraftsAreNotProven(t *testing.T) {
 		change(rejected.Submission.Invoice)
 		unsent := f.submit(t, "INV-2")
 		decide(t, unsent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
-		f.exec(t, `update invoices set number = 'INV-X' where tenant_id = $1 and id = $2`, f.tenant.Key(), unsent.Submission.Invoice)
+		f.exec(t, `update invoices set number = 'INV-X' where tenant_id = $1 and id = $2`, f.tenant.Key(),
+			unsent.Submission.Invoice)
 		change(f.create(t, "INV-3").ID)
 		f.clean(t, 2, 1)
 		// An invoice that is submitted again is verified again.
 		again := f.begin(t, rejected.Submission.Invoice)
-		f.wantShownFault(t, again.Submission, "number", `update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`)
+		f.wantShownFault(t, again.Submission, "number",
+			`update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`)
 	})
 }
 
@@ -129,7 +140,8 @@ func TestDraftsAreNotProven(t *testing.T) {
 func TestUnmadeSummaryIsNotShown(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.submit(t, "INV-1")
-		f.exec(t, `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1`, f.tenant.Key())
+		f.exec(t, `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1`,
+			f.tenant.Key())
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
 		page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
 		kit.Must(t, err)

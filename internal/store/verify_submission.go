@@ -21,8 +21,8 @@ const (
 	whatUnreadable  = "it cannot be read"
 )
 
-// ignoreUnknownKey returns nil for [secret.ErrUnknownKey]: a seal that names an unknown key counts as broken, because anybody can
-// make one.
+// ignoreUnknownKey returns nil for [secret.ErrUnknownKey]: a seal that names an unknown key counts as broken, because
+// anybody can make one.
 func ignoreUnknownKey(err error) error {
 	if errors.Is(err, secret.ErrUnknownKey) {
 		return nil
@@ -46,7 +46,8 @@ func sealFault(s seal, form sealForm) string {
 }
 
 // readOne reads the row of a query. malformed is the error of scan; err is a failure of the query, or [sql.ErrNoRows].
-func readOne[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (value T, malformed error, err error) {
+func readOne[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string,
+	args ...any) (value T, malformed error, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return value, nil, err
@@ -128,7 +129,8 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 		}
 		return check.link(&e, body, true)
 	}
-	at, f, err := v.walk(ctx, `select `+evidenceColumns+`, `+withheldBody+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, id, begin, want, read)
+	at, f, err := v.walk(ctx, `select `+evidenceColumns+`, `+withheldBody+
+		` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, id, begin, want, read)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +158,9 @@ const clockTolerance = time.Hour
 // longestWait is longer than any wait between two queries, which is at most a day.
 const longestWait = 24*time.Hour + clockTolerance
 
-// scheduleFault returns a flaw if the provider will not be asked about an open submission, or not within [longestWait]. The seal does
-// not cover the schedule, because each claim changes it. This check finds a submission that somebody has made the workers forget.
+// scheduleFault returns a flaw if the provider will not be asked about an open submission, or not within [longestWait].
+// The seal does not cover the schedule, because each claim changes it. This check finds a submission that somebody has
+// made the workers forget.
 func (p *provenSubmission) scheduleFault(now time.Time) flaw {
 	if p.Outcome == OutcomeNotSent || p.States.AllTerminal() {
 		return flaw{}
@@ -172,8 +175,8 @@ func (p *provenSubmission) scheduleFault(now time.Time) flaw {
 	return flaw{}
 }
 
-// ignoreMissing returns nil for [sql.ErrNoRows]: the row was removed meanwhile, and [verification.findOrphans] finds what is left
-// of it.
+// ignoreMissing returns nil for [sql.ErrNoRows]: the row was removed meanwhile, and [verification.findOrphans] finds
+// what is left of it.
 func ignoreMissing(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -184,7 +187,9 @@ func ignoreMissing(err error) error {
 // startsEarly reports whether the chain of a submission is from a version whose chains did not begin with the document.
 func (v *verification) startsEarly(ctx context.Context, id ID) (bool, error) {
 	var early bool
-	err := v.q.QueryRowContext(ctx, `select report is null from evidence where tenant_id = $1 and submission_id = $2 order by ordinal limit 1`, v.t.id, id).Scan(&early)
+	err := v.q.QueryRowContext(ctx,
+		`select report is null from evidence where tenant_id = $1 and submission_id = $2 order by ordinal limit 1`, v.t.id,
+		id).Scan(&early)
 	return early, ignoreMissing(err)
 }
 
@@ -196,7 +201,8 @@ type submissionCheck struct {
 	events   *eventCheck // nil for an exported file, which has only the digests of events
 }
 
-// link verifies an entry: its digests, the interpretation of its response, and its events. present reports that body is available.
+// link verifies an entry: its digests, the interpretation of its response, and its events. present reports that body is
+// available.
 func (c *submissionCheck) link(e *Evidence, body []byte, present bool) chainLink {
 	out := chainLink{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
 	switch {

@@ -51,8 +51,10 @@ func evidenceTamperings(t *testing.T) map[string]tampering {
 	for column, flip := range map[string][2]string{
 		"id": {`'\x00112233445566778899aabbccddeeff'`, altered}, "ordinal": {`9`, missing}, "call": {`'submit'`, altered},
 		"received_at": {`received_at + 1`, altered}, "http_status": {`201`, altered}, "media_type": {`'text/plain'`, altered},
-		"sha256": {`digest`, "its body"}, "body": {`'\x7b7d'`, "its body"}, "truncated": {`1`, altered}, "withheld": {`1`, "sealed body"},
-		"words": {`'{"tax_authority_state":"accepted"}'`, altered}, "report": {`''`, altered}, "events": {`sha256`, altered}, "previous": {`sha256`, altered}, "digest": {`sha256`, altered},
+		"sha256": {`digest`, "its body"}, "body": {`'\x7b7d'`, "its body"}, "truncated": {`1`, altered},
+		"withheld": {`1`, "sealed body"}, "words": {`'{"tax_authority_state":"accepted"}'`, altered},
+		"report": {`''`, altered}, "events": {`sha256`, altered}, "previous": {`sha256`, altered},
+		"digest": {`sha256`, altered},
 	} {
 		flips[column] = do(2, flip[1], `update evidence set `+column+` = `+flip[0]+entry+`2`)
 	}
@@ -71,25 +73,31 @@ func evidenceTamperings(t *testing.T) map[string]tampering {
 		"delete the first":              do(1, missing, `delete from evidence`+entry+`1`),
 		"delete the middle":             do(2, missing, `delete from evidence`+entry+`2`),
 		"delete the last":               do(3, missing, `delete from evidence`+entry+`3`),
-		"delete and close the gap":      do(2, altered, `delete from evidence`+entry+`2`, `update evidence set ordinal = 2`+entry+`3`),
-		"swap ordinals":                 do(1, altered, `update evidence set ordinal = 9`+entry+`1`, `update evidence set ordinal = 1`+entry+`3`, `update evidence set ordinal = 3`+entry+`9`),
-		"truncate two":                  do(2, missing, `delete from evidence where tenant_id = $1 and submission_id = $2 and ordinal > 1`),
-		"truncate all":                  do(1, missing, `delete from evidence where tenant_id = $1 and submission_id = $2`),
+		"delete and close the gap": do(2, altered, `delete from evidence`+entry+`2`,
+			`update evidence set ordinal = 2`+entry+`3`),
+		"swap ordinals": do(1, altered, `update evidence set ordinal = 9`+entry+`1`,
+			`update evidence set ordinal = 1`+entry+`3`, `update evidence set ordinal = 3`+entry+`9`),
+		"truncate two": do(2, missing,
+			`delete from evidence where tenant_id = $1 and submission_id = $2 and ordinal > 1`),
+		"truncate all": do(1, missing, `delete from evidence where tenant_id = $1 and submission_id = $2`),
 		"truncate and move the head": do(3, missing, `delete from evidence`+entry+`3`,
 			`update submissions set evidence_count = 2, evidence_head = (select digest from evidence`+entry+`2)`+head),
 		"truncate all and the head": do(1, missing, `delete from evidence where tenant_id = $1 and submission_id = $2`,
 			`update submissions set evidence_count = 0, evidence_head = null`+head),
-		"move the head":         do(0, "the head", `update submissions set evidence_count = 2`+head),
-		"flip the head":         do(0, "the head", `update submissions set evidence_head = last_sha256`+head),
-		"shorten the head":      do(0, "the head", `update submissions set evidence_head = '\x00'`+head),
-		"flip the seal":         do(0, "its seal", `update submissions set evidence_seal = evidence_head || evidence_head`+head),
+		"move the head":    do(0, "the head", `update submissions set evidence_count = 2`+head),
+		"flip the head":    do(0, "the head", `update submissions set evidence_head = last_sha256`+head),
+		"shorten the head": do(0, "the head", `update submissions set evidence_head = '\x00'`+head),
+		"flip the seal": do(0, "its seal", `update submissions set evidence_seal = evidence_head || evidence_head`+
+			head),
 		"seal of another chain": {statements: []string{`update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id = $3)` + head}, fault: fault{0, "its seal"}},
 		"the seal is gone":      do(0, "no seal", `update submissions set evidence_seal = null`+head),
 		"the chain is gone": do(0, "it is gone", `delete from evidence where tenant_id = $1 and submission_id = $2`,
 			`delete from states where tenant_id = $1 and submission_id = $2`, `delete from submissions`+head),
-		"its owner is gone": do(0, "it is gone", `delete from deliveries where tenant_id = $1 and event_id in (select id from events where tenant_id = $1 and resource_id = $2)`,
+		"its owner is gone": do(0, "it is gone",
+			`delete from deliveries where tenant_id = $1 and event_id in (select id from events where tenant_id = $1 and resource_id = $2)`,
 			`delete from events where tenant_id = $1 and resource_id = $2`, `delete from submissions`+head),
-		"move one to another chain": {statements: []string{`update evidence set submission_id = $3, ordinal = 4` + entry + `3`}, fault: fault{3, missing},
+		"move one to another chain": {statements: []string{`update evidence set submission_id = $3, ordinal = 4` + entry +
+			`3`}, fault: fault{3, missing},
 			other: fault{4, "it was never retained"}},
 		"move all to another chain": {statements: []string{`delete from evidence where tenant_id = $1 and submission_id = $3 and submission_id <> $2`,
 			`update evidence set submission_id = $3 where tenant_id = $1 and submission_id = $2`}, fault: fault{1, missing},
@@ -116,11 +124,14 @@ func forgeries() map[string]tampering {
 		columns := strings.Join(columnsOf(t, "evidence"), ", ")
 		values := strings.NewReplacer("ordinal", "4", ", id", ", $3", "previous", "$4", "digest", "$5").Replace(columns)
 		if place == 2 {
-			a.do(t, `update evidence set ordinal = ordinal + 10 where tenant_id = $1 and submission_id = $2 and ordinal > 1`, f.tenant.Key(), chain)
-			a.do(t, `update evidence set ordinal = ordinal - 9 where tenant_id = $1 and submission_id = $2 and ordinal > 10`, f.tenant.Key(), chain)
+			a.do(t, `update evidence set ordinal = ordinal + 10 where tenant_id = $1 and submission_id = $2 and ordinal > 1`,
+				f.tenant.Key(), chain)
+			a.do(t, `update evidence set ordinal = ordinal - 9 where tenant_id = $1 and submission_id = $2 and ordinal > 10`,
+				f.tenant.Key(), chain)
 			values = strings.Replace(values, "4", "2", 1)
 		}
-		a.do(t, `insert into evidence (`+columns+`) select `+values+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal desc limit 1`,
+		a.do(t, `insert into evidence (`+columns+`) select `+values+
+			` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal desc limit 1`,
 			f.tenant.Key(), chain, forged.ID, forged.Previous[:], forged.Digest[:])
 		return forged.Digest
 	}
@@ -132,8 +143,8 @@ func forgeries() map[string]tampering {
 		for n := 1; n < last; n++ {
 			entries[n].Previous = entries[n-1].Digest
 			entries[n].Digest = chained(t, entries[n])
-			a.do(t, `update evidence set http_status = $3, previous = $4, digest = $5 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID,
-				entries[n].HTTPStatus, entries[n].Previous[:], entries[n].Digest[:])
+			a.do(t, `update evidence set http_status = $3, previous = $4, digest = $5 where tenant_id = $1 and id = $2`,
+				f.tenant.Key(), entries[n].ID, entries[n].HTTPStatus, entries[n].Previous[:], entries[n].Digest[:])
 		}
 		return entries[len(entries)-1].Digest
 	}
@@ -144,22 +155,29 @@ func forgeries() map[string]tampering {
 			for n, from := range map[int]int{1: 2, 2: 1} {
 				body, err := f.tenant.EvidenceBody(t.Context(), entries[from].ID)
 				kit.Must(t, err)
-				defer a.do(t, `update evidence set body = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID, body.Body)
+				defer a.do(t, `update evidence set body = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID,
+					body.Body)
 			}
 		}},
-		"insert at the end": {fault: fault{4, "never retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 4) }},
-		"insert at the end and move the head": {fault: fault{4, "never retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
-			digest := add(t, a, f, chain, 4)
-			a.do(t, head, f.tenant.Key(), chain, 4, digest[:])
-		}},
+		"insert at the end": {fault: fault{4, "never retained"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 4) }},
+		"insert at the end and move the head": {fault: fault{4, "never retained"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+				digest := add(t, a, f, chain, 4)
+				a.do(t, head, f.tenant.Key(), chain, 4, digest[:])
+			}},
 		// The forged entry itself has no fault: the first bad entry is the next one.
-		"insert in the middle": {fault: fault{3, "it is not what was retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 2) }},
-		"rewrite one entry":    {fault: fault{3, "does not follow"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 2) }},
-		"rewrite the chain":    {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 3) }},
-		"rewrite the chain and the head": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
-			digest := rewrite(t, a, f, chain, 3)
-			a.do(t, head, f.tenant.Key(), chain, 3, digest[:])
-		}},
+		"insert in the middle": {fault: fault{3, "it is not what was retained"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 2) }},
+		"rewrite one entry": {fault: fault{3, "does not follow"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 2) }},
+		"rewrite the chain": {fault: fault{3, "not the entry with which"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 3) }},
+		"rewrite the chain and the head": {fault: fault{3, "not the entry with which"},
+			forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+				digest := rewrite(t, a, f, chain, 3)
+				a.do(t, head, f.tenant.Key(), chain, 3, digest[:])
+			}},
 	}
 }
 
@@ -244,41 +262,51 @@ func revisionTamperings(t *testing.T) map[string]tampering {
 		head    = ` where tenant_id = $1 and id = $2`
 	)
 	out := map[string]tampering{
-		"flip the document's name": do(1, altered, `update incoming set provider_document_id = provider_document_id || '?'`+head),
-		"flip the amount's form":   do(2, "cannot be read", `update revisions set total_amount = '105000e-2'`+revision+`2`),
-		"flip a flag to no flag":   do(2, "cannot be read", `update revisions set retained = 2`+revision+`2`),
-		"delete the first":         do(1, missing, `delete from revisions`+revision+`1`),
-		"delete the middle":        do(2, missing, `delete from revisions`+revision+`2`),
-		"delete the last":          do(3, missing, `delete from revisions`+revision+`3`),
-		"swap two":                 do(2, altered, `update revisions set revision = 9`+revision+`2`, `update revisions set revision = 2`+revision+`3`, `update revisions set revision = 3`+revision+`9`),
+		"flip the document's name": do(1, altered, `update incoming set provider_document_id = provider_document_id || '?'`+
+			head),
+		"flip the amount's form": do(2, "cannot be read", `update revisions set total_amount = '105000e-2'`+revision+`2`),
+		"flip a flag to no flag": do(2, "cannot be read", `update revisions set retained = 2`+revision+`2`),
+		"delete the first":       do(1, missing, `delete from revisions`+revision+`1`),
+		"delete the middle":      do(2, missing, `delete from revisions`+revision+`2`),
+		"delete the last":        do(3, missing, `delete from revisions`+revision+`3`),
+		"swap two": do(2, altered, `update revisions set revision = 9`+revision+`2`,
+			`update revisions set revision = 2`+revision+`3`, `update revisions set revision = 3`+revision+`9`),
 		"swap documents": do(2, "its document",
 			`update revisions set body = (select o.body from revisions o where o.tenant_id = $1 and o.incoming_id = $2 and o.revision = 3)`+revision+`2`),
-		"insert at the end": do(4, "never retained", `insert into revisions (`+strings.Join(columnsOf(t, "revisions"), ", ")+`) select `+
+		"insert at the end": do(4, "never retained", `insert into revisions (`+strings.Join(columnsOf(t, "revisions"),
+			", ")+`) select `+
 			strings.Replace(strings.Join(columnsOf(t, "revisions"), ", "), "revision,", "4,", 1)+` from revisions`+revision+`3`),
-		"insert in the middle": do(2, altered, `update revisions set revision = 4`+revision+`3`, `update revisions set revision = 3`+revision+`2`,
+		"insert in the middle": do(2, altered, `update revisions set revision = 4`+revision+`3`,
+			`update revisions set revision = 3`+revision+`2`,
 			`insert into revisions (`+strings.Join(columnsOf(t, "revisions"), ", ")+`) select `+
-				strings.Replace(strings.Join(columnsOf(t, "revisions"), ", "), "revision,", "2,", 1)+` from revisions`+revision+`1`),
+				strings.Replace(strings.Join(columnsOf(t, "revisions"), ", "), "revision,", "2,", 1)+` from revisions`+revision+
+				`1`),
 		"truncate two": do(2, missing, `delete from revisions where tenant_id = $1 and incoming_id = $2 and revision > 1`),
 		"truncate all": do(1, missing, `delete from revisions where tenant_id = $1 and incoming_id = $2`),
 		"truncate and move the head": do(3, missing, `delete from revisions`+revision+`3`,
 			`update incoming set revision = 2, head = (select digest from revisions`+revision+`2)`+head),
-		"move the head":     do(0, "the head", `update incoming set revision = 2`+head),
-		"flip the head":     do(0, "the head", `update incoming set head = sha256`+head),
-		"flip the seal":     do(0, "its seal", `update incoming set seal = head || head`+head),
-		"the seal is gone":  do(0, "no seal", `update incoming set seal = null`+head),
-		"the chain is gone": do(0, "it is gone", `delete from revisions where tenant_id = $1 and incoming_id = $2`, `delete from incoming`+head),
-		"its owner is gone": do(0, "it is gone", `delete from events where tenant_id = $1 and resource_id = $2`, `delete from incoming`+head),
-		"move one to another": {statements: []string{`update revisions set incoming_id = $3, revision = 4` + revision + `3`}, fault: fault{3, missing},
+		"move the head":    do(0, "the head", `update incoming set revision = 2`+head),
+		"flip the head":    do(0, "the head", `update incoming set head = sha256`+head),
+		"flip the seal":    do(0, "its seal", `update incoming set seal = head || head`+head),
+		"the seal is gone": do(0, "no seal", `update incoming set seal = null`+head),
+		"the chain is gone": do(0, "it is gone", `delete from revisions where tenant_id = $1 and incoming_id = $2`,
+			`delete from incoming`+head),
+		"its owner is gone": do(0, "it is gone", `delete from events where tenant_id = $1 and resource_id = $2`,
+			`delete from incoming`+head),
+		"move one to another": {statements: []string{`update revisions set incoming_id = $3, revision = 4` + revision + `3`},
+			fault: fault{3, missing},
 			other: fault{4, "it was never retained"}},
 	}
 	flipped := map[string]bool{"tenant_id": true, "incoming_id": true} // these are moves
 	for column, flip := range map[string][2]string{
-		"document_type": {`'x'`, altered}, "invoice_number": {`'x'`, altered}, "supplier_name": {`'Mallory'`, altered}, "supplier_network_id": {`null`, altered},
-		"issue_date": {`'2020-01-01'`, altered}, "due_date": {`null`, altered}, "currency": {`'EUR'`, altered}, "total_amount": {`'9.99'`, altered},
-		"received_at": {`1`, altered}, "media_type": {`'text/plain'`, altered}, "size": {`7`, altered}, "sha256": {`previous`, "its document"},
-		"claimed_sha256": {`null`, altered}, "body": {`metadata`, "its document"}, "metadata": {`body`, "its metadata"}, "metadata_sha256": {`sha256`, "its metadata"},
-		"retained": {`0`, "none was retained"}, "withheld": {`1`, "sealed document"}, "retained_at": {`retained_at + 1`, altered}, "events": {`sha256`, altered}, "previous": {`sha256`, altered},
-		"digest": {`sha256`, altered}, "revision": {`9`, missing},
+		"document_type": {`'x'`, altered}, "invoice_number": {`'x'`, altered}, "supplier_name": {`'Mallory'`, altered},
+		"supplier_network_id": {`null`, altered}, "issue_date": {`'2020-01-01'`, altered}, "due_date": {`null`, altered},
+		"currency": {`'EUR'`, altered}, "total_amount": {`'9.99'`, altered}, "received_at": {`1`, altered},
+		"media_type": {`'text/plain'`, altered}, "size": {`7`, altered}, "sha256": {`previous`, "its document"},
+		"claimed_sha256": {`null`, altered}, "body": {`metadata`, "its document"}, "metadata": {`body`, "its metadata"},
+		"metadata_sha256": {`sha256`, "its metadata"}, "retained": {`0`, "none was retained"},
+		"withheld": {`1`, "sealed document"}, "retained_at": {`retained_at + 1`, altered}, "events": {`sha256`, altered},
+		"previous": {`sha256`, altered}, "digest": {`sha256`, altered}, "revision": {`9`, missing},
 	} {
 		out["flip "+column], flipped[column] = do(2, flip[1], `update revisions set `+column+` = `+flip[0]+revision+`2`), true
 	}
@@ -321,7 +349,8 @@ func TestMovedToAnotherCompany(t *testing.T) {
 		there, err := other.tenant.VerifyEvidence(t.Context(), replay())
 		kit.Must(t, err)
 		for n, fault := range append(here.Faults, there.Faults...) {
-			if what := []string{"it is gone", "an event that it gave rise to is gone"}[n/2]; !strings.Contains(fault.What, what) {
+			if what := []string{"it is gone", "an event that it gave rise to is gone"}[n/2]; !strings.Contains(fault.What,
+				what) {
 				t.Errorf("found %v, want %q", fault, what)
 			}
 		}
@@ -378,20 +407,25 @@ func TestSealsFollowTheKeys(t *testing.T) {
 		retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
 		bad := f.submit(t, "INV-2").Submission.ID
 		var intact []byte
-		kit.Must(t, f.raw.QueryRowContext(t.Context(), `select evidence_seal from submissions where tenant_id = $1 and id = $2`, f.tenant.Key(), bad).Scan(&intact))
-		f.exec(t, `update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id <> $2) where tenant_id = $1 and id = $2`, f.tenant.Key(), bad)
+		kit.Must(t, f.raw.QueryRowContext(t.Context(),
+			`select evidence_seal from submissions where tenant_id = $1 and id = $2`, f.tenant.Key(), bad).Scan(&intact))
+		f.exec(t,
+			`update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id <> $2) where tenant_id = $1 and id = $2`, f.tenant.Key(), bad)
 		rotated := f.Rotated(t)
 		again := *f.Store
 		again.Options.Keys = rotated
 		fresh := again.Again(t)
-		if resealed, err := fresh.Reseal(t.Context()); resealed != 11 || err == nil || !strings.Contains(err.Error(), bad.String()) {
-			t.Errorf("%d resealed, want the connection, two seals of evidence, one of the audit log (the other one was replaced), the number of events, the record, the seals of account, tenant, user and key, and the set of companies; %v", resealed, err)
+		if resealed, err := fresh.Reseal(t.Context()); resealed != 11 || err == nil ||
+			!strings.Contains(err.Error(), bad.String()) {
+			t.Errorf(
+				"%d resealed, want the connection, two seals of evidence, one of the audit log (the other one was replaced), the number of events, the record, the seals of account, tenant, user and key, and the set of companies; %v", resealed, err)
 		}
 		f.exec(t, `update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), bad, intact)
 		if resealed, err := fresh.Reseal(t.Context()); resealed != 1 || err != nil {
 			t.Errorf("%d resealed, %v", resealed, err)
 		}
-		for _, query := range []string{`select evidence_seal from submissions where tenant_id = $1`, `select seal from incoming where tenant_id = $1`} {
+		for _, query := range []string{`select evidence_seal from submissions where tenant_id = $1`,
+			`select seal from incoming where tenant_id = $1`} {
 			for _, row := range f.rows(t, query, f.tenant.Key()) { // the column's name, then the bytes in hexadecimal
 				_, digits, _ := strings.Cut(row, "=")
 				seal, err := hex.DecodeString(digits)

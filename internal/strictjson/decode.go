@@ -7,21 +7,22 @@ import (
 	"quittance/client/api"
 )
 
-// MaxUnknown is the maximum number of unknown fields that are listed; the rest are reported as one fault of the body. The type
-// bounds the number of all other faults, because every list has maxItems.
+// MaxUnknown is the maximum number of unknown fields that are listed; the rest are reported as one fault of the body.
+// The type bounds the number of all other faults, because every list has maxItems.
 const MaxUnknown = 500
 
-// Decode decodes a value into a T and reports all its faults by path. A fault of the body as a whole has the path "body". A field
-// that is absent, null or invalid has its zero value. The faults are never nil, and empty if the value is valid.
+// Decode decodes a value into a T and reports all its faults by path. A fault of the body as a whole has the path
+// "body". A field that is absent, null or invalid has its zero value. The faults are never nil, and empty if the value
+// is valid.
 func (dec *Decoder[T]) Decode(v Value) (T, api.Faults) {
 	d := &decoding{faults: api.Faults{}}
 	out := decodeInto[T](d, dec.plan, v)
 	return out, d.faults
 }
 
-// Patch applies a JSON merge patch (RFC 7396) to the JSON text of a T and decodes the result, as [Decoder.Decode] does. It
-// also reports unknown members that the patch sets to null, which do not appear in the result of [Merge]. The error is
-// [ErrMalformed] if the target is not JSON, which is not a fault of the patch.
+// Patch applies a JSON merge patch (RFC 7396) to the JSON text of a T and decodes the result, as [Decoder.Decode] does.
+// It also reports unknown members that the patch sets to null, which do not appear in the result of [Merge]. The error
+// is [ErrMalformed] if the target is not JSON, which is not a fault of the patch.
 func (dec *Decoder[T]) Patch(target []byte, patch Value) (T, api.Faults, error) {
 	merged, err := Merge(target, patch)
 	if err != nil {

@@ -78,46 +78,78 @@ func TestEveryRule(t *testing.T) {
 		{`"must":""`, "must: required"},
 		{`"must":" \t\u00a0\u2003"`, "must: required"},
 		{`"Must":"abc"`, "Must: unknown_field; must: required"},
-		{`"lines":[{"name":"a"},{"rate":1},{}]`, "lines[0].rate: required; lines[1].name: required; lines[2].name: required; lines[2].rate: required"},
+		{`"lines":[{"name":"a"},{"rate":1},{}]`,
+			"lines[0].rate: required; lines[1].name: required; lines[2].name: required; lines[2].rate: required"},
 		{`"inner":{}`, "inner.deep: required"},
 		{`"pointer":{"deep":null}`, "pointer.deep: required"},
 		{`"pointer":null,"inner":null,"plain":null,"price":null,"on":null,"size":null,"lines":null,"events":null,"amount":null`, ""},
 		// type
 		{`"must":1`, "must: type"}, {`"must":true`, "must: type"}, {`"must":[]`, "must: type"}, {`"must":{}`, "must: type"},
-		{`"plain":1`, "plain: type"}, {`"amount":"1.00"`, ""}, {`"amount":"one"`, "amount: type"}, {`"amount":""`, "amount: type"}, {`"amount":" 1"`, "amount: type"}, {`"amount":"11"`, "amount: maximum"}, {`"amount":"1e-7"`, "amount: decimal"}, {`"amount":true`, "amount: type"}, {`"price":{}`, "price: type"},
-		{`"flag":"true"`, "flag: type"}, {`"on":1`, "on: type"}, {`"count":"1"`, "count: type"}, {`"count":1.0`, "count: type"}, {`"count":1e1`, "count: type"}, {`"size":1E0`, "size: type"},
-		{`"lines":{}`, "lines: type"}, {`"lines":"x"`, "lines: type"}, {`"lines":[1,null,"x",[]]`, "lines: max_items"}, {`"lines":[1,null,[]]`, "lines[0]: type; lines[1]: type; lines[2]: type"},
-		{`"events":["a",1]`, "events[1]: type"}, {`"events":[null]`, "events[0]: type"}, {`"numbers":[1,"2"]`, ""}, {`"numbers":[1,"two"]`, "numbers[1]: type"},
-		{`"inner":[]`, "inner: type"}, {`"pointer":"x"`, "pointer: type"}, {`"flat":1`, "flat: type"},
+		{`"plain":1`, "plain: type"}, {`"amount":"1.00"`, ""}, {`"amount":"one"`, "amount: type"},
+		{`"amount":""`, "amount: type"}, {`"amount":" 1"`, "amount: type"}, {`"amount":"11"`, "amount: maximum"},
+		{`"amount":"1e-7"`, "amount: decimal"}, {`"amount":true`, "amount: type"}, {`"price":{}`, "price: type"},
+		{`"flag":"true"`, "flag: type"}, {`"on":1`, "on: type"}, {`"count":"1"`, "count: type"},
+		{`"count":1.0`, "count: type"}, {`"count":1e1`, "count: type"}, {`"size":1E0`, "size: type"},
+		{`"lines":{}`, "lines: type"}, {`"lines":"x"`, "lines: type"}, {`"lines":[1,null,"x",[]]`, "lines: max_items"},
+		{`"lines":[1,null,[]]`, "lines[0]: type; lines[1]: type; lines[2]: type"}, {`"events":["a",1]`, "events[1]: type"},
+		{`"events":[null]`, "events[0]: type"}, {`"numbers":[1,"2"]`, ""}, {`"numbers":[1,"two"]`, "numbers[1]: type"},
+		{`"inner":[]`, "inner: type"}, {`"pointer":"x"`, "pointer: type"},
+		{`"flat":1`, "flat: type"},
 		// unknown_field
-		{`"nope":1`, "nope: unknown_field"}, {`"nope":null`, "nope: unknown_field"}, {`"ignored":1,"Ignored":2,"hidden":3,"embedded":{},"-":4`, "-: unknown_field; Ignored: unknown_field; embedded: unknown_field; hidden: unknown_field; ignored: unknown_field"},
-		{`"inner":{"deep":"a","x":1}`, "inner.x: unknown_field"}, {`"lines":[{"name":"a","rate":1,"Rate":2}]`, "lines[0].Rate: unknown_field"},
+		{`"nope":1`, "nope: unknown_field"}, {`"nope":null`,
+			"nope: unknown_field"}, {`"ignored":1,"Ignored":2,"hidden":3,"embedded":{},"-":4`,
+			"-: unknown_field; Ignored: unknown_field; embedded: unknown_field; hidden: unknown_field; ignored: unknown_field"},
+		{`"inner":{"deep":"a","x":1}`, "inner.x: unknown_field"},
+		{`"lines":[{"name":"a","rate":1,"Rate":2}]`, "lines[0].Rate: unknown_field"},
 		// lengths, in code points
-		{`"must":"a"`, "must: min_length"}, {`"must":"é"`, "must: min_length"}, {`"must":"ab"`, ""}, {`"must":"abcd"`, ""}, {`"must":"😀😀😀😀"`, ""}, {`"must":"\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00"`, ""}, {`"must":"abcde"`, "must: max_length"},
-		{`"flat":""`, ""}, {`"flat":"ab"`, "flat: max_length"}, {`"pointer":{"deep":"abcd"}`, "pointer.deep: max_length"},
+		{`"must":"a"`, "must: min_length"}, {`"must":"é"`, "must: min_length"}, {`"must":"ab"`, ""}, {`"must":"abcd"`,
+			""}, {`"must":"😀😀😀😀"`, ""}, {`"must":"\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00"`, ""},
+		{`"must":"abcde"`, "must: max_length"}, {`"flat":""`, ""}, {`"flat":"ab"`, "flat: max_length"},
+		{`"pointer":{"deep":"abcd"}`, "pointer.deep: max_length"},
 		// pattern
-		{`"country":"AE"`, ""}, {`"country":"eu"`, ""}, {`"country":"ae"`, "country: pattern"}, {`"country":"AEx"`, "country: pattern"}, {`"country":"xeu"`, "country: pattern"}, {`"country":""`, "country: pattern"}, {`"country":"AE\n"`, "country: control_characters, pattern"},
+		{`"country":"AE"`, ""}, {`"country":"eu"`, ""}, {`"country":"ae"`, "country: pattern"}, {`"country":"AEx"`,
+			"country: pattern"}, {`"country":"xeu"`, "country: pattern"}, {`"country":""`, "country: pattern"},
+		{`"country":"AE\n"`, "country: control_characters, pattern"},
 		// enum
-		{`"kind":"full"`, ""}, {`"kind":"Full"`, "kind: enum"}, {`"kind":""`, "kind: enum"}, {`"kind":"full,partial"`, "kind: enum"}, {`"events":["a","b"]`, ""}, {`"events":["c","a"]`, "events[0]: enum"},
+		{`"kind":"full"`, ""}, {`"kind":"Full"`, "kind: enum"}, {`"kind":""`, "kind: enum"}, {`"kind":"full,partial"`,
+			"kind: enum"}, {`"events":["a","b"]`, ""}, {`"events":["c","a"]`, "events[0]: enum"},
 		// date
-		{`"date":"2024-02-29"`, ""}, {`"date":"0001-01-01"`, ""}, {`"date":"9999-12-31"`, ""}, {`"date":"2023-02-29"`, "date: date"}, {`"date":"1900-02-29"`, "date: date"}, {`"date":"0000-01-01"`, "date: date"},
-		{`"date":"2024-13-01"`, "date: date"}, {`"date":"2024-00-10"`, "date: date"}, {`"date":"2024-04-31"`, "date: date"}, {`"date":"2024-1-01"`, "date: date"}, {`"date":"24-01-01"`, "date: date"}, {`"date":""`, "date: date"},
-		{`"date":"2024-01-01T00:00:00Z"`, "date: date"}, {`"date":" 2024-01-01"`, "date: date"}, {`"date":"+024-01-01"`, "date: date"}, {`"date":"12024-01-01"`, "date: date"}, {`"date":"20240101"`, "date: date"}, {`"date":"2024/01/01"`, "date: date"}, {`"date":"２０24-01-01"`, "date: date"},
+		{`"date":"2024-02-29"`, ""}, {`"date":"0001-01-01"`, ""}, {`"date":"9999-12-31"`, ""}, {`"date":"2023-02-29"`,
+			"date: date"}, {`"date":"1900-02-29"`, "date: date"}, {`"date":"0000-01-01"`, "date: date"},
+		{`"date":"2024-13-01"`, "date: date"}, {`"date":"2024-00-10"`, "date: date"}, {`"date":"2024-04-31"`, "date: date"},
+		{`"date":"2024-1-01"`, "date: date"}, {`"date":"24-01-01"`, "date: date"}, {`"date":""`, "date: date"},
+		{`"date":"2024-01-01T00:00:00Z"`, "date: date"}, {`"date":" 2024-01-01"`, "date: date"},
+		{`"date":"+024-01-01"`, "date: date"}, {`"date":"12024-01-01"`, "date: date"}, {`"date":"20240101"`, "date: date"},
+		{`"date":"2024/01/01"`, "date: date"}, {`"date":"２０24-01-01"`, "date: date"},
 		// control characters
-		{`"plain":"a\u0000"`, "plain: control_characters"}, {`"plain":"\t"`, "plain: control_characters"}, {`"plain":"\u001f"`, "plain: control_characters"}, {`"plain":"\u007f"`, "plain: control_characters"}, {`"plain":"\u0080"`, "plain: control_characters"}, {`"plain":"\u009f"`, "plain: control_characters"},
-		{"\"plain\":\"\u0085\"", "plain: control_characters"}, {`"plain":"\u00a0\u200e\u200f\u202a\u202e\u2066\u2069\u061c"`, ""},
-		{`"multi":"a\tb\nc\rd"`, ""}, {`"multi":"\u000b"`, "multi: control_characters"}, {`"multi":"\u0000"`, "multi: control_characters"}, {`"multi":"\u0085"`, "multi: control_characters"},
-		{`"any":"\u0001\u007f\u0085\n"`, ""}, {`"any":"\u0000"`, "any: control_characters"}, {`"must":"a\nbcdef"`, "must: max_length, control_characters"},
+		{`"plain":"a\u0000"`, "plain: control_characters"}, {`"plain":"\t"`,
+			"plain: control_characters"}, {`"plain":"\u001f"`, "plain: control_characters"},
+		{`"plain":"\u007f"`, "plain: control_characters"}, {`"plain":"\u0080"`, "plain: control_characters"},
+		{`"plain":"\u009f"`, "plain: control_characters"},
+		{"\"plain\":\"\u0085\"", "plain: control_characters"},
+		{`"plain":"\u00a0\u200e\u200f\u202a\u202e\u2066\u2069\u061c"`, ""},
+		{`"multi":"a\tb\nc\rd"`, ""}, {`"multi":"\u000b"`, "multi: control_characters"},
+		{`"multi":"\u0000"`, "multi: control_characters"}, {`"multi":"\u0085"`, "multi: control_characters"},
+		{`"any":"\u0001\u007f\u0085\n"`, ""}, {`"any":"\u0000"`, "any: control_characters"},
+		{`"must":"a\nbcdef"`, "must: max_length, control_characters"},
 		// decimal
-		{`"price":123456789012.345678`, ""}, {`"price":123456789012345678`, ""}, {`"price":1234567890123456789`, "price: decimal"}, {`"price":0.1234567`, "price: decimal"}, {`"price":1e19`, "price: decimal"}, {`"price":1e-7`, "price: decimal"}, {`"price":1E+2`, ""}, {`"price":0e999999999999`, ""},
-		{`"count":1234567890123456789`, "count: decimal"}, {`"size":99999999999999999999999`, "size: decimal"}, {`"size":-123456789012345678`, ""}, {`"size":-0`, ""},
+		{`"price":123456789012.345678`, ""}, {`"price":123456789012345678`, ""}, {`"price":1234567890123456789`,
+			"price: decimal"}, {`"price":0.1234567`, "price: decimal"}, {`"price":1e19`, "price: decimal"},
+		{`"price":1e-7`, "price: decimal"}, {`"price":1E+2`, ""}, {`"price":0e999999999999`, ""},
+		{`"count":1234567890123456789`, "count: decimal"}, {`"size":99999999999999999999999`, "size: decimal"},
+		{`"size":-123456789012345678`, ""}, {`"size":-0`, ""},
 		// minimum and maximum, by value
-		{`"amount":-1.5`, ""}, {`"amount":-1.50`, ""}, {`"amount":-1.500001`, "amount: minimum"}, {`"amount":-2`, "amount: minimum"}, {`"amount":-10`, "amount: minimum"}, {`"amount":-1.49`, ""}, {`"amount":10.000000`, ""}, {`"amount":10.000001`, "amount: maximum"}, {`"amount":11`, "amount: maximum"}, {`"amount":9.999999`, ""}, {`"amount":100`, "amount: maximum"},
-		{`"above":0.01`, ""}, {`"above":0.00`, "above: exclusive_minimum"}, {`"above":-1`, "above: exclusive_minimum"},
-		{`"price":-0.00`, ""}, {`"price":-0.01`, "price: minimum"}, {`"lines":[{"name":"a","rate":-1}]`, "lines[0].rate: minimum"},
-		{`"count":0`, "count: minimum"}, {`"count":1`, ""}, {`"count":100`, ""}, {`"count":101`, "count: maximum"}, {`"count":-5`, "count: minimum"},
+		{`"amount":-1.5`, ""}, {`"amount":-1.50`, ""}, {`"amount":-1.500001`, "amount: minimum"}, {`"amount":-2`,
+			"amount: minimum"}, {`"amount":-10`, "amount: minimum"}, {`"amount":-1.49`, ""}, {`"amount":10.000000`, ""},
+		{`"amount":10.000001`, "amount: maximum"}, {`"amount":11`, "amount: maximum"}, {`"amount":9.999999`, ""},
+		{`"amount":100`, "amount: maximum"}, {`"above":0.01`, ""}, {`"above":0.00`, "above: exclusive_minimum"},
+		{`"above":-1`, "above: exclusive_minimum"}, {`"price":-0.00`, ""}, {`"price":-0.01`, "price: minimum"},
+		{`"lines":[{"name":"a","rate":-1}]`, "lines[0].rate: minimum"}, {`"count":0`, "count: minimum"}, {`"count":1`, ""},
+		{`"count":100`, ""}, {`"count":101`, "count: maximum"},
+		{`"count":-5`, "count: minimum"},
 		// items
-		{`"lines":[]`, "lines: min_items"}, {`"lines":[{},{},{},{}]`, "lines: max_items"}, {`"events":[]`, ""}, {`"events":["a","b","x"]`, "events: max_items"},
+		{`"lines":[]`, "lines: min_items"}, {`"lines":[{},{},{},{}]`, "lines: max_items"}, {`"events":[]`,
+			""}, {`"events":["a","b","x"]`, "events: max_items"},
 	}
 	for _, test := range tests {
 		body := "{" + test.member + "}"
@@ -154,11 +186,20 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 
 func TestMessagesNameWhatIsWanted(t *testing.T) {
 	messages := map[string]string{
-		`"must":1`: "must be a string", `"amount":true`: "must be a number", `"amount":"one"`: "must be a number", `"above":0`: "must be above 0", `"flag":0`: "must be true or false", `"count":1.5`: "must be a whole number", `"lines":1`: "must be an array", `"inner":1`: "must be an object",
-		`"must":"a"`: "must have at least 2 characters", `"flat":"ab"`: "must have at most 1 character", `"country":"x"`: "must be two capital letters", `"kind":"x"`: "must be one of full, partial", `"date":"x"`: "must be a real date, YYYY-MM-DD",
-		`"plain":"\t"`: "must not contain control characters", `"multi":"\u0000"`: "must not contain control characters other than TAB, LF and CR", `"any":"\u0000"`: "must not contain the character NUL",
-		`"price":1e-7`: "must have at most 18 digits, at most 6 of them after the point", `"amount":11`: "must be at most 10", `"amount":-3`: "must be at least -1.50",
-		`"lines":[]`: "must have at least 1 entry", `"events":["a","a","a"]`: "must have at most 2 entries", `"must":null`: "is required", `"x":1`: "is not a field of this object",
+		`"must":1`: "must be a string", `"amount":true`: "must be a number", `"amount":"one"`: "must be a number",
+		`"above":0`: "must be above 0", `"flag":0`: "must be true or false", `"count":1.5`: "must be a whole number",
+		`"lines":1`: "must be an array", `"inner":1`: "must be an object", `"must":"a"`: "must have at least 2 characters",
+		`"flat":"ab"`: "must have at most 1 character", `"country":"x"`: "must be two capital letters",
+		`"kind":"x"`:       "must be one of full, partial",
+		`"date":"x"`:       "must be a real date, YYYY-MM-DD",
+		`"plain":"\t"`:     "must not contain control characters",
+		`"multi":"\u0000"`: "must not contain control characters other than TAB, LF and CR",
+		`"any":"\u0000"`:   "must not contain the character NUL",
+		`"price":1e-7`:     "must have at most 18 digits, at most 6 of them after the point",
+		`"amount":11`:      "must be at most 10",
+		`"amount":-3`:      "must be at least -1.50", `"lines":[]`: "must have at least 1 entry",
+		`"events":["a","a","a"]`: "must have at most 2 entries", `"must":null`: "is required",
+		`"x":1`: "is not a field of this object",
 	}
 	for member, want := range messages {
 		_, faults := sampleDecoder.Decode(parse(t, "{"+member+"}"))
@@ -184,8 +225,9 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 		t.Fatal(rules(faults))
 	}
 	want := sample{
-		Must: new("abc"), Plain: "p", Kind: "partial", Amount: new(api.MustDecimal("-1.50")), Price: api.MustDecimal("10.00"), Flag: new(false), On: true, Count: new(7), Size: -3,
-		Lines: []line{{Name: new("n"), Rate: new(api.MustDecimal("5"))}}, Events: []string{"b", "a"}, Numbers: []api.Decimal{api.MustDecimal("1.0"), api.MustDecimal("2")},
+		Must: new("abc"), Plain: "p", Kind: "partial", Amount: new(api.MustDecimal("-1.50")), Price: api.MustDecimal("10.00"),
+		Flag: new(false), On: true, Count: new(7), Size: -3, Lines: []line{{Name: new("n"), Rate: new(api.MustDecimal("5"))}},
+		Events: []string{"b", "a"}, Numbers: []api.Decimal{api.MustDecimal("1.0"), api.MustDecimal("2")},
 		Inner: inner{Deep: new("d")}, Pointer: &inner{Deep: new("e")}, embedded: embedded{Flat: new("f")},
 	}
 	wantEqual(t, "the decoded value", got, want)
@@ -260,7 +302,8 @@ func TestUnknownFieldsAreListedUpToABound(t *testing.T) {
 		}
 		body.WriteString(`"must":""}`)
 		_, faults := sampleDecoder.Decode(parse(t, body.String()))
-		if !faults.Has("must") || !faults.Has("u0") || !faults.Has(fmt.Sprintf("u%d", strictjson.MaxUnknown-1)) || faults.Has(fmt.Sprintf("u%d", strictjson.MaxUnknown)) {
+		if !faults.Has("must") || !faults.Has("u0") || !faults.Has(fmt.Sprintf("u%d", strictjson.MaxUnknown-1)) ||
+			faults.Has(fmt.Sprintf("u%d", strictjson.MaxUnknown)) {
 			t.Errorf("%d unknown fields: the wrong ones are listed", n)
 		}
 		if len(faults["body"]) != min(1, n-strictjson.MaxUnknown) {

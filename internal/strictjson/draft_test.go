@@ -50,12 +50,16 @@ func drafts() *rapid.Generator[api.Draft] {
 			return new(api.MustDecimal(out))
 		}
 		d := api.Draft{
-			InvoiceNumber: text("number", 64), RecipientName: text("name", 256), RecipientNetworkID: maybe("network", 64), BuyerStreet: maybe("street", 256),
-			TotalAmount: decimal("total", rapid.SampledFrom([]string{"", "-"}).Draw(t, "sign")), Currency: text("currency", 3), IssueDate: date("issued"), DueDate: date("due"),
-			BuyerCountry: new(rapid.StringMatching(`[A-Z]{2}`).Draw(t, "country")), IssueTime: new(rapid.StringMatching(`([01][0-9]|2[0-3]):[0-5][0-9]`).Draw(t, "time")),
+			InvoiceNumber: text("number", 64), RecipientName: text("name", 256), RecipientNetworkID: maybe("network", 64),
+			BuyerStreet: maybe("street", 256), TotalAmount: decimal("total", rapid.SampledFrom([]string{"", "-"}).Draw(t,
+				"sign")), Currency: text("currency", 3),
+			IssueDate: date("issued"), DueDate: date("due"),
+			BuyerCountry: new(rapid.StringMatching(`[A-Z]{2}`).Draw(t, "country")),
+			IssueTime:    new(rapid.StringMatching(`([01][0-9]|2[0-3]):[0-5][0-9]`).Draw(t, "time")),
 		}
 		for range rapid.IntRange(1, 4).Draw(t, "lines") {
-			item := api.Item{Name: text("item", 256), Quantity: decimal("quantity", "-"), NetUnitPrice: decimal("net", ""), VATRate: decimal("rate", ""), UnitCode: maybe("unit", 64)}
+			item := api.Item{Name: text("item", 256), Quantity: decimal("quantity", "-"), NetUnitPrice: decimal("net", ""),
+				VATRate: decimal("rate", ""), UnitCode: maybe("unit", 64)}
 			if rapid.Bool().Draw(t, "described") {
 				item.Description = new(rapid.StringOfN(rapid.SampledFrom([]rune("a\t\n\r")), 0, 1024, -1).Draw(t, "description"))
 			}
@@ -120,7 +124,8 @@ func TestWalkRebuildsTheValue(t *testing.T) {
 // FuzzParse checks for every body that Parse does not panic, that the standard library accepts every text that Parse
 // accepts, and that both read the same value.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{``, `{}`, ` [1, -0.5e7,"x\u00e9\ud83d\ude00"] `, `{"a":{"a":[{}]},"\u0062":null}`, `{"a":1,"\u0061":2}`, `"\ud800"`, "\ufeff{}", `{} x`, `[[[[[[[[`, "\"\xff\"", `{"\\":"\""}`} {
+	for _, seed := range []string{``, `{}`, ` [1, -0.5e7,"x\u00e9\ud83d\ude00"] `, `{"a":{"a":[{}]},"\u0062":null}`,
+		`{"a":1,"\u0061":2}`, `"\ud800"`, "\ufeff{}", `{} x`, `[[[[[[[[`, "\"\xff\"", `{"\\":"\""}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -153,7 +158,8 @@ func FuzzParse(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(tenItems()))
 	for _, seed := range []string{
-		`{}`, `[]`, `null`, `{"items":[{},null,7]}`, `{"invoice_number":5,"x":1,"X":{"y":[]}}`, `{"items":null,"total_amount":"1"}`,
+		`{}`, `[]`, `null`, `{"items":[{},null,7]}`, `{"invoice_number":5,"x":1,"X":{"y":[]}}`,
+		`{"items":null,"total_amount":"1"}`,
 		`{"invoice_number":"a","recipient_name":"b","total_amount":1.00,"currency":"AED","issue_date":"2024-02-29","items":[{"name":"n","quantity":1e2,"net_unit_price":0.000001}]}`,
 	} {
 		f.Add([]byte(seed))
@@ -187,7 +193,8 @@ func tenItems() string {
 		`"net_unit_price":100.00,"gross_unit_price":110.00,"discount_amount":10.00,"vat_category":"S","vat_rate":5}`
 	return `{"invoice_number":"INV-2026-0001","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890","buyer_endpoint_scheme":"0235",` +
 		`"buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE","total_amount":10500.00,"currency":"AED",` +
-		`"issue_date":"2026-03-01","issue_time":"09:30","due_date":"2026-03-31","payment_means_code":"30","items":[` + strings.Repeat(item+",", 9) + item + `]}`
+		`"issue_date":"2026-03-01","issue_time":"09:30","due_date":"2026-03-31","payment_means_code":"30","items":[` +
+		strings.Repeat(item+",", 9) + item + `]}`
 }
 
 func BenchmarkParse(b *testing.B) {

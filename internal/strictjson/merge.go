@@ -1,11 +1,11 @@
 package strictjson
 
 // Merge applies a JSON merge patch (RFC 7396) to a target and returns the new text. Members that the patch does not
-// name keep their text, including the digits of numbers, and their order; new members follow in the order of the patch. The result is
-// accepted by [Parse] again. The error is [ErrMalformed] when the target is not accepted by Parse.
+// name keep their text, including the digits of numbers, and their order; new members follow in the order of the patch.
+// The result is accepted by [Parse] again. The error is [ErrMalformed] when the target is not accepted by Parse.
 //
-// A null in the patch for a member that does not exist has no effect on the result; [Decoder.Patch] reports such a member if it is
-// unknown.
+// A null in the patch for a member that does not exist has no effect on the result; [Decoder.Patch] reports such a
+// member if it is unknown.
 func Merge(target []byte, patch Value) ([]byte, error) {
 	value, err := Parse(target)
 	if err != nil {

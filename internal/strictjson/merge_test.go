@@ -35,8 +35,10 @@ func TestMergeFollowsRFC7396(t *testing.T) {
 			`{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}`,
 			`{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}`,
 		},
-		// Further cases: the text of values is kept, names are compared without their escapes, nulls inside arrays are values.
-		{`{ "n" : 10.00 , "x":1e2, "y":0.10 }`, `{"x":2.50, "z": 123456789012345678901234567890}`, `{"n":10.00,"x":2.50,"y":0.10,"z":123456789012345678901234567890}`},
+		// Further cases: the text of values is kept, names are compared without their escapes, nulls inside arrays are
+		// values.
+		{`{ "n" : 10.00 , "x":1e2, "y":0.10 }`, `{"x":2.50, "z": 123456789012345678901234567890}`,
+			`{"n":10.00,"x":2.50,"y":0.10,"z":123456789012345678901234567890}`},
 		{`{"a":1,"b":2}`, `{"\u0061":3}`, `{"a":3,"b":2}`},
 		{`{"a\n\"":1}`, `{"b":{"A":1}}`, `{"a\n\"":1,"b":{"A":1}}`},
 		{`{"a":[1]}`, `{"a":[null,{"b":null}]}`, `{"a":[null,{"b":null}]}`},
@@ -52,7 +54,8 @@ func TestMergeFollowsRFC7396(t *testing.T) {
 
 func TestMergeRejectsAnInvalidTarget(t *testing.T) {
 	for _, target := range []string{"", "{", `{"a":1,"a":2}`} {
-		if out, err := strictjson.Merge([]byte(target), parse(t, "{}")); !errors.Is(err, strictjson.ErrMalformed) || out != nil {
+		if out, err := strictjson.Merge([]byte(target), parse(t, "{}")); !errors.Is(err, strictjson.ErrMalformed) ||
+			out != nil {
 			t.Errorf("%q: %q, %v, want ErrMalformed", target, out, err)
 		}
 	}
@@ -91,6 +94,7 @@ func TestMergeAgreesWithTheOracle(t *testing.T) {
 		if _, err := strictjson.Parse(merged); err != nil || !json.Valid(merged) {
 			t.Fatalf("%s is not accepted again: %v", merged, err)
 		}
-		wantEqual(t, fmt.Sprintf("%s merged into %s", patch, target), generic(t, merged), mergePatch(generic(t, target), generic(t, patch)))
+		wantEqual(t, fmt.Sprintf("%s merged into %s", patch, target), generic(t, merged),
+			mergePatch(generic(t, target), generic(t, patch)))
 	})
 }

@@ -14,8 +14,8 @@ const bodyPath = "body"
 const maxKey = 64
 
 // appendMember appends the path of a member to the path of its object. A name of letters, digits, _ and - is used as it
-// is. Any other name is arbitrary text of the caller: it is quoted in brackets, with everything but printable ASCII escaped, and cut
-// to [maxKey] code points: items[0]["no such\nkey"].
+// is. Any other name is arbitrary text of the caller: it is quoted in brackets, with everything but printable ASCII
+// escaped, and cut to [maxKey] code points: items[0]["no such\nkey"].
 func appendMember(path, name []byte) []byte {
 	if plain(name) {
 		if len(path) > 0 {

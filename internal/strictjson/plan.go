@@ -15,12 +15,12 @@ import (
 // Decoder reads values into T. It is immutable and safe for concurrent use.
 type Decoder[T any] struct{ plan *plan }
 
-// For returns the decoder of a struct type; call it once, at start-up. It panics if T is not supported: if it has a field of an
-// unsupported type, an invalid tag, a rule that would be published but not enforced, or a list without maxItems, which would not
-// bound the work.
+// For returns the decoder of a struct type; call it once, at start-up. It panics if T is not supported: if it has a
+// field of an unsupported type, an invalid tag, a rule that would be published but not enforced, or a list without
+// maxItems, which would not bound the work.
 //
-// Fields are strings, [api.Decimal], bool, int, structs, pointers to these, and lists of them without pointers. Embedded
-// structs are flattened; unexported fields and those with json:"-" are ignored. These tags are rules:
+// Fields are strings, [api.Decimal], bool, int, structs, pointers to these, and lists of them without pointers.
+// Embedded structs are flattened; unexported fields and those with json:"-" are ignored. These tags are rules:
 //
 //	required:"true"              required: present, not null, not blank (empty or white space only)
 //	minLength, maxLength         min_length, max_length: in code points
@@ -57,14 +57,15 @@ type field struct {
 	object   *plan // of a member that is an object
 }
 
-// reader decodes a value into a settable reflect.Value of its type, and reports faults at the path of the decoding. If it returns
-// false, it has not changed the destination. It may return with a longer path than it was called with.
+// reader decodes a value into a settable reflect.Value of its type, and reports faults at the path of the decoding. If
+// it returns false, it has not changed the destination. It may return with a longer path than it was called with.
 type reader func(d *decoding, v Value, into reflect.Value) bool
 
 // maxFields is the number of bits in which a decoding records the members that are present.
 const maxFields = 64
 
-// compile returns the plan of a struct type. enclosing holds the types that contain it, because recursive types are not supported.
+// compile returns the plan of a struct type. enclosing holds the types that contain it, because recursive types are not
+// supported.
 func compile(t reflect.Type, enclosing []reflect.Type) (*plan, error) {
 	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return nil, errors.New("is not a plain struct")
@@ -186,9 +187,9 @@ type tagReader struct {
 // reader has asked for are wrong too.
 func (r *tagReader) finish() error {
 	for _, name := range [...]string{
-		"required", "minLength", "maxLength", "pattern", "patternDescription", "enum", "format", "text", "minimum", "maximum", "minItems", "maxItems",
-		"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "minProperties", "maxProperties", "dependentRequired", "default",
-		"timeFormat", "encoding", "readOnly", "writeOnly",
+		"required", "minLength", "maxLength", "pattern", "patternDescription", "enum", "format", "text", "minimum", "maximum",
+		"minItems", "maxItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "minProperties",
+		"maxProperties", "dependentRequired", "default", "timeFormat", "encoding", "readOnly", "writeOnly",
 	} {
 		if _, present := r.tag.Lookup(name); present && !slices.Contains(r.used, name) {
 			r.fail(name, errors.New("is not a rule for this type"))

@@ -184,8 +184,8 @@ func compareDigits(a, b string) int {
 // decimalRule holds the rules of a decimal.
 type decimalRule struct{ bounds bounds }
 
-// read is the reader of decimals: of numbers, and of strings with the text of a number. It parses the text, so that no value is
-// converted to a float.
+// read is the reader of decimals: of numbers, and of strings with the text of a number. It parses the text, so that no
+// value is converted to a float.
 func (rule decimalRule) read(d *decoding, v Value, into reflect.Value) bool {
 	text := string(v.Raw())
 	if v.Kind() == '"' {
@@ -197,7 +197,8 @@ func (rule decimalRule) read(d *decoding, v Value, into reflect.Value) bool {
 		return false
 	}
 	if err != nil {
-		d.fault(ruleDecimal, fmt.Sprintf("must have at most %d digits, at most %d of them after the point", api.MaxDigits, api.MaxScale))
+		d.fault(ruleDecimal, fmt.Sprintf("must have at most %d digits, at most %d of them after the point", api.MaxDigits,
+			api.MaxScale))
 		return false
 	}
 	if !rule.bounds.check(d, number) {
@@ -252,8 +253,8 @@ type listRule struct {
 	list     reflect.Type
 	min, max int
 	element  reader
-	// keepInvalid keeps a list with invalid elements. Elements that are objects keep their index, with zero values for invalid
-	// fields, so that later checks report the others with the correct paths.
+	// keepInvalid keeps a list with invalid elements. Elements that are objects keep their index, with zero values for
+	// invalid fields, so that later checks report the others with the correct paths.
 	keepInvalid bool
 }
 

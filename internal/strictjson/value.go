@@ -18,9 +18,9 @@ var ErrMalformed = errors.New("strictjson: malformed JSON")
 // place and copies nothing, so the body must not be changed while it is in use. The zero value is no JSON value.
 type Value struct{ text []byte }
 
-// Parse reads a body: one JSON text (RFC 8259) within the limits of RFC 7493. It returns a [*MalformedError] for an empty body,
-// anything after the text, a byte order mark, invalid UTF-8, an unpaired surrogate escape, two members of one name
-// (compared without their escapes), and nesting deeper than [MaxDepth].
+// Parse reads a body: one JSON text (RFC 8259) within the limits of RFC 7493. It returns a [*MalformedError] for an
+// empty body, anything after the text, a byte order mark, invalid UTF-8, an unpaired surrogate escape, two members of
+// one name (compared without their escapes), and nesting deeper than [MaxDepth].
 func Parse(body []byte) (Value, error) {
 	// Check the depth first: it needs no memory and rejects deep nesting before the parser recurses into it.
 	if deep := tooDeep(body); deep >= 0 {

@@ -14,7 +14,8 @@ import (
 // maxAdapters is the number of adapters that are kept: the most recently used ones.
 const maxAdapters = 4096
 
-// Adapters keeps one adapter for each connection, so that network connections are reused. It is safe for concurrent use.
+// Adapters keeps one adapter for each connection, so that network connections are reused. It is safe for concurrent
+// use.
 type Adapters struct {
 	db      *store.DB
 	connect func(store.Connection, secret.Text) (provider.Adapter, error)
@@ -40,12 +41,12 @@ func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (prov
 // ErrNoAdapter says that a connection cannot be used, for instance because its credential cannot be decrypted.
 var ErrNoAdapter = errors.New("no adapter for the connection")
 
-// For returns the adapter of a connection. It makes a new adapter if the connection has changed, for instance its credential.
-// Calls in progress keep their adapter. An adapter that is no longer kept closes its idle connections by itself. The error
-// wraps [store.ErrChangedRow] if another program has altered the connection's row.
+// For returns the adapter of a connection. It makes a new adapter if the connection has changed, for instance its
+// credential. Calls in progress keep their adapter. An adapter that is no longer kept closes its idle connections by
+// itself. The error wraps [store.ErrChangedRow] if another program has altered the connection's row.
 func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
-	// Decrypt the credential every time, even for an adapter that is kept: this proves that the connection and its approval are
-	// as they were recorded.
+	// Decrypt the credential every time, even for an adapter that is kept: this proves that the connection and its
+	// approval are as they were recorded.
 	credential, err := a.db.Credential(c)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)

@@ -27,7 +27,8 @@ func TestAdaptersAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "simulator", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+		added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "simulator", Environment: "sandbox",
+			BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,8 @@ func TestAdaptersAreBounded(t *testing.T) {
 	for n, use := range []struct {
 		connection store.Connection
 		made       int
-	}{{connections[0], 1}, {connections[1], 2}, {connections[0], 2}, {connections[2], 3}, {connections[0], 3}, {connections[1], 4}, {connections[0], 4}, {changed, 5}, {changed, 5}, {connections[1], 5}} {
+	}{{connections[0], 1}, {connections[1], 2}, {connections[0], 2}, {connections[2], 3}, {connections[0], 3},
+		{connections[1], 4}, {connections[0], 4}, {changed, 5}, {changed, 5}, {connections[1], 5}} {
 		if _, err := adapters.For(use.connection); err != nil || made != use.made {
 			t.Errorf("use %d: %d adapters were made, want %d; error %v", n, made, use.made, err)
 		}
@@ -59,7 +61,8 @@ func TestKeptAdapterOfChangedConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	c, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "production",
+		BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 	if err != nil {
 		t.Fatal(err)
 	}

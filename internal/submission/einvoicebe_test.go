@@ -45,13 +45,17 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	server := httptest.NewServer(b.standIn)
 	t.Cleanup(server.Close)
 	b.DB = db
-	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed, Log: log,
-		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
-	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	b.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed,
+		Log: log, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond,
+			MissingGap: time.Millisecond},
+		Observe: func(string, string, time.Duration) {}})
+	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com",
+		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.BelgianSeller()))
-	added, err := db.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "e-invoice-be", Environment: "sandbox", BaseURL: server.URL,
-		Format: string(document.BIS3), Credential: secret.New(credential)})
+	added, err := db.AddConnection(t.Context(), account.ID,
+		store.NewConnection{Kind: "e-invoice-be", Environment: "sandbox", BaseURL: server.URL,
+			Format: string(document.BIS3), Credential: secret.New(credential)})
 	kit.Must(t, err)
 	_, err = db.ActivateConnection(t.Context(), added.ID)
 	kit.Must(t, err)
@@ -75,12 +79,13 @@ func (b *belgian) draft(t *testing.T, number string, change func(*api.Draft)) st
 // correct changes the name of the buyer.
 func (b *belgian) correct(t *testing.T, id store.ID, name string) {
 	t.Helper()
-	_, err := b.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (api.Draft, error) {
-		var draft api.Draft
-		err := json.Unmarshal(current, &draft)
-		draft.RecipientName = &name
-		return draft, err
-	})
+	_, err := b.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+		func(current []byte) (api.Draft, error) {
+			var draft api.Draft
+			err := json.Unmarshal(current, &draft)
+			draft.RecipientName = &name
+			return draft, err
+		})
 	kit.Must(t, err)
 }
 
@@ -122,22 +127,31 @@ func (b *belgian) wantSent(t *testing.T, want ...int) {
 	}
 }
 
-// TestEInvoiceBEJourney checks the way of an invoice, wherever a response is lost: the document is found again and sent once.
+// TestEInvoiceBEJourney checks the way of an invoice, wherever a response is lost: the document is found again and sent
+// once.
 func TestEInvoiceBEJourney(t *testing.T) {
 	const ever = time.Minute
 	for name, c := range map[string]struct {
 		faults []providertest.Fault
 		first  api.Outcome // after Submit
 	}{
-		"all goes well":                               {first: api.OutcomeAcknowledged},
-		"a time-out while it is being created":        {faults: []providertest.Fault{{Operation: "create", Times: 1, After: true, Hang: ever}}, first: api.OutcomeUnknown},
-		"an error after it was created":               {faults: []providertest.Fault{{Operation: "create", Times: 1, After: true, Status: 500}}, first: api.OutcomeUnknown},
-		"a lost validation":                           {faults: []providertest.Fault{{Operation: "validate", Times: 1}}, first: api.OutcomeUnknown},
-		"a time-out while it is being sent":           {faults: []providertest.Fault{{Operation: "send", Times: 1, After: true, Hang: ever}}, first: api.OutcomeUnknown},
-		"a broken connection after it was sent":       {faults: []providertest.Fault{{Operation: "send", Times: 1, After: true}}, first: api.OutcomeUnknown},
-		"a broken connection before it was sent":      {faults: []providertest.Fault{{Operation: "send", Times: 1}}, first: api.OutcomeUnknown},
-		"a 503 of sending, and no list":               {faults: []providertest.Fault{{Operation: "send", Times: 1, Status: 503}, {Operation: "get", Times: 3}}, first: api.OutcomeUnknown},
-		"a time-out of creation, and lists that fail": {faults: []providertest.Fault{{Operation: "create", Times: 1, After: true, Hang: ever}, {Operation: "outbox", Times: 2, Status: 500}}, first: api.OutcomeUnknown},
+		"all goes well": {first: api.OutcomeAcknowledged},
+		"a time-out while it is being created": {faults: []providertest.Fault{{Operation: "create", Times: 1,
+			After: true, Hang: ever}}, first: api.OutcomeUnknown},
+		"an error after it was created": {faults: []providertest.Fault{{Operation: "create", Times: 1,
+			After: true, Status: 500}}, first: api.OutcomeUnknown},
+		"a lost validation": {faults: []providertest.Fault{{Operation: "validate", Times: 1}},
+			first: api.OutcomeUnknown},
+		"a time-out while it is being sent": {faults: []providertest.Fault{{Operation: "send", Times: 1,
+			After: true, Hang: ever}}, first: api.OutcomeUnknown},
+		"a broken connection after it was sent": {faults: []providertest.Fault{{Operation: "send", Times: 1,
+			After: true}}, first: api.OutcomeUnknown},
+		"a broken connection before it was sent": {faults: []providertest.Fault{{Operation: "send", Times: 1}},
+			first: api.OutcomeUnknown},
+		"a 503 of sending, and no list": {faults: []providertest.Fault{{Operation: "send", Times: 1,
+			Status: 503}, {Operation: "get", Times: 3}}, first: api.OutcomeUnknown},
+		"a time-out of creation, and lists that fail": {faults: []providertest.Fault{{Operation: "create", Times: 1,
+			After: true, Hang: ever}, {Operation: "outbox", Times: 2, Status: 500}}, first: api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.EachEngine(t, func(t *testing.T, engine string) {
@@ -162,7 +176,8 @@ func TestEInvoiceBEJourney(t *testing.T) {
 				}
 				b.standIn.Move("TRANSIT", "SENT")
 				s = b.poll(t, id, state("SENT"))
-				if s.Outcome != api.OutcomeAcknowledged || s.ProviderReference == nil || s.States.Submission.Reported() || s.States.TaxAuthority.Reported() || s.States.Receiver.Reported() {
+				if s.Outcome != api.OutcomeAcknowledged || s.ProviderReference == nil || s.States.Submission.Reported() ||
+					s.States.TaxAuthority.Reported() || s.States.Receiver.Reported() {
 					t.Errorf("%+v", s)
 				}
 				b.wantSent(t, 1)
@@ -175,15 +190,17 @@ func TestEInvoiceBEJourney(t *testing.T) {
 // wantEvidence checks that every response that was kept still says what was read from it.
 func (b *belgian) wantEvidence(t *testing.T) {
 	t.Helper()
-	verified, err := b.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Sent: submission.ReadSubmitted})
+	verified, err := b.VerifyEvidence(t.Context(),
+		store.Replay{Response: submission.Replay, Sent: submission.ReadSubmitted})
 	kit.Must(t, err)
 	if len(verified.Faults) > 0 {
 		t.Errorf("%+v", verified.Faults)
 	}
 }
 
-// TestEInvoiceBELosesTheDocument checks that a document whose creation was lost before it took effect is not created again until an
-// administrator orders it, and that a document that was already sent is not sent by such an order either.
+// TestEInvoiceBELosesTheDocument checks that a document whose creation was lost before it took effect is not created
+// again until an administrator orders it, and that a document that was already sent is not sent by such an order
+// either.
 func TestEInvoiceBELosesTheDocument(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
@@ -199,8 +216,8 @@ func TestEInvoiceBELosesTheDocument(t *testing.T) {
 	})
 }
 
-// TestEInvoiceBEIsOrderedTwice checks that the provider's guard holds: a document that was sent, but cannot be looked up, is not sent
-// again although an administrator orders it.
+// TestEInvoiceBEIsOrderedTwice checks that the provider's guard holds: a document that was sent, but cannot be looked
+// up, is not sent again although an administrator orders it.
 func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
@@ -217,7 +234,8 @@ func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 	})
 }
 
-// TestEInvoiceBERejection checks that the provider's word FAILED rejects a document, and that the corrected one is another document.
+// TestEInvoiceBERejection checks that the provider's word FAILED rejects a document, and that the corrected one is
+// another document.
 func TestEInvoiceBERejection(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
@@ -239,8 +257,8 @@ func TestEInvoiceBERejection(t *testing.T) {
 	})
 }
 
-// TestEInvoiceBERefusal checks that a document that the provider finds invalid is not sent: the invoice is a draft again. The same
-// document continues with the provider's draft, and a corrected one is another document.
+// TestEInvoiceBERefusal checks that a document that the provider finds invalid is not sent: the invoice is a draft
+// again. The same document continues with the provider's draft, and a corrected one is another document.
 func TestEInvoiceBERefusal(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
@@ -255,14 +273,16 @@ func TestEInvoiceBERefusal(t *testing.T) {
 	})
 }
 
-// TestEInvoiceBECurrency checks that an invoice in a currency that the provider does not carry is incomplete, and nothing is sent.
+// TestEInvoiceBECurrency checks that an invoice in a currency that the provider does not carry is incomplete, and
+// nothing is sent.
 func TestEInvoiceBECurrency(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.Currency = new("PLN") })
 		_, err := b.service.Submit(t.Context(), b.tenant, id)
 		var incomplete *store.IncompleteError
-		if !errors.As(err, &incomplete) || len(incomplete.Missing) != 1 || incomplete.Missing["currency"][0].Rule != "not_supported" {
+		if !errors.As(err, &incomplete) || len(incomplete.Missing) != 1 ||
+			incomplete.Missing["currency"][0].Rule != "not_supported" {
 			t.Errorf("%v: %+v", err, incomplete)
 		}
 		b.wantSent(t)

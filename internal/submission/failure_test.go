@@ -15,9 +15,10 @@ func TestFailureReason(t *testing.T) {
 		return provider.Response{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
 	}
 	for want, responses := range map[string][]provider.Response{
-		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Ambiguous, 422), status(provider.Ambiguous, 409),
-			status(provider.Ambiguous, 400), status(provider.Ambiguous, 413)},
-		"timeout":      {{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, {Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
+		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Ambiguous, 422),
+			status(provider.Ambiguous, 409), status(provider.Ambiguous, 400), status(provider.Ambiguous, 413)},
+		"timeout": {{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout},
+			{Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
 		"connect":      {{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}},
 		"too_large":    {{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge}},
 		"redirect":     {{Kind: provider.Ambiguous, HTTPStatus: 307, ErrorClass: provider.ClassRedirect}},
@@ -30,7 +31,8 @@ func TestFailureReason(t *testing.T) {
 		for _, response := range responses {
 			_, d := decideAndApply(t, open(), callStatus, response, true, began)
 			if d.FailureReason != want || d.RetryAfter != response.RetryAfter {
-				t.Errorf("%v %d %s: failure reason %q, want %q", response.Kind, response.HTTPStatus, response.ErrorClass, d.FailureReason, want)
+				t.Errorf("%v %d %s: failure reason %q, want %q", response.Kind, response.HTTPStatus, response.ErrorClass,
+					d.FailureReason, want)
 			}
 		}
 	}
@@ -65,17 +67,19 @@ func TestPollingAfterFailure(t *testing.T) {
 // resend.
 func TestMissingRespectsRetryAfter(t *testing.T) {
 	s := open()
-	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
-	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
+	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout},
+		true, began)
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"),
+		RetryAfter: 30 * time.Minute}
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Second))
 	if got := s.DueAt.Sub(began.Add(time.Second)); got < 30*time.Minute {
 		t.Errorf("polled again after %v", got)
 	}
 }
 
-// TestResendFollowsAStatusQuery checks that a resend follows a status query that has just said that there is no such document,
-// never one without a response. An administrator's order also holds for a provider that cannot say, but not for one
-// that is down.
+// TestResendFollowsAStatusQuery checks that a resend follows a status query that has just said that there is no such
+// document, never one without a response. An administrator's order also holds for a provider that cannot say, but not
+// for one that is down.
 func TestResendFollowsAStatusQuery(t *testing.T) {
 	proven := open()
 	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, missingCountForResend
@@ -91,7 +95,8 @@ func TestResendFollowsAStatusQuery(t *testing.T) {
 		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, false, false},
 		"nothing":          {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, false, false},
 	} {
-		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Idempotent: true}, resendFollows: true}
+		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Idempotent: true},
+			resendFollows: true}
 		if got := r.allowsResend(proven); got != c.proven {
 			t.Errorf("%s: sent again %v", name, got)
 		}
@@ -111,7 +116,8 @@ func TestSuspendedProcess(t *testing.T) {
 		if s.MissingCount != 1 {
 			t.Fatalf("%d responses counted", s.MissingCount)
 		}
-		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, held, now.Add(time.Second))
+		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500,
+			Duration: time.Second}, held, now.Add(time.Second))
 		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
 			t.Errorf("held %v: %d responses counted, sent at %v", held, s.MissingCount, s.SentAt)
 		}
@@ -127,8 +133,10 @@ func TestSuspendedProcess(t *testing.T) {
 // TestResponseIsAsOldAsItsCall checks that a response that there is no such document counts from the beginning of its
 // call, not from the time when a suspended process recorded it.
 func TestResponseIsAsOldAsItsCall(t *testing.T) {
-	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
-	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"),
+		Duration: 20 * time.Minute}
+	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true,
+		began.Add(timeout))
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
 	if s.MissingCount != 0 {
 		t.Error("a status query from before the document could have arrived counts")
@@ -149,13 +157,18 @@ func TestQueryFirst(t *testing.T) {
 		want     api.Outcome
 		keep     bool
 	}{
-		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
-		"lease lost":       {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
-		"known":            {reported(open(), "rejected", 1, nil), true, api.OutcomeRejected, false},
-		"not reached":      {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true, api.OutcomeUnknown, false},
-		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
+		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress,
+			true},
+		"lease lost": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown,
+			false},
+		"known": {reported(open(), "rejected", 1, nil), true, api.OutcomeRejected, false},
+		"not reached": {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true,
+			api.OutcomeUnknown, false},
+		"429": {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
 	} {
-		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling, sendFollows: true}
+		r := providerResponse{Response: c.response, call: callStatus,
+			profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling,
+			sendFollows: true}
 		d, err := r.decide(open(), c.held, began)
 		if err != nil || d.Outcome != c.want || d.KeepLease != c.keep {
 			t.Errorf("%s: outcome %s, lease kept %v, %v", name, d.Outcome, d.KeepLease, err)

@@ -11,14 +11,14 @@ import (
 	"quittance/internal/store"
 )
 
-// ErrBusy means that too many submissions of the company wait for its provider, so that another one cannot begin. Nothing is
-// recorded of the refused one.
+// ErrBusy means that too many submissions of the company wait for its provider, so that another one cannot begin.
+// Nothing is recorded of the refused one.
 var ErrBusy = errors.New("the provider keeps too many submissions of the company waiting")
 
-// Limits on concurrent submissions in one process: on those in provider calls and on those that wait for a call to end. They hold
-// for all companies together and for each company, which may take an eighth of the free calls and half of the free waiting
-// slots. A company alone has at least 64 calls, which is more than a thousand submissions a second at a provider that
-// responds in 50 ms. Dozens of companies whose providers hang leave calls for others.
+// Limits on concurrent submissions in one process: on those in provider calls and on those that wait for a call to end.
+// They hold for all companies together and for each company, which may take an eighth of the free calls and half of the
+// free waiting slots. A company alone has at least 64 calls, which is more than a thousand submissions a second at a
+// provider that responds in 50 ms. Dozens of companies whose providers hang leave calls for others.
 const (
 	maxCalls            = 1024
 	maxCallsOfCompany   = 128
@@ -44,12 +44,14 @@ type waiter struct {
 }
 
 func newCallLimiter() *callLimiter {
-	return &callLimiter{calls: fairlimit.New[store.ID](maxCalls, fairlimit.Policy{Divisor: callsDivisor, Max: maxCallsOfCompany}),
-		waitingSlots: fairlimit.New[store.ID](maxWaiting, fairlimit.Policy{Divisor: waitingDivisor, Max: maxWaitingOfCompany})}
+	return &callLimiter{calls: fairlimit.New[store.ID](maxCalls,
+		fairlimit.Policy{Divisor: callsDivisor, Max: maxCallsOfCompany}),
+		waitingSlots: fairlimit.New[store.ID](maxWaiting,
+			fairlimit.Policy{Divisor: waitingDivisor, Max: maxWaitingOfCompany})}
 }
 
-// acquire takes a call for a company and returns the function that releases it. It waits for at most wait, and returns [ErrBusy]
-// or the context's error if there is no call.
+// acquire takes a call for a company and returns the function that releases it. It waits for at most wait, and returns
+// [ErrBusy] or the context's error if there is no call.
 func (l *callLimiter) acquire(ctx context.Context, company store.ID, wait time.Duration) (release func(), err error) {
 	release = func() { l.release(company) }
 	w := l.enqueue(company, wait > 0)

@@ -104,7 +104,8 @@ func TestAllCallsAreReleased(t *testing.T) {
 		var inside []func()
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			if rapid.IntRange(0, 3).Draw(t, "step") > 0 || len(inside) == 0 {
-				release, err := l.acquire(context.Background(), company(rapid.IntRange(0, 3).Draw(t, "company")), time.Duration(rapid.IntRange(0, 1).Draw(t, "wait")))
+				release, err := l.acquire(context.Background(), company(rapid.IntRange(0, 3).Draw(t, "company")),
+					time.Duration(rapid.IntRange(0, 1).Draw(t, "wait")))
 				if err == nil {
 					inside = append(inside, release)
 				}

@@ -20,9 +20,9 @@ import (
 	"quittance/test/kit"
 )
 
-// ample is the time limit of calls to a provider that always responds, and brief is that of calls of which one never gets a response: the
-// request still arrives in this time on a busy machine. The service believes in assumed, because twice that passes until a document can
-// count as missing.
+// ample is the time limit of calls to a provider that always responds, and brief is that of calls of which one never
+// gets a response: the request still arrives in this time on a busy machine. The service believes in assumed, because
+// twice that passes until a document can count as missing.
 const (
 	ample   = 5 * time.Minute
 	brief   = 10 * time.Second
@@ -39,7 +39,8 @@ type accessPoint struct {
 func newAccessPoint(t *testing.T, engine string, format document.Profile, limit time.Duration) *accessPoint {
 	t.Helper()
 	p := &accessPoint{PhossAP: providertest.StartPhossAP(t, credential)}
-	p.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "phoss-ap", BaseURL: p.URL, Format: string(format)})
+	p.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "phoss-ap", BaseURL: p.URL,
+		Format: string(format)})
 	return p
 }
 
@@ -54,12 +55,16 @@ func newCompany(t *testing.T, engine string, limit time.Duration, connection sto
 	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := provider.Describe(c.Kind)
-		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit, Clock: time.Now})
+		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
+			Clock: time.Now})
 	})
 	h.DB, h.keys = db, keys
-	h.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed, Log: log,
-		Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond, MissingGap: time.Millisecond}, Observe: func(string, string, time.Duration) {}})
-	account, err := db.CreateAccount(t.Context(), "Gulf Works LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	h.service = submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: assumed,
+		Log: log, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond,
+			MissingGap: time.Millisecond},
+		Observe: func(string, string, time.Duration) {}})
+	account, err := db.CreateAccount(t.Context(), "Gulf Works LLC", store.NewUser{Email: "owner@example.com",
+		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.Seller(document.Profile(connection.Format))))
 	connection.Environment, connection.Credential = "sandbox", secret.New(credential)
@@ -80,7 +85,8 @@ func (p *accessPoint) draft(t *testing.T, number string) store.ID {
 }
 
 // poll polls until a dimension of an invoice has a value, and returns the submission.
-func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension, want string) (last store.Submission) {
+func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension,
+	want string) (last store.Submission) {
 	t.Helper()
 	kit.Until(t, fmt.Sprintf("%s becomes %q", dimension, want), func() bool {
 		found, err := p.tenant.Invoice(t.Context(), id)
@@ -113,12 +119,14 @@ func (h *testService) work(t *testing.T) {
 // wantOnce checks that the document of a submission went to the receiver once, under one identifier.
 func (p *accessPoint) wantOnce(t *testing.T, s store.Submission) {
 	t.Helper()
-	if sent, transactions := p.Sent(s.ID.String()), p.Transactions(s.ID.String()); sent != 1 || transactions != 1 || s.ProviderReference == nil {
+	if sent, transactions := p.Sent(s.ID.String()), p.Transactions(s.ID.String()); sent != 1 || transactions != 1 ||
+		s.ProviderReference == nil {
 		t.Errorf("%s: sent %d times, %d transactions, %+v", s.Number, sent, transactions, s)
 	}
 }
 
-// TestPhossAPJourney checks the way of an invoice through an access point, in every way in which the access point can fare.
+// TestPhossAPJourney checks the way of an invoice through an access point, in every way in which the access point can
+// fare.
 func TestPhossAPJourney(t *testing.T) {
 	for name, c := range map[string]struct {
 		script providertest.Script
@@ -161,7 +169,8 @@ func TestPhossAPJourney(t *testing.T) {
 	}
 }
 
-// TestPhossAPRejection checks that only the access point's own word rejects a document, which the company may then correct.
+// TestPhossAPRejection checks that only the access point's own word rejects a document, which the company may then
+// correct.
 func TestPhossAPRejection(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
@@ -170,7 +179,8 @@ func TestPhossAPRejection(t *testing.T) {
 		p.submit(t, id, api.OutcomeRejected)
 		rejected, err := p.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
-		if value, terminal, _ := rejected.Submission.States.Get(invoice.DimensionSubmission); value != "permanently_failed" || !terminal {
+		if value, terminal, _ := rejected.Submission.States.Get(invoice.DimensionSubmission); value != "permanently_failed" ||
+			!terminal {
 			t.Errorf("%q, terminal %t", value, terminal)
 		}
 		p.Play(providertest.Sends)
@@ -184,8 +194,8 @@ func TestPhossAPRejection(t *testing.T) {
 	})
 }
 
-// TestPhossAPVerification checks that a document that the access point judges invalid was not taken: it has no transaction, and the
-// corrected document uses the same reference.
+// TestPhossAPVerification checks that a document that the access point judges invalid was not taken: it has no
+// transaction, and the corrected document uses the same reference.
 func TestPhossAPVerification(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
@@ -215,8 +225,8 @@ func TestPhossAPAddresses(t *testing.T) {
 	})
 }
 
-// TestPhossAPIsNeverSentTwice checks that a document is not sent again although the access point keeps saying that it has none: it
-// says the same about a document that it has twice.
+// TestPhossAPIsNeverSentTwice checks that a document is not sent again although the access point keeps saying that it
+// has none: it says the same about a document that it has twice.
 func TestPhossAPIsNeverSentTwice(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)

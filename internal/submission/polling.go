@@ -7,13 +7,13 @@ import (
 	"quittance/internal/store"
 )
 
-// Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and daily once a
-// submission is 90 days old. Polling ends only when all four states are terminal.
+// Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and
+// daily once a submission is 90 days old. Polling ends only when all four states are terminal.
 type Polling struct {
 	First time.Duration // 1 s by default
 	Max   time.Duration // 1 h by default
-	// MissingGap is the least time between two responses that there is no such document for both to count towards a resend.
-	// Zero means one minute.
+	// MissingGap is the least time between two responses that there is no such document for both to count towards a
+	// resend. Zero means one minute.
 	MissingGap time.Duration
 }
 
@@ -30,7 +30,8 @@ const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
 	// maxWaitAfterFailure is the longest wait after a response without information, so that every submission is polled
-	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go in the store.
+	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go in the
+	// store.
 	maxWaitAfterFailure = time.Minute
 )
 
@@ -58,8 +59,8 @@ func (r providerResponse) schedule(d *store.Decision, s store.Submission, change
 	wait = max(wait, r.RetryAfter)
 	due := now.Add(wait)
 	if d.Outcome == api.OutcomeUnknown && r.saysNotSent(s) {
-		// Poll as soon as the next response can count towards a resend, if that is earlier. Never poll later than usual, because
-		// the document may appear at any moment.
+		// Poll as soon as the next response can count towards a resend, if that is earlier. Never poll later than usual,
+		// because the document may appear at any moment.
 		counts := s.SentAt.Add(2 * r.timeout)
 		if d.MissingSince != nil {
 			counts = d.MissingSince.Add(r.polling.missingGap())

@@ -11,11 +11,12 @@ import (
 // callRecipient names the look-up of a recipient in logs and metrics.
 const callRecipient = "recipient"
 
-// LookUpRecipient asks the provider of the company's active connection whether a recipient can receive documents. The answer is advice:
-// nothing is stored, and nothing depends on it, so that the call is no checkpoint. Found is nil if the provider has no look-up, cannot
-// say, or does not respond as it should in time. LookUpRecipient returns [store.ErrConnectionRequired],
-// [store.ErrNotApproved] or [ErrBusy].
-func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, scheme, id string) (api.RecipientLookup, error) {
+// LookUpRecipient asks the provider of the company's active connection whether a recipient can receive documents. The
+// answer is advice: nothing is stored, and nothing depends on it, so that the call is no checkpoint. Found is nil if
+// the provider has no look-up, cannot say, or does not respond as it should in time. LookUpRecipient returns
+// [store.ErrConnectionRequired], [store.ErrNotApproved] or [ErrBusy].
+func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, scheme,
+	id string) (api.RecipientLookup, error) {
 	connection, err := tenant.UsableConnection(ctx, s.Environment, s.Release)
 	if err != nil {
 		return api.RecipientLookup{}, err
@@ -32,8 +33,10 @@ func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, sch
 			recipient, response := adapter.Recipient(ctx, provider.Participant{Scheme: scheme, ID: id})
 			span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 			s.Observe(callRecipient, response.Kind.String(), response.Duration)
-			s.Log.InfoContext(ctx, "provider call", "call", callRecipient, "account", tenant.Account(), "connection", connection.ID, "request_id", store.ActorOf(ctx).RequestID, "kind", response.Kind.String(),
-				"status", response.HTTPStatus, "class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds())
+			s.Log.InfoContext(ctx, "provider call", "call", callRecipient, "account", tenant.Account(),
+				"connection", connection.ID, "request_id", store.ActorOf(ctx).RequestID, "kind", response.Kind.String(),
+				"status", response.HTTPStatus, "class", string(response.ErrorClass),
+				"duration_ms", response.Duration.Milliseconds())
 			lookup.Found, lookup.Profiles = recipient.Found, append(lookup.Profiles, recipient.Profiles...)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	callEvent  = "event" // of the provider's queue
 )
 
-// A document is sent again when the provider has said missingCountForResend times that it has no such document, with at least
-// minMissingGap between the responses.
+// A document is sent again when the provider has said missingCountForResend times that it has no such document, with at
+// least minMissingGap between the responses.
 const (
 	missingCountForResend = 2
 	minMissingGap         = 60 * time.Second
@@ -29,8 +29,8 @@ const (
 type providerResponse struct {
 	provider.Response
 	call string // callSubmit, callStatus or callEvent
-	// began is when the call began, by the store's clock. The response is treated as the provider's state at that time, because
-	// the process may have been suspended before it could record the response.
+	// began is when the call began, by the store's clock. The response is treated as the provider's state at that time,
+	// because the process may have been suspended before it could record the response.
 	began   time.Time
 	profile provider.Profile
 	// connectionAltered says that no call was made, because the connection's row was altered by another program.
@@ -39,11 +39,11 @@ type providerResponse struct {
 	polling           Polling
 	// resendFollows keeps the lease if the response allows a resend, because the caller sends the document again next.
 	resendFollows bool
-	// sendFollows says that nothing was sent yet. It keeps the lease if the provider has no such document, because the caller
-	// sends the document next.
+	// sendFollows says that nothing was sent yet. It keeps the lease if the provider has no such document, because the
+	// caller sends the document next.
 	sendFollows bool
-	// stepFollows says that the caller takes the step that the response asks for, and stepTimeout how long it may take. It keeps the
-	// lease.
+	// stepFollows says that the caller takes the step that the response asks for, and stepTimeout how long it may take. It
+	// keeps the lease.
 	stepFollows bool
 	stepTimeout time.Duration
 }
@@ -81,14 +81,16 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 	case r.sendFollows:
 		d.KeepLease = r.provedAbsent(s, held)
 	case r.resendFollows:
-		s.Outcome, s.MissingCount, s.ProviderReference = d.Outcome, d.MissingCount, d.ProviderReference // what allowsResend reads of the decision
+		// what allowsResend reads of the decision
+		s.Outcome, s.MissingCount, s.ProviderReference = d.Outcome, d.MissingCount, d.ProviderReference
 		d.KeepLease = r.allowsResend(s)
 	}
 	return d, nil
 }
 
-// mayBeOlder reports whether a report may be older than what another worker has recorded, because it is late and the provider does not
-// number its reports. Such a response is kept as evidence, and nothing is read from it. Events have the order of their queue.
+// mayBeOlder reports whether a report may be older than what another worker has recorded, because it is late and the
+// provider does not number its reports. Such a response is kept as evidence, and nothing is read from it. Events have
+// the order of their queue.
 func (r *providerResponse) mayBeOlder(s store.Submission, held bool) bool {
 	return !held && r.call != callEvent && s.Sequence != nil && r.vocabulary().Sequence == ""
 }
@@ -104,7 +106,8 @@ func (r *providerResponse) continues(report invoice.Report, readable, held bool)
 	return readable && report.Status == invoice.Unsent
 }
 
-// provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be sent.
+// provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be
+// sent.
 func (r providerResponse) provedAbsent(s store.Submission, held bool) bool {
 	return r.sendFollows && held && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
 }
@@ -128,8 +131,8 @@ func (r *providerResponse) vocabulary() *invoice.Vocabulary {
 	return &r.profile.Vocabulary
 }
 
-// concerns reports whether a report is about a submission. A provider that does not repeat our reference repeats its own, which its
-// first report about the submission has introduced.
+// concerns reports whether a report is about a submission. A provider that does not repeat our reference repeats its
+// own, which its first report about the submission has introduced.
 func concerns(report invoice.Report, s store.Submission) bool {
 	if report.Reference != "" {
 		return report.Reference == s.ID.String()
@@ -150,8 +153,8 @@ func (r providerResponse) echoesCredential(report invoice.Report) bool {
 	return echoes
 }
 
-// keepEvidence appends the response to the evidence, after the responses to the earlier requests of the call, unless it is identical to
-// the previous one.
+// keepEvidence appends the response to the evidence, after the responses to the earlier requests of the call, unless it
+// is identical to the previous one.
 func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
 	if r.HTTPStatus == 0 {
 		return
@@ -210,7 +213,8 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 		d.ProviderReference = &report.ProviderReference
 	}
 	if report.Status == invoice.Unsent {
-		d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil, TerminalAnnounced: s.TerminalAt != nil})
+		d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil,
+			TerminalAnnounced: s.TerminalAt != nil})
 		return change
 	}
 	d.MissingSince, d.MissingCount = nil, 0
@@ -220,14 +224,16 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 	} else if s.Outcome == api.OutcomeResolvedRejected && outcome != api.OutcomeRejected {
 		d.Contradicts = s.Resolved.ContradictedAt == nil
 	}
-	d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
+	d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil,
+		OutcomeChanged:    d.Outcome != s.Outcome,
 		TerminalAnnounced: s.TerminalAt != nil})
 	return change
 }
 
 // reportChanged reports whether a report has changed anything about a submission.
 func reportChanged(d store.Decision, s store.Submission) bool {
-	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !equal(d.ProviderReference, s.ProviderReference) || !equal(d.Sequence, s.Sequence)
+	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome ||
+		!equal(d.ProviderReference, s.ProviderReference) || !equal(d.Sequence, s.Sequence)
 }
 
 // equal compares what two pointers point to.
@@ -235,8 +241,8 @@ func equal[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that nothing
-// was sent, that the provider refused the call unread, or that it has no such document.
+// decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that
+// nothing was sent, that the provider refused the call unread, or that it has no such document.
 func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, held bool) {
 	if r.call == callEvent {
 		return // the call of the submission is another one, and may be in progress
@@ -250,8 +256,8 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 		d.Outcome = api.OutcomeUnknown
 	}
 	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && held && unread {
-		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it was an
-		// administrator's order or the provider's own responses.
+		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it
+		// was an administrator's order or the provider's own responses.
 		d.ResendOrdered = s.ResendUnderWay
 		if !s.ResendUnderWay {
 			d.MissingSince, d.MissingCount = &r.began, missingCountForResend
@@ -268,8 +274,8 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 	}
 }
 
-// decideUnsent handles a report that the provider has the document and has not sent it, which does not follow from a call under this
-// lease. It is a reason to send the document again like a response that there is none.
+// decideUnsent handles a report that the provider has the document and has not sent it, which does not follow from a
+// call under this lease. It is a reason to send the document again like a response that there is none.
 func (r providerResponse) decideUnsent(d *store.Decision, s store.Submission) {
 	if s.Outcome == api.OutcomeInProgress {
 		d.Outcome = api.OutcomeUnknown
@@ -279,8 +285,8 @@ func (r providerResponse) decideUnsent(d *store.Decision, s store.Submission) {
 	}
 }
 
-// countMissing counts a response that says that the document was not sent. It may still arrive until two call time-outs after it was
-// sent.
+// countMissing counts a response that says that the document was not sent. It may still arrive until two call time-outs
+// after it was sent.
 func (r providerResponse) countMissing(d *store.Decision, s store.Submission) {
 	arrivedBy := s.SentAt.Add(2 * r.timeout)
 	if d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
@@ -294,22 +300,23 @@ func (r providerResponse) countMissing(d *store.Decision, s store.Submission) {
 	}
 }
 
-// mayResend reports whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
-// provider has said often enough that it has no such document or has not sent it, and guards against a second one: its references
-// are idempotent, or it has prepared the document and sends it once.
+// mayResend reports whether the rules allow sending a submission again under its reference: an administrator has
+// ordered it, or the provider has said often enough that it has no such document or has not sent it, and guards against
+// a second one: its references are idempotent, or it has prepared the document and sends it once.
 func mayResend(s store.Submission, p provider.Profile) bool {
 	missing := s.MissingCount >= missingCountForResend //planted:resend-without-status-query
 	guarded := p.Idempotent || p.GuardsSend && s.ProviderReference != nil
 	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || guarded && missing)
 }
 
-// allowsResend reports whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
-// provider must have just said that it has no such document. If an administrator has ordered the resend, any response from
-// a working provider is enough.
+// allowsResend reports whether a submission, as it is after this response, is sent again now. The rules must allow it,
+// and the provider must have just said that it has no such document. If an administrator has ordered the resend, any
+// response from a working provider is enough.
 func (r providerResponse) allowsResend(s store.Submission) bool {
 	confirmed := r.saysNotSent(s)
 	if s.ResendOrdered {
-		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 && r.HTTPStatus < http.StatusInternalServerError &&
+		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 &&
+			r.HTTPStatus < http.StatusInternalServerError &&
 			r.HTTPStatus != http.StatusForbidden && r.HTTPStatus != http.StatusTooManyRequests
 	}
 	return confirmed && mayResend(s, r.profile)
@@ -324,8 +331,8 @@ func (r providerResponse) saysNotSent(s store.Submission) bool {
 	return readable && report.Status == invoice.Unsent
 }
 
-// failureReason names what is wrong with the connection, or returns "" if the response shows a working provider: it is a
-// report, says that there is no such document, or complains about the document alone.
+// failureReason names what is wrong with the connection, or returns "" if the response shows a working provider: it is
+// a report, says that there is no such document, or complains about the document alone.
 func (r providerResponse) failureReason(readable bool) string {
 	switch status := r.HTTPStatus; {
 	case readable, r.Kind == provider.UnknownReference, r.Kind == provider.Inconclusive,

@@ -24,13 +24,17 @@ var (
 
 // open is a submission whose call is in progress.
 func open() store.Submission {
-	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began, SentAt: began, Current: true}
+	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began,
+		SentAt: began, Current: true}
 }
 
 // decideAndApply decides about a response, and returns the submission as the store has it after the decision.
-func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, held bool, now time.Time) (store.Submission, store.Decision) {
+func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, held bool,
+	now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
-	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: polling}
+	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration),
+		profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout,
+		polling: polling}
 	d, err := r.decide(s, held, now)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +64,8 @@ type testingT interface {
 
 // reported is the response with a report on a submission.
 func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Response {
-	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status, "sequence": sequence,
-		"reported_at": "2026-03-01T09:00:00Z", "states": states})
+	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status,
+		"sequence": sequence, "reported_at": "2026-03-01T09:00:00Z", "states": states})
 	if err != nil {
 		panic(err) // maps of plain values
 	}
@@ -87,23 +91,30 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 		response provider.Response
 		want     api.Outcome
 	}{
-		"accepted":                     {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
-		"processing":                   {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
-		"rejected":                     {reported(s, "rejected", 1, states), api.OutcomeRejected},
-		"a status of another world":    {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
-		"a report on another one":      {reported(other, "accepted", 1, states), api.OutcomeUnknown},
-		"garbage with 200":             {provider.Response{Kind: provider.Complete, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
-		"nothing with 200":             {provider.Response{Kind: provider.Complete, HTTPStatus: 200}, api.OutcomeUnknown},
-		"certainly not sent":           {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
-		"refused before reading":       {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
-		"time-out":                     {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
-		"500":                          {unclear(500, "{}"), api.OutcomeUnknown},
-		"422":                          {unclear(422, "{}"), api.OutcomeUnknown},
-		"404 unknown reference":        {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
-		"a rejection in a 500":         {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
-		"an acceptance in a 409":       {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
-		"a redirect":                   {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
-		"a response that is too large": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
+		"accepted":                  {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
+		"processing":                {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
+		"rejected":                  {reported(s, "rejected", 1, states), api.OutcomeRejected},
+		"a status of another world": {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
+		"a report on another one":   {reported(other, "accepted", 1, states), api.OutcomeUnknown},
+		"garbage with 200": {provider.Response{Kind: provider.Complete, HTTPStatus: 200,
+			Body: []byte("<html>accepted")}, api.OutcomeUnknown},
+		"nothing with 200": {provider.Response{Kind: provider.Complete, HTTPStatus: 200}, api.OutcomeUnknown},
+		"certainly not sent": {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect},
+			store.OutcomeNotSent},
+		"refused before reading": {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")},
+			store.OutcomeNotSent},
+		"time-out": {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout},
+			api.OutcomeUnknown},
+		"500": {unclear(500, "{}"), api.OutcomeUnknown},
+		"422": {unclear(422, "{}"), api.OutcomeUnknown},
+		"404 unknown reference": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404,
+			Body: []byte("{}")}, api.OutcomeUnknown},
+		"a rejection in a 500":   {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
+		"an acceptance in a 409": {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
+		"a redirect": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 302,
+			ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
+		"a response that is too large": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200,
+			ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after, d := decideAndApply(t, s, callSubmit, c.response, true, began.Add(time.Second))
@@ -131,10 +142,12 @@ func TestLateResponses(t *testing.T) {
 	if after.Outcome == store.OutcomeNotSent {
 		t.Error("a worker that has lost its lease made the invoice a draft again")
 	}
-	known, _ := decideAndApply(t, s, callStatus, reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
+	known, _ := decideAndApply(t, s, callStatus,
+		reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
 	for name, response := range map[string]provider.Response{
-		"not sent": {Kind: provider.NotSent}, "refused": {Kind: provider.Refused, HTTPStatus: 403}, "missing": {Kind: provider.UnknownReference, HTTPStatus: 404},
-		"older": reported(s, "rejected", 2, map[string]any{"receiver_state": word("sent", false)}),
+		"not sent": {Kind: provider.NotSent}, "refused": {Kind: provider.Refused, HTTPStatus: 403},
+		"missing": {Kind: provider.UnknownReference, HTTPStatus: 404},
+		"older":   reported(s, "rejected", 2, map[string]any{"receiver_state": word("sent", false)}),
 	} {
 		late, d := decideAndApply(t, known, callSubmit, response, false, began.Add(time.Hour))
 		if late.Outcome != api.OutcomeAcknowledged || late.States != known.States || len(d.Events) > 0 {
@@ -147,8 +160,10 @@ func TestLateResponses(t *testing.T) {
 // the outcome, because the customer may have corrected the invoice.
 func TestRejectionIsFinal(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
-	s, d := decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
-	if s.Outcome != api.OutcomeRejected || !s.States.TaxAuthority.Reported() || !slices.Equal(d.Events, []api.EventKind{api.EventStatusChanged}) {
+	s, d := decideAndApply(t, s, callStatus,
+		reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
+	if s.Outcome != api.OutcomeRejected || !s.States.TaxAuthority.Reported() ||
+		!slices.Equal(d.Events, []api.EventKind{api.EventStatusChanged}) {
 		t.Errorf("outcome %s, events %v", s.Outcome, d.Events)
 	}
 }
@@ -158,8 +173,9 @@ func TestRejectionIsFinal(t *testing.T) {
 func TestEveryChangeHasOneEvent(t *testing.T) {
 	updated, changed, terminal := api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal
 	all := func(last string, final bool) map[string]any {
-		return map[string]any{"submission_state": word("accepted_by_provider", true), "provider_invoice_state": word("accepted", true),
-			"tax_authority_state": word("accepted", true), "receiver_state": word(last, final)}
+		return map[string]any{"submission_state": word("accepted_by_provider", true),
+			"provider_invoice_state": word("accepted", true),
+			"tax_authority_state":    word("accepted", true), "receiver_state": word(last, final)}
 	}
 	s, now := open(), began
 	for n, step := range []struct {
@@ -170,8 +186,10 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 	}{
 		{reported(s, "processing", 1, nil), []api.EventKind{updated}, 1, true},
 		{reported(s, "processing", 1, nil), nil, 1, true},
-		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), []api.EventKind{changed}, 2, true},
-		{reported(s, "accepted", 3, map[string]any{"submission_state": word("accepted_by_provider", true)}), []api.EventKind{updated, changed}, 3, true},
+		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), []api.EventKind{changed}, 2,
+			true},
+		{reported(s, "accepted", 3, map[string]any{"submission_state": word("accepted_by_provider", true)}),
+			[]api.EventKind{updated, changed}, 3, true},
 		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("older", false)}), nil, 4, true},
 		{provider.Response{Kind: provider.Ambiguous, HTTPStatus: 503, Body: []byte("later")}, nil, 5, true},
 		{reported(s, "accepted", 4, all("accepted", true)), []api.EventKind{changed, terminal}, 6, false},
@@ -181,7 +199,8 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 		now = now.Add(time.Minute)
 		var d store.Decision
 		s, d = decideAndApply(t, s, callStatus, step.response, true, now)
-		if !slices.Equal(d.Events, step.events) || s.Evidence != step.evidence || (d.DueAt != nil) != step.asked || !s.LastCheckedAt.Equal(now) {
+		if !slices.Equal(d.Events, step.events) || s.Evidence != step.evidence || (d.DueAt != nil) != step.asked ||
+			!s.LastCheckedAt.Equal(now) {
 			t.Errorf("step %d: events %v, %d entries, next %v, checked %v", n, d.Events, s.Evidence, d.DueAt, s.LastCheckedAt)
 		}
 	}
@@ -191,14 +210,17 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 // a minute apart and later than two call time-outs after the send, and only if references are idempotent or an
 // administrator orders it.
 func TestResendRule(t *testing.T) {
-	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404,
+		Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
 	s, now := open(), began
-	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
+	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout,
+		Duration: timeout}, true, now.Add(timeout))
 	for n, step := range []struct {
 		after time.Duration
 		count int
-	}{{21 * time.Second, 0}, {39 * time.Second, 0}, {40 * time.Second, 1}, {70 * time.Second, 1}, {99 * time.Second, 1}, {100 * time.Second, 2}} {
+	}{{21 * time.Second, 0}, {39 * time.Second, 0}, {40 * time.Second, 1}, {70 * time.Second, 1}, {99 * time.Second, 1},
+		{100 * time.Second, 2}} {
 		s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(step.after))
 		if s.MissingCount != step.count || s.Outcome != api.OutcomeUnknown {
 			t.Errorf("step %d: %d responses counted, outcome %s", n, s.MissingCount, s.Outcome)
@@ -234,14 +256,17 @@ func TestRefusedResend(t *testing.T) {
 		ordered.Outcome, ordered.SentAt, ordered.ResendUnderWay = api.OutcomeUnknown, began.Add(time.Hour), true
 		refused, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if !d.ResendOrdered || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
-			t.Errorf("%v: after a resend that an administrator ordered, the order is valid: %v, missing %d times", kind, d.ResendOrdered, refused.MissingCount)
+			t.Errorf("%v: after a resend that an administrator ordered, the order is valid: %v, missing %d times",
+				kind, d.ResendOrdered, refused.MissingCount)
 		}
 		missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 		refused.ResendOrdered, refused.ResendUnderWay = false, false // what a crash leaves of the decision
-		if once, _ := decideAndApply(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
+		if once, _ := decideAndApply(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 ||
+			mayResend(once, idempotent) {
 			t.Errorf("%v: one response of the provider counts as %d", kind, once.MissingCount)
 		}
-		if taken, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
+		if taken, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true,
+			began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
 			t.Errorf("%v: the order is still valid after a resend that the provider may have received", kind)
 		}
 	}
@@ -254,7 +279,8 @@ func TestRefusedResend(t *testing.T) {
 		}
 		lost := open()
 		lost.Outcome = api.OutcomeUnknown
-		if lost, _ = decideAndApply(t, lost, callSubmit, provider.Response{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
+		if lost, _ = decideAndApply(t, lost, callSubmit, provider.Response{Kind: kind}, false, began); mayResend(lost,
+			provider.Profile{Idempotent: true}) {
 			t.Errorf("%v: a worker without a lease proves something", kind)
 		}
 	}
@@ -264,15 +290,18 @@ func TestRefusedResend(t *testing.T) {
 // evidence, and nothing is read from it. A report with the credential elsewhere is read.
 func TestReportThatEchoesCredential(t *testing.T) {
 	const credential = "canary-credential"
-	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
+	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(),
+		EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
 	for name, c := range map[string]struct {
 		word string
 		read bool
 	}{"in a word": {"say " + credential, false}, "elsewhere": {"accepted", true}} {
 		response := reported(open(), "accepted", 1, map[string]any{"receiver_state": word(c.word, false)})
 		response.Echoed = true
-		d, err := providerResponse{Response: response, call: callStatus, profile: profile, timeout: timeout, polling: polling}.decide(open(), true, began)
-		if err != nil || !d.Evidence.Withheld || (len(d.WriteStates) > 0) != c.read || (len(d.Evidence.StateValues) > 0) != c.read || (len(d.Events) > 0) != c.read {
+		d, err := providerResponse{Response: response, call: callStatus, profile: profile, timeout: timeout,
+			polling: polling}.decide(open(), true, began)
+		if err != nil || !d.Evidence.Withheld || (len(d.WriteStates) > 0) != c.read ||
+			(len(d.Evidence.StateValues) > 0) != c.read || (len(d.Events) > 0) != c.read {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
@@ -284,7 +313,8 @@ func TestMissingIsConfirmedEarly(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
 	queries := 0
-	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; queries++ {
+	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous},
+		true, now); s.MissingCount < 2; queries++ {
 		now = *s.DueAt
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 	}
@@ -333,7 +363,8 @@ func TestPolling(t *testing.T) {
 	if !slices.Equal(waits[:4], want) || waits[19] != time.Hour {
 		t.Errorf("waits %v", waits)
 	}
-	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), true, now)
+	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2,
+		map[string]any{"receiver_state": word("sent", false)}), true, now)
 	if got := s.DueAt.Sub(now); got != time.Second {
 		t.Errorf("after a change it is polled again after %v", got)
 	}
@@ -342,7 +373,8 @@ func TestPolling(t *testing.T) {
 	if got := s.DueAt.Sub(old); got != 24*time.Hour {
 		t.Errorf("an old submission is polled again after %v", got)
 	}
-	s, _ = decideAndApply(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
+	s, _ = decideAndApply(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429,
+		RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
 	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
 		t.Errorf("polled again after %v, before Retry-After", got)
 	}
@@ -358,16 +390,19 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 			states := map[string]any{}
 			for _, dimension := range invoice.Dimensions {
 				if rapid.Bool().Draw(t, string(dimension)) {
-					states[string(dimension)] = word(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "word"), rapid.Bool().Draw(t, "terminal"))
+					states[string(dimension)] = word(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "word"),
+						rapid.Bool().Draw(t, "terminal"))
 				}
 			}
 			status := rapid.SampledFrom([]string{"accepted", "processing", "rejected", "odd"}).Draw(t, "status")
 			response := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
-			response.Kind = rapid.SampledFrom([]provider.Kind{provider.Complete, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
+			response.Kind = rapid.SampledFrom([]provider.Kind{provider.Complete, provider.Ambiguous, provider.Refused,
+				provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
 			response.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
 			var d store.Decision
-			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response, rapid.Bool().Draw(t, "held"), now)
+			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response,
+				rapid.Bool().Draw(t, "held"), now)
 			readable := response.Kind == provider.Complete && status != "odd"
 			for _, dimension := range invoice.Dimensions {
 				was, _, _ := before.States.Get(dimension)
@@ -393,22 +428,26 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 // recorded as usual, and a report that the provider has the document contradicts the decision once.
 func TestContradiction(t *testing.T) {
 	resolved := open()
-	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &api.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
+	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected,
+		&api.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
 	states := map[string]any{"receiver_state": word("accepted", true)}
 	for status, contradicts := range map[string]bool{"accepted": true, "processing": true, "rejected": false} {
 		s, d := decideAndApply(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)
-		if s.Outcome != api.OutcomeResolvedRejected || !s.States.Receiver.Reported() || d.Evidence == nil || d.Contradicts != contradicts {
+		if s.Outcome != api.OutcomeResolvedRejected || !s.States.Receiver.Reported() || d.Evidence == nil ||
+			d.Contradicts != contradicts {
 			t.Errorf("%s: outcome %s, contradicts %v", status, s.Outcome, d.Contradicts)
 		}
 	}
 	known := *resolved.Resolved
 	known.ContradictedAt = &began
 	resolved.Resolved = &known
-	if _, d := decideAndApply(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true, began); d.Contradicts {
+	if _, d := decideAndApply(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true,
+		began); d.Contradicts {
 		t.Error("contradicted twice")
 	}
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
-	if s, d := decideAndApply(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected || d.Contradicts {
+	if s, d := decideAndApply(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected ||
+		d.Contradicts {
 		t.Errorf("no such document: %s, %v", s.Outcome, d.Contradicts)
 	}
 	if _, d := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began); d.Contradicts {

@@ -12,11 +12,12 @@ import (
 
 // render returns the exact bytes of a submission, or what the draft lacks. It implements [store.Intent].Render.
 func render(source store.Source) (text []byte, missing api.Faults, err error) {
-	profile, d := document.Profile(source.Format), document.Document{ID: source.Invoice.String(), Draft: source.Draft, Seller: source.Seller}
+	profile, d := document.Profile(source.Format), document.Document{ID: source.Invoice.String(), Draft: source.Draft,
+		Seller: source.Seller}
 	envelope := provider.Envelope{Reference: source.Reference, Invoice: source.Draft, Seller: source.Seller}
 	if n := source.Credit; n != nil {
-		envelope.CreditNote = &provider.CreditNote{Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
-			Kind: n.Credit.Kind, TotalAmount: n.Credit.Total, Items: n.Credit.Items}
+		envelope.CreditNote = &provider.CreditNote{Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+			ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, TotalAmount: n.Credit.Total, Items: n.Credit.Items}
 		d.ID, d.Credit = n.ID.String(), creditNote(envelope)
 	}
 	if findings := document.Needs(profile, d); len(findings) > 0 {
@@ -39,7 +40,8 @@ func render(source store.Source) (text []byte, missing api.Faults, err error) {
 	return text, nil, nil
 }
 
-// ofDocument returns faults of a draft by their paths in a document: in a credit note, the draft is the credited invoice.
+// ofDocument returns faults of a draft by their paths in a document: in a credit note, the draft is the credited
+// invoice.
 func ofDocument(d document.Document, faults api.Faults) api.Faults {
 	if d.Credit == nil {
 		return faults
@@ -54,8 +56,8 @@ func ofDocument(d document.Document, faults api.Faults) api.Faults {
 // creditNote returns the credit note of an envelope with the fields that a document has.
 func creditNote(e provider.Envelope) *api.CreditNote {
 	n := e.CreditNote
-	return &api.CreditNote{Currency: textOf(e.Invoice.Currency), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
-		Kind: n.Kind, TotalAmount: n.TotalAmount, Items: n.Items}
+	return &api.CreditNote{Currency: textOf(e.Invoice.Currency), CreditNoteNumber: n.Number, IssueDate: n.IssueDate,
+		Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Kind, TotalAmount: n.TotalAmount, Items: n.Items}
 }
 
 // Sent is what a submission sent.
@@ -65,7 +67,8 @@ type Sent struct {
 	Seller  *api.Profile
 	// Credit is the credit note with the fields that a document has; nil for an invoice.
 	Credit *api.CreditNote
-	// Format names the document format of Text, which is the rendered document. Both are empty if the connection had no format.
+	// Format names the document format of Text, which is the rendered document. Both are empty if the connection had no
+	// format.
 	Format string
 	Text   []byte
 }
@@ -86,7 +89,8 @@ func ReadSent(text []byte) (Sent, error) {
 	return sent, nil
 }
 
-// ReadSubmitted returns the invoice and the credit note in the document of a submission. It is the function behind [store.Replay].
+// ReadSubmitted returns the invoice and the credit note in the document of a submission. It is the function behind
+// [store.Replay].
 func ReadSubmitted(text []byte) (store.Sent, error) {
 	sent, err := ReadSent(text)
 	if err != nil {
@@ -94,14 +98,14 @@ func ReadSubmitted(text []byte) (store.Sent, error) {
 	}
 	out := store.Sent{Invoice: *sent.Invoice}
 	if n := sent.Credit; n != nil {
-		out.Credit = &store.NewCreditNote{Number: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode,
-			Credit: invoice.Credit{Kind: n.Kind, Total: n.TotalAmount, Items: n.Items}}
+		out.Credit = &store.NewCreditNote{Number: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason,
+			ReasonCode: n.ReasonCode, Credit: invoice.Credit{Kind: n.Kind, Total: n.TotalAmount, Items: n.Items}}
 	}
 	return out, nil
 }
 
-// Unsupported returns a function that says what about a draft the adapter of the account's active connection cannot send; nil if it sends
-// every draft. The account is that of a [store.Session].
+// Unsupported returns a function that says what about a draft the adapter of the account's active connection cannot
+// send; nil if it sends every draft. The account is that of a [store.Session].
 func Unsupported(account *store.Account) func(*api.Draft) api.Faults {
 	kind, known := provider.Describe(account.Kind)
 	if !known || kind.Addresses == nil && len(kind.Currencies) == 0 {

@@ -19,18 +19,20 @@ var (
 	errWords   = errors.New("its words are not those that it was read as")
 )
 
-// Replay repeats what a retained response changed about a submission, by the rules that applied when it was received. The report
-// that was retained with it must follow from its body by the adapter's published table. Replay is the function behind
-// [store.Replay].
+// Replay repeats what a retained response changed about a submission, by the rules that applied when it was received.
+// The report that was retained with it must follow from its body by the adapter's published table. Replay is the
+// function behind [store.Replay].
 func Replay(kind string, before store.Submission, e store.Evidence, body []byte, hasBody bool) (store.Step, error) {
 	report, read, err := reread(kind, before, e, body, hasBody)
 	if err != nil || !read {
 		return store.Step{After: before}, err
 	}
-	d := store.Decision{Outcome: before.Outcome, ProviderReference: before.ProviderReference, Sequence: before.Sequence, States: before.States}
+	d := store.Decision{Outcome: before.Outcome, ProviderReference: before.ProviderReference, Sequence: before.Sequence,
+		States: before.States}
 	providerResponse{call: e.Call}.mergeReport(&d, before, report)
 	after := before
-	after.Outcome, after.ProviderReference, after.Sequence, after.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
+	after.Outcome, after.ProviderReference, after.Sequence, after.States = d.Outcome, d.ProviderReference, d.Sequence,
+		d.States
 	if d.Contradicts {
 		after.Resolved = new(*before.Resolved)
 		after.Resolved.ContradictedAt = &e.ReceivedAt
@@ -42,7 +44,8 @@ func Replay(kind string, before store.Submission, e store.Evidence, body []byte,
 }
 
 // reread reads a retained response again. read is false if it is not a report.
-func reread(kind string, s store.Submission, e store.Evidence, body []byte, hasBody bool) (report invoice.Report, read bool, err error) {
+func reread(kind string, s store.Submission, e store.Evidence, body []byte,
+	hasBody bool) (report invoice.Report, read bool, err error) {
 	if e.Early() {
 		return rereadEarly(kind, s, e, body, hasBody)
 	}
@@ -74,9 +77,10 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, hasB
 	return report, true, nil
 }
 
-// rereadEarly reads a response that was retained before reports were retained with their responses. It reads it with the table of
-// that time. The response counts as a report if it is one and the state values retained with it agree.
-func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte, hasBody bool) (report invoice.Report, read bool, err error) {
+// rereadEarly reads a response that was retained before reports were retained with their responses. It reads it with
+// the table of that time. The response counts as a report if it is one and the state values retained with it agree.
+func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
+	hasBody bool) (report invoice.Report, read bool, err error) {
 	if !hasBody {
 		return report, false, store.ErrNotAtHand
 	}

@@ -8,14 +8,15 @@ import (
 	"quittance/internal/store"
 )
 
-// maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the status query of the submission's own
-// reference, the status queries of the later references, and then either the submit call or the status query of an adopted reference.
+// maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the status query of the submission's
+// own reference, the status queries of the later references, and then either the submit call or the status query of an
+// adopted reference.
 const maxQueryFirstCalls = 1 + store.MaxLaterReferences + 1
 
-// queryBeforeSend submits an invoice that was created before this database was restored from a backup. The provider may have
-// its document, so it is sent only if the provider has none under this reference or a later one. After any other response
-// the outcome is unknown, and polling continues from there. queryBeforeSend returns [store.ErrLeaseLost] if another worker has
-// the lease.
+// queryBeforeSend submits an invoice that was created before this database was restored from a backup. The provider may
+// have its document, so it is sent only if the provider has none under this reference or a later one. After any other
+// response the outcome is unknown, and polling continues from there. queryBeforeSend returns [store.ErrLeaseLost] if
+// another worker has the lease.
 func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
 	response := s.queryStatus(ctx, lease, lease.Submission.ID)
 	response.sendFollows = true
@@ -31,10 +32,11 @@ func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLea
 }
 
 // queryLaterReferences queries the references under which the invoice may have been submitted before the database was
-// restored. free is true if the provider has a document under none of them, if there are no such references, or if it does not know
-// our references: the caller has then searched for the content of the document, which all of them share. Otherwise
-// queryLaterReferences records and returns what it found.
-func (s *Service) queryLaterReferences(ctx context.Context, lease store.SubmissionLease) (recorded store.Submission, free bool, err error) {
+// restored. free is true if the provider has a document under none of them, if there are no such references, or if it
+// does not know our references: the caller has then searched for the content of the document, which all of them share.
+// Otherwise queryLaterReferences records and returns what it found.
+func (s *Service) queryLaterReferences(ctx context.Context,
+	lease store.SubmissionLease) (recorded store.Submission, free bool, err error) {
 	references, err := lease.LaterReferences(ctx)
 	if err != nil || len(references) == 0 {
 		return store.Submission{}, err == nil, err

@@ -39,7 +39,8 @@ type testProvider struct {
 
 func newTestProvider(t *testing.T) *testProvider {
 	t.Helper()
-	inner, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
+	inner, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential),
+		Clock: time.Now, Pace: 100 * time.Microsecond})
 	kit.Must(t, err)
 	p := &testProvider{Server: inner, posted: map[string]int{}}
 	server := httptest.NewServer(p)
@@ -109,9 +110,10 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
 	})
-	return &testService{DB: db, provider: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
-		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond}, Log: log,
-		Observe: func(string, string, time.Duration) {}})}
+	return &testService{DB: db, provider: p, address: address, keys: options.Keys,
+		service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
+			CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond},
+			Log: log, Observe: func(string, string, time.Duration) {}})}
 }
 
 // newTestService returns an empty database with a company with a connection to the provider.
@@ -120,10 +122,12 @@ func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	keys, err := secret.Generate()
 	kit.Must(t, err)
 	h := open(t, p, storetest.Database(t, engine), keys)
-	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com",
+		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	h.account = account.ID
-	added, err := h.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
+	added, err := h.AddConnection(t.Context(), account.ID,
+		store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
 	kit.Must(t, err)
 	_, err = h.ActivateConnection(t.Context(), added.ID)
 	kit.Must(t, err)
@@ -132,7 +136,8 @@ func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	return h
 }
 
-// backup copies the database of the service. It returns the service, opened again if necessary, and the address of the copy.
+// backup copies the database of the service. It returns the service, opened again if necessary, and the address of the
+// copy.
 func (h *testService) backup(t *testing.T) (again *testService, copied string) {
 	t.Helper()
 	if h.Engine() == storetest.SQLite {
@@ -164,11 +169,13 @@ func draftFor(number, to string) *api.Draft {
 		}
 		return &d
 	}
-	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Buyer"), RecipientNetworkID: &to, BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"),
-		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
-			DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"), ItemCode: new("SKU-7"), Description: new("Workshop")}}}
+	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Buyer"), RecipientNetworkID: &to,
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"),
+			GrossUnitPrice: dec("100.00"), DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"),
+			ItemCode: new("SKU-7"), Description: new("Workshop")}}}
 }
 
 func (h *testService) draft(t *testing.T, number, to string) store.ID {
@@ -181,12 +188,13 @@ func (h *testService) draft(t *testing.T, number, to string) store.ID {
 // patch changes the recipient to an ordinary one.
 func (h *testService) patch(t *testing.T, id store.ID) {
 	t.Helper()
-	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (api.Draft, error) {
-		var draft api.Draft
-		err := json.Unmarshal(current, &draft)
-		draft.RecipientNetworkID = new("1234567890")
-		return draft, err
-	})
+	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+		func(current []byte) (api.Draft, error) {
+			var draft api.Draft
+			err := json.Unmarshal(current, &draft)
+			draft.RecipientNetworkID = new("1234567890")
+			return draft, err
+		})
 	kit.Must(t, err)
 }
 
@@ -212,7 +220,8 @@ func (h *testService) settle(t *testing.T, id store.ID) (found store.Invoice) {
 		var err error
 		found, err = h.tenant.Invoice(t.Context(), id)
 		kit.Must(t, err)
-		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
+		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged &&
+			s.States.AllTerminal() {
 			return true
 		}
 		h.work(t)
@@ -235,7 +244,8 @@ func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 	report, err := invoice.ReadReport(text, provider.ProtocolVocabulary())
 	kit.Must(t, err)
 	if s.Outcome != invoice.Outcome(report.Status) || s.States != report.States {
-		t.Errorf("%s is %s with %v, but the provider reports %s with %v", s.Number, s.Outcome, s.States, report.Status, report.States)
+		t.Errorf("%s is %s with %v, but the provider reports %s with %v", s.Number, s.Outcome, s.States, report.Status,
+			report.States)
 	}
 }
 
@@ -253,9 +263,9 @@ func (s *story) invoices() [5]store.ID {
 	return [...]store.ID{s.plain, s.dropped, s.rejected, s.edited, s.untouched}
 }
 
-// newStory submits a plain invoice, one whose response is lost, one that is rejected, corrected and submitted again, and one
-// that is refused unread, edited and submitted again, so that its first reference is never used. Another invoice stays a
-// draft. newStory makes backups before, between and after these steps.
+// newStory submits a plain invoice, one whose response is lost, one that is rejected, corrected and submitted again,
+// and one that is refused unread, edited and submitted again, so that its first reference is never used. Another
+// invoice stays a draft. newStory makes backups before, between and after these steps.
 func newStory(t *testing.T, engine string) *story {
 	t.Helper()
 	s := &story{testService: newTestService(t, engine, newTestProvider(t))}
@@ -265,7 +275,8 @@ func newStory(t *testing.T, engine string) *story {
 		s.backups = append(s.backups, copied)
 	}
 	s.plain, s.dropped = s.draft(t, numbers[0], "1234567890"), s.draft(t, numbers[1], "sandbox-drop-after-accept")
-	s.rejected, s.edited = s.draft(t, numbers[2], "sandbox-rejected-validation"), s.draft(t, numbers[3], "sandbox-429-once")
+	s.rejected, s.edited = s.draft(t, numbers[2], "sandbox-rejected-validation"),
+		s.draft(t, numbers[3], "sandbox-429-once")
 	s.untouched = s.draft(t, numbers[4], "1234567890")
 	backup()
 	s.submit(t, s.plain, api.OutcomeAcknowledged)
@@ -311,7 +322,11 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
-			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.ReadSubmitted})
+			verified, err := h.VerifyEvidence(t.Context(),
+				store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming,
+					error) {
+					return store.NewIncoming{}, nil
+				}, Sent: submission.ReadSubmitted})
 			kit.Must(t, err)
 			if verified.Entries == 0 || len(verified.Faults) > 0 {
 				t.Errorf("backup %d: evidence %+v", n, verified)
@@ -350,7 +365,8 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 		s.provider.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)
 		h.submit(t, s.edited, api.OutcomeUnknown)
-		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
+		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true },
+			func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
 		if !errors.Is(err, store.ErrNotEditable) {
 			t.Errorf("edited: %v", err)
 		}
@@ -388,11 +404,12 @@ func TestTooLateToSend(t *testing.T) {
 	first := newTestService(t, storetest.SQLite, newTestProvider(t))
 	kit.Must(t, first.Close())
 	clock := storetest.NewClock()
-	late := openWith(t, first.provider, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
-		if moment == store.Before && step == "provider submit" {
-			clock.Advance(time.Minute)
-		}
-	}})
+	late := openWith(t, first.provider, first.address,
+		store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
+			if moment == store.Before && step == "provider submit" {
+				clock.Advance(time.Minute)
+			}
+		}})
 	tenant, err := late.Tenant(t.Context(), first.account)
 	kit.Must(t, err)
 	late.tenant = tenant

@@ -24,8 +24,8 @@ import (
 	"quittance/test/kit"
 )
 
-// stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our reference. Its
-// status response is two requests.
+// stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our
+// reference. Its status response is two requests.
 type stepwise struct {
 	*provider.Simulator
 	table invoice.Vocabulary
@@ -57,7 +57,8 @@ func (p *stepwise) Profile() provider.Profile {
 }
 
 func jsonResponse(kind provider.Kind, status int, body string) provider.Response {
-	return provider.Response{Kind: kind, HTTPStatus: status, MediaType: "application/json", Body: []byte(body), Size: int64(len(body))}
+	return provider.Response{Kind: kind, HTTPStatus: status, MediaType: "application/json", Body: []byte(body),
+		Size: int64(len(body))}
 }
 
 // report returns the response about a document, or none if the call of this step is broken.
@@ -135,17 +136,23 @@ type steps struct {
 func newSteps(t *testing.T, engine string) *steps {
 	t.Helper()
 	s := &steps{Store: storetest.Open(t, engine), provider: newStepwise()}
-	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com",
+		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
-	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://provider.example", Credential: secret.New(credential)})
+	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		BaseURL: "https://provider.example", Credential: secret.New(credential)})
 	kit.Must(t, err)
 	_, err = s.ActivateConnection(t.Context(), added.ID)
 	kit.Must(t, err)
 	s.tenant, err = s.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	adapters := submission.NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) { return s.provider, nil })
-	s.service = submission.New(s.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: 10 * time.Second,
-		Polling: submission.Polling{First: time.Second, Max: time.Hour}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observe: func(string, string, time.Duration) {}})
+	adapters := submission.NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter,
+		error) {
+		return s.provider, nil
+	})
+	s.service = submission.New(s.DB, submission.Config{Environment: "sandbox", Adapters: adapters,
+		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Second, Max: time.Hour},
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observe: func(string, string, time.Duration) {}})
 	return s
 }
 
@@ -175,7 +182,8 @@ func (s *steps) poll(t *testing.T, within time.Duration) {
 	}
 }
 
-// wantOutcome checks the outcome of an invoice, the provider's state and how many documents the provider has sent and taken.
+// wantOutcome checks the outcome of an invoice, the provider's state and how many documents the provider has sent and
+// taken.
 func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, state string, sent, taken int) {
 	t.Helper()
 	found, err := s.tenant.Invoice(t.Context(), id)
@@ -186,12 +194,14 @@ func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, stat
 		got, value = found.Submission.Outcome, found.Submission.States.ProviderInvoice.Value()
 	}
 	if got != outcome || value != state || s.provider.sent != sent || len(s.provider.documents) != taken {
-		t.Errorf("outcome %q and state %q, %d of %d documents sent; want %q, %q, %d of %d", got, value, s.provider.sent, len(s.provider.documents), outcome, state, sent, taken)
+		t.Errorf("outcome %q and state %q, %d of %d documents sent; want %q, %q, %d of %d", got, value, s.provider.sent,
+			len(s.provider.documents), outcome, state, sent, taken)
 	}
 }
 
-// TestStepsOfASubmission checks that a submission of two steps sends its document once: when nothing goes wrong, and when either
-// step has no response, in which case the document is found again and sent only by the rules for sending again.
+// TestStepsOfASubmission checks that a submission of two steps sends its document once: when nothing goes wrong, and
+// when either step has no response, in which case the document is found again and sent only by the rules for sending
+// again.
 func TestStepsOfASubmission(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("without trouble", func(t *testing.T) {
@@ -238,7 +248,8 @@ func TestStepsOfASubmission(t *testing.T) {
 	})
 }
 
-// TestRepeated checks that a document is announced as a repetition if the provider may have received it before, and only then.
+// TestRepeated checks that a document is announced as a repetition if the provider may have received it before, and
+// only then.
 func TestRepeated(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("no response", func(t *testing.T) {
@@ -283,8 +294,8 @@ func (s *steps) wantRepeated(t *testing.T, want ...bool) {
 	}
 }
 
-// TestLateStep checks that a worker that was suspended between two steps takes back nothing: its response is evidence, and the document
-// is sent once.
+// TestLateStep checks that a worker that was suspended between two steps takes back nothing: its response is evidence,
+// and the document is sent once.
 func TestLateStep(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newSteps(t, engine)

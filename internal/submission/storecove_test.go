@@ -23,7 +23,8 @@ type storecove struct {
 	*providertest.Storecove
 }
 
-// newStorecove returns the company with its connection, the provider's names of further schemes, and a time limit of its calls.
+// newStorecove returns the company with its connection, the provider's names of further schemes, and a time limit of
+// its calls.
 func newStorecove(t *testing.T, engine, schemes string, limit time.Duration) *storecove {
 	t.Helper()
 	s := &storecove{Storecove: providertest.StartStorecove(t, credential)}
@@ -31,7 +32,8 @@ func newStorecove(t *testing.T, engine, schemes string, limit time.Duration) *st
 	if schemes != "" {
 		options["schemes"] = schemes
 	}
-	s.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(), Format: string(document.BIS3), Options: options})
+	s.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(),
+		Format: string(document.BIS3), Options: options})
 	return s
 }
 
@@ -68,11 +70,13 @@ func (s *storecove) submission(t *testing.T, id store.ID) store.Submission {
 func (s *storecove) wantNoStates(t *testing.T, id store.ID) {
 	t.Helper()
 	states := s.submission(t, id).States
-	if states.Submission.Reported() || states.ProviderInvoice.Reported() || states.TaxAuthority.Reported() || states.Receiver.Reported() {
+	if states.Submission.Reported() || states.ProviderInvoice.Reported() || states.TaxAuthority.Reported() ||
+		states.Receiver.Reported() {
 		t.Errorf("states %+v", states)
 	}
 	verified, err := s.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay,
-		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.ReadSubmitted})
+		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil },
+		Sent:     submission.ReadSubmitted})
 	kit.Must(t, err)
 	if verified.Entries == 0 || len(verified.Faults) > 0 {
 		t.Errorf("evidence %+v", verified)
@@ -90,8 +94,9 @@ func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
 	return statuses
 }
 
-// TestStorecoveJourney checks the way of an invoice: it is taken, its evidence is retained, and it is polled once a day after that,
-// because nothing more can be said about it. Another response to the same question, which always has other bytes, is not retained.
+// TestStorecoveJourney checks the way of an invoice: it is taken, its evidence is retained, and it is polled once a day
+// after that, because nothing more can be said about it. Another response to the same question, which always has other
+// bytes, is not retained.
 func TestStorecoveJourney(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
@@ -108,20 +113,25 @@ func TestStorecoveJourney(t *testing.T) {
 		kit.Must(t, err)
 		s.poll(t, "evidence again", settled)
 		found := s.submission(t, id)
-		if taken := s.Taken(found.ID.String()); found.Outcome != api.OutcomeAcknowledged || found.ProviderReference == nil || len(taken) != 1 {
+		if taken := s.Taken(found.ID.String()); found.Outcome != api.OutcomeAcknowledged || found.ProviderReference == nil ||
+			len(taken) != 1 {
 			t.Errorf("%d documents, %+v", len(taken), found)
 		}
-		if got := s.statuses(t, id); len(got) != 3 || got[0] != http.StatusOK || got[1] != http.StatusNotFound || got[2] != http.StatusOK {
+		if got := s.statuses(t, id); len(got) != 3 || got[0] != http.StatusOK || got[1] != http.StatusNotFound ||
+			got[2] != http.StatusOK {
 			t.Errorf("evidence %v", got)
 		}
 		s.wantNoStates(t, id)
 	})
 }
 
-// TestStorecoveLostResponse checks that an invoice whose response was lost stays unknown, that it is not sent again, and that an
-// administrator's order to do so makes no second document: the provider refuses the repetition, from which nothing follows.
+// TestStorecoveLostResponse checks that an invoice whose response was lost stays unknown, that it is not sent again,
+// and that an administrator's order to do so makes no second document: the provider refuses the repetition, from which
+// nothing follows.
 func TestStorecoveLostResponse(t *testing.T) {
-	for name, script := range map[string]providertest.StorecoveScript{"a broken connection": providertest.StorecoveLosesResponse, "a time-out": providertest.StorecoveStalls} {
+	for name, script := range map[string]providertest.StorecoveScript{
+		"a broken connection": providertest.StorecoveLosesResponse, "a time-out": providertest.StorecoveStalls,
+	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
@@ -138,13 +148,15 @@ func TestStorecoveLostResponse(t *testing.T) {
 					t.Fatalf("posted %d times without an order", posts)
 				}
 				reference := s.submission(t, id).ID
-				_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend, "the provider's application shows no document")
+				_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend,
+					"the provider's application shows no document")
 				kit.Must(t, err)
 				s.poll(t, "a second transmission", func() bool { return count(s.Received(), "POST ") >= 2 })
 				asked := count(s.Received(), "GET ")
 				s.poll(t, "more status queries", func() bool { return count(s.Received(), "GET ") >= asked+3 })
 				found := s.submission(t, id)
-				if posts, taken := count(s.Received(), "POST "), s.Taken(reference.String()); posts != 2 || len(taken) != 1 || found.Outcome != api.OutcomeUnknown || found.ResendOrdered || found.DueAt == nil {
+				if posts, taken := count(s.Received(), "POST "), s.Taken(reference.String()); posts != 2 || len(taken) != 1 ||
+					found.Outcome != api.OutcomeUnknown || found.ResendOrdered || found.DueAt == nil {
 					t.Errorf("posted %d times, %d documents, %+v", posts, len(taken), found)
 				}
 				s.wantNoStates(t, id)
@@ -153,7 +165,8 @@ func TestStorecoveLostResponse(t *testing.T) {
 	}
 }
 
-// TestStorecoveLostRequest checks that an administrator's order sends an invoice that the provider did not get, under its reference.
+// TestStorecoveLostRequest checks that an administrator's order sends an invoice that the provider did not get, under
+// its reference.
 func TestStorecoveLostRequest(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
@@ -162,7 +175,8 @@ func TestStorecoveLostRequest(t *testing.T) {
 		s.submit(t, id, api.OutcomeUnknown)
 		s.Play(providertest.StorecoveTakes)
 		reference := s.submission(t, id).ID
-		_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend, "the provider's application shows no document")
+		_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend,
+			"the provider's application shows no document")
 		kit.Must(t, err)
 		s.poll(t, "an acknowledgement", func() bool { return s.submission(t, id).Outcome == api.OutcomeAcknowledged })
 		if taken := s.Taken(reference.String()); len(taken) != 1 {
@@ -172,8 +186,9 @@ func TestStorecoveLostRequest(t *testing.T) {
 	})
 }
 
-// TestStorecoveInvalid checks that a document that the provider finds invalid at its first transmission was not taken, and that the
-// corrected invoice is a document of its own: the provider might remember the idempotencyGuid of the refused one.
+// TestStorecoveInvalid checks that a document that the provider finds invalid at its first transmission was not taken,
+// and that the corrected invoice is a document of its own: the provider might remember the idempotencyGuid of the
+// refused one.
 func TestStorecoveInvalid(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
@@ -181,22 +196,24 @@ func TestStorecoveInvalid(t *testing.T) {
 		id := s.draft(t)
 		s.submit(t, id, store.OutcomeNotSent)
 		s.Play(providertest.StorecoveTakes)
-		_, err := s.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (draft api.Draft, err error) {
-			err = json.Unmarshal(current, &draft)
-			draft.BuyerReference = new("PO-8")
-			return draft, err
-		})
+		_, err := s.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+			func(current []byte) (draft api.Draft, err error) {
+				err = json.Unmarshal(current, &draft)
+				draft.BuyerReference = new("PO-8")
+				return draft, err
+			})
 		kit.Must(t, err)
 		s.submit(t, id, api.OutcomeAcknowledged)
-		if posts, taken := count(s.Received(), "POST "), s.Taken(s.submission(t, id).ID.String()); posts != 2 || len(taken) != 1 {
+		if posts, taken := count(s.Received(), "POST "), s.Taken(s.submission(t, id).ID.String()); posts != 2 ||
+			len(taken) != 1 {
 			t.Errorf("posted %d times, %d documents", posts, len(taken))
 		}
 		s.wantNoStates(t, id)
 	})
 }
 
-// TestStorecoveRepeatedRefusal checks that the refusal of a repetition leaves an invoice unknown even if its form is that of an invalid
-// document: the first transmission may have arrived.
+// TestStorecoveRepeatedRefusal checks that the refusal of a repetition leaves an invoice unknown even if its form is
+// that of an invalid document: the first transmission may have arrived.
 func TestStorecoveRepeatedRefusal(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
@@ -214,7 +231,8 @@ func TestStorecoveRepeatedRefusal(t *testing.T) {
 	})
 }
 
-// TestStorecoveSchemes checks that an invoice to a scheme that the provider has no known name for stays a draft, and says why.
+// TestStorecoveSchemes checks that an invoice to a scheme that the provider has no known name for stays a draft, and
+// says why.
 func TestStorecoveSchemes(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		for schemes, sent := range map[string]bool{"": false, "0235=AE:TIN": true} {
@@ -223,15 +241,16 @@ func TestStorecoveSchemes(t *testing.T) {
 			kit.Must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
 			incomplete, ok := errors.AsType[*store.IncompleteError](err)
-			if sent && err != nil || !sent && (!ok || len(incomplete.Missing["recipient_network_id"]) != 1) || len(s.Received()) > 0 != sent {
+			if sent && err != nil || !sent && (!ok || len(incomplete.Missing["recipient_network_id"]) != 1) ||
+				len(s.Received()) > 0 != sent {
 				t.Errorf("schemes %q: %v, received %q", schemes, err, s.Received())
 			}
 		}
 	})
 }
 
-// TestStorecoveAfterARestore checks that an invoice that was created before a restore is not sent, even if an administrator orders it:
-// the provider cannot say whether it has it under this reference or a later one.
+// TestStorecoveAfterARestore checks that an invoice that was created before a restore is not sent, even if an
+// administrator orders it: the provider cannot say whether it has it under this reference or a later one.
 func TestStorecoveAfterARestore(t *testing.T) {
 	storetest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
@@ -239,7 +258,8 @@ func TestStorecoveAfterARestore(t *testing.T) {
 		_, err := s.MarkRestored(t.Context())
 		kit.Must(t, err)
 		s.submit(t, id, api.OutcomeUnknown)
-		_, err = s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend, "the provider's application shows no document")
+		_, err = s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend,
+			"the provider's application shows no document")
 		kit.Must(t, err)
 		asked := count(s.Received(), "GET ")
 		s.poll(t, "status queries", func() bool { return count(s.Received(), "GET ") >= asked+5 })

@@ -1,9 +1,10 @@
-// Package submission sends a complete draft, or a credit note, to the provider as one regulated submission, and polls its result.
+// Package submission sends a complete draft, or a credit note, to the provider as one regulated submission, and polls
+// its result.
 //
 // Its invariants:
 //
-//   - The intent to submit is committed, with its permanent reference, before a byte leaves. The provider is called outside any
-//     transaction. Its response and everything that follows from it are committed in one transaction.
+//   - The intent to submit is committed, with its permanent reference, before a byte leaves. The provider is called
+//     outside any transaction. Its response and everything that follows from it are committed in one transaction.
 //   - An ambiguous response makes the outcome unknown. It never makes a state, and it is never a reason to send again.
 //   - decide in record.go is the only place where evidence becomes state. The HTTP status is not an input to a state.
 //
@@ -94,8 +95,9 @@ const leaseMargin = 10 * time.Second
 // leaseDuration is how long a poll may take: a status query and a resend.
 func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
-// Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the errors of
-// [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling ctx has no effect.
+// Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the
+// errors of [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling
+// ctx has no effect.
 func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
 	var found store.Invoice
 	lease, recorded, err := s.submit(ctx, tenant, submittable{
@@ -138,7 +140,8 @@ func (s *Service) SubmitCreditNote(ctx context.Context, tenant *store.Tenant, id
 	return lease.SubmittedCreditNote(recorded), nil
 }
 
-// submittable is an invoice or a credit note. current reads it with its current submission, and begin begins a submission.
+// submittable is an invoice or a credit note. current reads it with its current submission, and begin begins a
+// submission.
 type submittable struct {
 	current func(context.Context) (*store.Submission, error)
 	begin   func(store.Intent) (store.SubmissionLease, bool, error)
@@ -147,8 +150,10 @@ type submittable struct {
 // errRecorded says that there is nothing to send, and that what [submittable].current has read last is the result.
 var errRecorded = errors.New("the submission is recorded")
 
-// submit begins a submission and sends its document. It returns the lease and the submission as it was recorded, or errRecorded.
-func (s *Service) submit(ctx context.Context, tenant *store.Tenant, d submittable) (lease store.SubmissionLease, recorded store.Submission, err error) {
+// submit begins a submission and sends its document. It returns the lease and the submission as it was recorded, or
+// errRecorded.
+func (s *Service) submit(ctx context.Context, tenant *store.Tenant,
+	d submittable) (lease store.SubmissionLease, recorded store.Submission, err error) {
 	release, err := s.limiter.acquire(ctx, tenant.Account(), 0)
 	if errors.Is(err, ErrBusy) {
 		// What was submitted already needs no call and must not wait for one.
@@ -173,7 +178,9 @@ func (s *Service) submit(ctx context.Context, tenant *store.Tenant, d submittabl
 		QueryFirstLeaseDuration: maxQueryFirstCalls*s.CallTimeout + leaseMargin,
 	})
 	if errors.Is(err, store.ErrNotApproved) {
-		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
+		s.Log.WarnContext(ctx,
+			"submission refused: approve the connection for this release with quittance connection approve",
+			"account", tenant.Account(), "release", s.Release, "error", err)
 	}
 	if err != nil || !begun {
 		return lease, lease.Submission, err
@@ -195,8 +202,9 @@ func (s *Service) submit(ctx context.Context, tenant *store.Tenant, d submittabl
 	return lease, recorded, err
 }
 
-// Poll queries the status of one claimed submission and records the response. If the provider does not have the document
-// and the rules allow it, Poll sends the document again under its reference. It returns the response to the status query.
+// Poll queries the status of one claimed submission and records the response. If the provider does not have the
+// document and the rules allow it, Poll sends the document again under its reference. It returns the response to the
+// status query.
 func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
 	response := s.queryStatus(ctx, lease, lease.Submission.ID)
 	response.resendFollows = true
@@ -215,10 +223,12 @@ func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provid
 	return response.Response, err
 }
 
-// DecideEvent returns what follows from an event of the provider's queue about a submission, for [store.PurchaseLease.RecordEvent].
-// response contains the event, and began is when it was requested.
-func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error) {
-	r := providerResponse{Response: response, call: callEvent, began: began, timeout: s.CallTimeout, polling: s.Polling, profile: adapter.Profile()}
+// DecideEvent returns what follows from an event of the provider's queue about a submission, for
+// [store.PurchaseLease.RecordEvent]. response contains the event, and began is when it was requested.
+func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Response,
+	began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error) {
+	r := providerResponse{Response: response, call: callEvent, began: began, timeout: s.CallTimeout, polling: s.Polling,
+		profile: adapter.Profile()}
 	return r.decide
 }
 
@@ -230,8 +240,8 @@ func ignoreLeaseLost(err error) error {
 	return err
 }
 
-// send submits the document of a committed intent and records the response. If the response asks for another step, send takes it
-// under the same lease: it continues only with what was committed, and only while nobody else has the lease.
+// send submits the document of a committed intent and records the response. If the response asks for another step, send
+// takes it under the same lease: it continues only with what was committed, and only while nobody else has the lease.
 func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
 	response := s.submitOnce(ctx, lease)
 	for step := 1; ; step++ {
@@ -269,8 +279,8 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	return response
 }
 
-// maybeReceived reports whether the provider may have received an earlier transmission of a submission: its outcome is unknown, or this
-// database was restored from a backup and may have lost it.
+// maybeReceived reports whether the provider may have received an earlier transmission of a submission: its outcome is
+// unknown, or this database was restored from a backup and may have lost it.
 func maybeReceived(lease store.SubmissionLease) bool {
 	return lease.QueryFirst || lease.Submission.Outcome != api.OutcomeInProgress
 }
@@ -284,10 +294,12 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, 
 	query := provider.Query{Reference: reference.String()}
 	if reference == lease.Submission.ID {
 		query.ProviderReference = textOf(lease.Submission.ProviderReference)
-		if query.Body = lease.Document; response.profile.QueriesByContent && query.ProviderReference == "" && query.Body == nil {
+		if query.Body = lease.Document; response.profile.QueriesByContent && query.ProviderReference == "" &&
+			query.Body == nil {
 			var err error
 			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, reference); err != nil {
-				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "account", lease.Tenant.Account(), "submission", reference, "error", err)
+				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "account", lease.Tenant.Account(),
+					"submission", reference, "error", err)
 				return response
 			}
 		}
@@ -306,10 +318,13 @@ func textOf(p *string) string {
 	return *p
 }
 
-// prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be used, the
-// adapter is nil and the response says that nothing was sent. The cause is the operator's concern, not the customer's.
-func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store.Connection, call string) (provider.Adapter, providerResponse) {
-	response := providerResponse{Response: provider.Response{Kind: provider.NotSent}, call: call, began: s.db.Now(), timeout: s.CallTimeout, polling: s.Polling}
+// prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be
+// used, the adapter is nil and the response says that nothing was sent. The cause is the operator's concern, not the
+// customer's.
+func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store.Connection,
+	call string) (provider.Adapter, providerResponse) {
+	response := providerResponse{Response: provider.Response{Kind: provider.NotSent}, call: call, began: s.db.Now(),
+		timeout: s.CallTimeout, polling: s.Polling}
 	adapter, err := s.Adapters.For(c)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "provider connection unusable", "account", tenant.Account(), "connection", c.ID, "error", err)
@@ -321,7 +336,8 @@ func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store
 }
 
 // beginCall marks the beginning of a provider call, and returns its context and its span.
-func (s *Service) beginCall(ctx context.Context, c store.Connection, response *providerResponse) (context.Context, *tracing.Span) {
+func (s *Service) beginCall(ctx context.Context, c store.Connection,
+	response *providerResponse) (context.Context, *tracing.Span) {
 	ctx, span := s.Tracer.ProviderCall(ctx, c.Kind, response.call)
 	s.db.Checkpoint(store.Before, "provider "+response.call)
 	response.began = s.db.Now().Truncate(time.Microsecond)
@@ -336,7 +352,8 @@ func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
 }
 
 // record commits what follows from a response, and logs the call.
-func (s *Service) record(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
+func (s *Service) record(ctx context.Context, lease store.SubmissionLease,
+	response providerResponse) (store.Submission, error) {
 	recorded, err := recordWithRetry(ctx, lease, response)
 	s.logCall(ctx, lease, response, recorded, err)
 	if err == nil && s.ObserveOutcome != nil && recorded.Outcome != lease.Submission.Outcome {
@@ -345,9 +362,10 @@ func (s *Service) record(ctx context.Context, lease store.SubmissionLease, respo
 	return recorded, err
 }
 
-// recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable for a moment,
-// so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
-func recordWithRetry(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
+// recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable
+// for a moment, so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
+func recordWithRetry(ctx context.Context, lease store.SubmissionLease,
+	response providerResponse) (store.Submission, error) {
 	const timeout = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -365,18 +383,23 @@ func recordWithRetry(ctx context.Context, lease store.SubmissionLease, response 
 }
 
 // logCall writes the log line of a provider call.
-func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, response providerResponse, recorded store.Submission, err error) {
-	s.Log.InfoContext(ctx, "provider call", "call", response.call, "account", lease.Tenant.Account(), "connection", lease.Connection.ID,
-		"request_id", store.ActorOf(ctx).RequestID,
-		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass),
-		"duration_ms", response.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
+func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, response providerResponse,
+	recorded store.Submission, err error) {
+	s.Log.InfoContext(ctx, "provider call", "call", response.call, "account", lease.Tenant.Account(),
+		"connection", lease.Connection.ID, "request_id", store.ActorOf(ctx).RequestID,
+		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus,
+		"class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds(),
+		"outcome", string(recorded.Outcome), "error", err)
 	if contradicted(recorded) && !contradicted(lease.Submission) {
-		s.Log.ErrorContext(ctx, "the provider has a document that was resolved by rejecting it: there may be two for one invoice",
-			"account", lease.Tenant.Account(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
+		s.Log.ErrorContext(ctx,
+			"the provider has a document that was resolved by rejecting it: there may be two for one invoice",
+			"account", lease.Tenant.Account(), "submission", recorded.ID, "invoice", recorded.Invoice,
+			"resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
 	}
 }
 
-// contradicted reports whether the provider has reported a submission that an administrator had resolved by rejecting it.
+// contradicted reports whether the provider has reported a submission that an administrator had resolved by rejecting
+// it.
 func contradicted(s store.Submission) bool {
 	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }

@@ -21,7 +21,8 @@ func (s *Service) Work() queue.Source[store.SubmissionLease] {
 			response, err := s.Poll(ctx, lease)
 			span.EndWork(err != nil)
 			if err != nil {
-				s.Log.ErrorContext(ctx, "polling of a submission failed", "account", lease.Tenant.Account(), "submission", lease.Submission.ID, "error", err)
+				s.Log.ErrorContext(ctx, "polling of a submission failed", "account", lease.Tenant.Account(),
+					"submission", lease.Submission.ID, "error", err)
 			}
 			return queue.Result{Latency: response.Duration, Responded: response.HTTPStatus != 0}
 		},

@@ -37,7 +37,8 @@ type Column struct {
 // columns are the columns of drafts, made from the types of the API, so that a new field becomes a column.
 var columns = append(columnsOf(reflect.TypeFor[api.Draft](), false), columnsOf(reflect.TypeFor[api.Item](), true)...) //nolint:gochecknoglobals // a constant table
 
-// Columns returns the columns of drafts: the fields of the invoice in the order of the API reference, then those of the item.
+// Columns returns the columns of drafts: the fields of the invoice in the order of the API reference, then those of the
+// item.
 func Columns() []Column { return slices.Clone(columns) }
 
 // columnsOf returns the columns of the fields of a struct. Items have columns of their own.
@@ -49,7 +50,8 @@ func columnsOf(t reflect.Type, item bool) []Column {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{Name: name, Item: item, Required: f.Tag.Get("required") == "true", Meaning: f.Tag.Get("doc"), Example: f.Tag.Get("example"), field: n}
+		c := Column{Name: name, Item: item, Required: f.Tag.Get("required") == "true", Meaning: f.Tag.Get("doc"),
+			Example: f.Tag.Get("example"), field: n}
 		switch {
 		case f.Type == reflect.TypeFor[*api.Decimal]():
 			c.Kind = Decimal
@@ -61,7 +63,8 @@ func columnsOf(t reflect.Type, item bool) []Column {
 	return out
 }
 
-// Rows returns the rows of a draft, one for each item and at least one. Each has a text for each of [Columns], empty for an absent field.
+// Rows returns the rows of a draft, one for each item and at least one. Each has a text for each of [Columns], empty
+// for an absent field.
 func Rows(d *api.Draft) [][]string {
 	invoice := reflect.ValueOf(d).Elem()
 	rows := make([][]string, max(1, len(d.Items)))

@@ -10,8 +10,8 @@ import (
 	"quittance/internal/tabular"
 )
 
-// TestColumnsAreTheFieldsOfTheAPI fails if a field of the creation payload is no column, is no text, number or date, or has the name of
-// another one.
+// TestColumnsAreTheFieldsOfTheAPI fails if a field of the creation payload is no column, is no text, number or date, or
+// has the name of another one.
 func TestColumnsAreTheFieldsOfTheAPI(t *testing.T) {
 	var want []string
 	for _, payload := range []reflect.Type{reflect.TypeFor[api.Draft](), reflect.TypeFor[api.Item]()} {
@@ -44,7 +44,8 @@ func TestColumnsAreTheFieldsOfTheAPI(t *testing.T) {
 func TestRowsRepeatTheInvoice(t *testing.T) {
 	draft := api.Draft{
 		InvoiceNumber: new("A-1"), TotalAmount: new(api.MustDecimal("10.50")), IssueDate: new("2026-03-01"),
-		Items: []api.Item{{Name: new("one"), Quantity: new(api.MustDecimal("1"))}, {Name: new("two"), Quantity: new(api.MustDecimal("2.0"))}},
+		Items: []api.Item{{Name: new("one"), Quantity: new(api.MustDecimal("1"))},
+			{Name: new("two"), Quantity: new(api.MustDecimal("2.0"))}},
 	}
 	columns := tabular.Columns()
 	var got []string

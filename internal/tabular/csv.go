@@ -70,7 +70,8 @@ func readCSV(ctx context.Context, file []byte) (*Table, error) {
 // spreadsheets from taking a text for a number.
 func unquoted(cell string) string {
 	text, found := strings.CutPrefix(cell, `="`)
-	if text, ends := strings.CutSuffix(text, `"`); found && ends && !strings.Contains(strings.ReplaceAll(text, `""`, ""), `"`) {
+	if text, ends := strings.CutSuffix(text, `"`); found && ends &&
+		!strings.Contains(strings.ReplaceAll(text, `""`, ""), `"`) {
 		return strings.ReplaceAll(text, `""`, `"`)
 	}
 	return cell

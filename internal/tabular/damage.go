@@ -33,7 +33,8 @@ var unusableMessages = map[string]string{ //nolint:gochecknoglobals // a constan
 // notation, a cell that is too narrow, and errors in the languages of the programs. shortenedNumber matches any number
 // in scientific notation, which nobody types as an amount.
 var (
-	damaged         = regexp.MustCompile(`^(-?\d([.,]\d+)?[Ee]\+\d{2,3}|#{2,}|#[¿¡]?\p{Lu}[\p{Lu}\d/_.]*[!?]|#N/A|#N/D|#N/B|#NV|Err:\d{3})$`)
+	damaged = regexp.MustCompile(
+		`^(-?\d([.,]\d+)?[Ee]\+\d{2,3}|#{2,}|#[¿¡]?\p{Lu}[\p{Lu}\d/_.]*[!?]|#N/A|#N/D|#N/B|#NV|Err:\d{3})$`)
 	shortenedNumber = regexp.MustCompile(`^[-+]?\d([.,]\d+)?[Ee][-+]?\d+$`)
 )
 

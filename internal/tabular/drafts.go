@@ -23,7 +23,8 @@ const MaxFaults = 1_000
 
 // Import is what a table says.
 type Import struct {
-	// Drafts are in the order in which they begin. If there are faults, some are missing or incomplete, and none may be stored.
+	// Drafts are in the order in which they begin. If there are faults, some are missing or incomplete, and none may be
+	// stored.
 	Drafts []Draft
 	// Rows is the number of rows below the header that are not empty.
 	Rows int
@@ -63,12 +64,14 @@ const (
 // Given is what is known of an invoice, and of a cell, when the cell is read.
 type Given struct {
 	Currency, Country string
-	// Point reports that a point in the text is the decimal separator: the cell has a number, or commas are between the cells of the file.
+	// Point reports that a point in the text is the decimal separator: the cell has a number, or commas are between the
+	// cells of the file.
 	Point bool
 }
 
-// Reader reads the text of a cell as the API takes it. The fault says why nobody can read it. A nil Reader takes texts as they are,
-// numbers and dates without white space around them, and a rate also with a percent sign, as a workbook may have it.
+// Reader reads the text of a cell as the API takes it. The fault says why nobody can read it. A nil Reader takes texts
+// as they are, numbers and dates without white space around them, and a rate also with a percent sign, as a workbook
+// may have it.
 type Reader func(c *Column, text string, given Given) (value string, fault *api.Fault, err error)
 
 // drafts is the API's decoder of drafts.
@@ -127,7 +130,8 @@ func readPlain(c *Column, text string, _ Given) (string, *api.Fault, error) {
 type reading struct {
 	*Import
 	read Reader
-	// at are the positions of the columns by their names, and names are the names by their positions, "" where the header has none.
+	// at are the positions of the columns by their names, and names are the names by their positions, "" where the header
+	// has none.
 	at    map[string]int
 	names []string
 	// kinds are the kinds of the columns by their positions, and table is what is read.
@@ -140,7 +144,8 @@ func (r *reading) add(row *Row, column string, fault api.Fault) {
 	r.report(Fault{Fault: fault, Row: row.Number, Column: column, Value: shortened(r.cell(row, column))})
 }
 
-// report adds a fault. A file of a few megabytes can have millions, so those that will not be listed are dropped in time.
+// report adds a fault. A file of a few megabytes can have millions, so those that will not be listed are dropped in
+// time.
 func (r *reading) report(fault Fault) {
 	if r.Faults = append(r.Faults, fault); len(r.Faults) >= 4*MaxFaults {
 		r.finish()
@@ -178,14 +183,16 @@ func (r *reading) readHeader(number int, header []string) bool {
 			message := "must be the name of a column" + r.table.inSheet() + "; the nearest is " + nearest(name)
 			r.report(Fault{api.Fault{Rule: ruleUnknownColumn, Message: message}, number, shortened(cell), ""})
 		case repeated:
-			r.report(Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name, ""})
+			r.report(Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name,
+				""})
 		default:
 			r.at[name], r.names[at], r.kinds[at] = at, name, columns[column].Kind
 		}
 	}
 	for _, c := range columns {
 		if _, found := r.at[c.Name]; c.Required && !found {
-			r.add(&row, c.Name, api.Fault{Rule: ruleMissingColumn, Message: "must be in the file" + r.table.inSheet() + ": the column is required"})
+			r.add(&row, c.Name, api.Fault{Rule: ruleMissingColumn,
+				Message: "must be in the file" + r.table.inSheet() + ": the column is required"})
 		}
 	}
 	return len(r.Faults) == 0
@@ -253,7 +260,8 @@ func (r *reading) readDraft(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// sizeAsJSON returns about the size of rows as JSON in bytes, so that the text of a large draft is not copied as it grows.
+// sizeAsJSON returns about the size of rows as JSON in bytes, so that the text of a large draft is not copied as it
+// grows.
 func sizeAsJSON(rows []Row) (bytes int) {
 	const around = 32 // the name of a column, quotation marks and some escapes
 	for n := range rows {
@@ -319,7 +327,8 @@ func (v values) appendMembers(out []byte) []byte {
 	return out
 }
 
-// compareInvoice reports the cells of the invoice in a later row that differ from those of the first. An empty one is the same.
+// compareInvoice reports the cells of the invoice in a later row that differ from those of the first. An empty one is
+// the same.
 func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Given) error {
 	for n := range columns {
 		c := &columns[n]
@@ -336,7 +345,8 @@ func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Give
 			r.add(row, c.Name, *fault)
 			row.mark(r.at[c.Name], fault.Rule)
 		case !c.equal(value, fields[c.Name]):
-			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement, Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
+			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement,
+				Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
 		}
 	}
 	return nil

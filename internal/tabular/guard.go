@@ -5,13 +5,14 @@ import (
 	"unicode"
 )
 
-// formulaRunes are the characters with which spreadsheets begin a formula, and those that Unicode calls compatible with them (NFKC), such as
-// full-width forms.
+// formulaRunes are the characters with which spreadsheets begin a formula, and those that Unicode calls compatible with
+// them (NFKC), such as full-width forms.
 const formulaRunes = "=+-@＝＋－＠﹦﹢﹣﹫⁼₌⁺₊﬩"
 
-// guard returns the text of a CSV cell that no spreadsheet takes for a formula. An apostrophe precedes a text that begins with a
-// character of a formula, also after white space, quotation marks and invisible characters, which some programs remove first, and a text
-// that begins with a tab or a line break. It precedes too what guard could have returned, so that [unguard] restores every text.
+// guard returns the text of a CSV cell that no spreadsheet takes for a formula. An apostrophe precedes a text that
+// begins with a character of a formula, also after white space, quotation marks and invisible characters, which some
+// programs remove first, and a text that begins with a tab or a line break. It precedes too what guard could have
+// returned, so that [unguard] restores every text.
 func guard(text string) string {
 	if startsFormula(text) {
 		return "'" + text

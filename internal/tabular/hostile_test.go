@@ -35,7 +35,9 @@ func relationships(pairs ...string) string {
 	var out strings.Builder
 	out.WriteString(`<Relationships>`)
 	for n := 0; n < len(pairs); n += 2 {
-		fmt.Fprintf(&out, `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="%s"/>`, n/2+1, pairs[n], pairs[n+1])
+		fmt.Fprintf(&out,
+			`<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="%s"/>`,
+			n/2+1, pairs[n], pairs[n+1])
 	}
 	return out.String() + `</Relationships>`
 }
@@ -56,8 +58,9 @@ func partsFile(t testing.TB, others map[string]string) []byte {
 	parts := map[string]string{
 		rootPart:     relationships("officeDocument", workbookPart),
 		workbookPart: `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="First" r:id="r1"/></sheets></workbook>`,
-		relationPart: relationships("worksheet", "worksheets/sheet1.xml", "styles", "styles.xml", "sharedStrings", "/xl/sharedStrings.xml"),
-		stylesPart:   `<styleSheet/>`, sharedPart: `<sst/>`, sheetPart: sheetOf(inline("name") + inline("x")),
+		relationPart: relationships("worksheet", "worksheets/sheet1.xml", "styles", "styles.xml", "sharedStrings",
+			"/xl/sharedStrings.xml"),
+		stylesPart: `<styleSheet/>`, sharedPart: `<sst/>`, sheetPart: sheetOf(inline("name") + inline("x")),
 	}
 	maps.Copy(parts, others)
 	var out bytes.Buffer
@@ -119,13 +122,15 @@ func hostileFiles(t testing.TB) map[string]struct {
 	wideRow := `<row><c r="A1" t="str"><v>x</v></c><c r="XFD1" t="str"><v> </v></c></row>`
 	emptyRow := `<row><c r="XFD1" t="str"><v> </v></c></row>`
 	namesIn := func(part string) string {
-		return strings.Replace(part, `<sheets>`, `<definedNames>`+strings.Repeat(`<definedName/>`, 1_000_000)+`</definedNames><sheets>`, 1)
+		return strings.Replace(part, `<sheets>`, `<definedNames>`+strings.Repeat(`<definedName/>`, 1_000_000)+
+			`</definedNames><sheets>`, 1)
 	}
 	workbook := `<workbook xmlns:r="r"><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`
 	columns := strings.Split(strings.TrimSpace(someColumns), ",")
 	long := func(shared string, rows int) []byte {
 		row := `<row><c><v>1</v></c>` + strings.Repeat(`<c t="s"><v>0</v></c>`, len(columns)-1) + `</row>`
-		return partsFile(t, map[string]string{sharedPart: `<sst><si><t>` + shared + `</t></si></sst>`, sheetPart: sheetOf(inline(columns...) + strings.Repeat(row, rows))})
+		return partsFile(t, map[string]string{sharedPart: `<sst><si><t>` + shared + `</t></si></sst>`,
+			sheetPart: sheetOf(inline(columns...) + strings.Repeat(row, rows))})
 	}
 	wrong := inline(columns...) + strings.Repeat(inline("1", "&#9;x", "x", "x", "x", "&#9;x", "x", "x", "x"), 9_999)
 	var spaces, attributes strings.Builder
@@ -134,41 +139,60 @@ func hostileFiles(t testing.TB) map[string]struct {
 		fmt.Fprintf(&spaces, ` xmlns:a%d="u"`, n)
 	}
 	return map[string]hostile{
-		"rows as wide as a sheet":      {part(sheetPart, sheetOf(strings.Repeat(wideRow, 9_999))), ""},
-		"rows that are empty":          {part(sheetPart, sheetOf(strings.Repeat(emptyRow, 100_000))), "file_rows"},
-		"more elements than allowed":   {part(sheetPart, sheetOf(`<row>`+strings.Repeat(`<c/>`, 3_000_001)+`</row>`)), "file_size"},
-		"a million rows":               {part(sheetPart, sheetOf(strings.Repeat(`<row/>`, 1<<20+1))), "file_format"},
-		"names in the workbook":        {part(workbookPart, namesIn(workbook)), ""},
-		"a sheet that is the workbook": {partsFile(t, map[string]string{rootPart: relationships("officeDocument", sheetPart), sheetPart: namesIn(workbook), "xl/worksheets/_rels/sheet1.xml.rels": relationships("worksheet", "sheet1.xml")}), "file_rows"},
-		"formats of cells":             {part(stylesPart, `<styleSheet><cellXfs>`+strings.Repeat(`<xf/>`, 950_000)+`</cellXfs></styleSheet>`), "file_size"},
-		"number formats":               {part(stylesPart, `<styleSheet><numFmts>`+manyFormats(70_001)+`</numFmts></styleSheet>`), "file_size"},
-		"shared texts without a text":  {part(sharedPart, `<sst>`+strings.Repeat(`<si/>`, 1_000_000)+`</sst>`), ""},
-		"many shared texts":            {part(sharedPart, `<sst>`+strings.Repeat(`<si><t>`+strings.Repeat("y", 8_000)+`</t></si>`, 4_300)+`</sst>`), "file_size"},
-		"one long text":                {part(sharedPart, `<sst><si><t>`+strings.Repeat("y", 4<<20)+`</t></si></sst>`), "file_cell"},
-		"one long text in pieces":      {part(sharedPart, `<sst><si><t>`+strings.Repeat(strings.Repeat("y", 1_000)+`<!---->`, 1_000)+`</t></si></sst>`), "file_cell"},
-		"a long attribute":             {part(sheetPart, sheetOf(`<row r="`+strings.Repeat("1", 4<<20)+`"/>`)), "file_cell"},
-		"many attributes":              {part(sheetPart, sheetOf(strings.Repeat(`<row`+attributes.String()+`/>`, 50))), "file_format"},
-		"many name spaces":             {part(sheetPart, sheetOf(strings.Repeat(`<row`+spaces.String()+`>`, 50))), "file_format"},
-		"deep elements":                {part(sheetPart, sheetOf(strings.Repeat(`<a>`, 500_000))), "file_format"},
-		"entities":                     {part(sheetPart, `<!DOCTYPE a [<!ENTITY x "y">]>`+sheetOf(inline("&x;"))), "file_format"},
-		"spaces":                       {part(sheetPart, sheetOf(strings.Repeat(strings.Repeat(" ", 200_000)+`<row/>`, 400))), "file_size"},
+		"rows as wide as a sheet": {part(sheetPart, sheetOf(strings.Repeat(wideRow, 9_999))), ""},
+		"rows that are empty":     {part(sheetPart, sheetOf(strings.Repeat(emptyRow, 100_000))), "file_rows"},
+		"more elements than allowed": {part(sheetPart, sheetOf(`<row>`+strings.Repeat(`<c/>`, 3_000_001)+`</row>`)),
+			"file_size"},
+		"a million rows":        {part(sheetPart, sheetOf(strings.Repeat(`<row/>`, 1<<20+1))), "file_format"},
+		"names in the workbook": {part(workbookPart, namesIn(workbook)), ""},
+		"a sheet that is the workbook": {partsFile(t, map[string]string{rootPart: relationships("officeDocument", sheetPart),
+			sheetPart: namesIn(workbook), "xl/worksheets/_rels/sheet1.xml.rels": relationships("worksheet", "sheet1.xml")}),
+			"file_rows"},
+		"formats of cells": {part(stylesPart,
+			`<styleSheet><cellXfs>`+strings.Repeat(`<xf/>`, 950_000)+`</cellXfs></styleSheet>`), "file_size"},
+		"number formats": {part(stylesPart,
+			`<styleSheet><numFmts>`+manyFormats(70_001)+`</numFmts></styleSheet>`), "file_size"},
+		"shared texts without a text": {part(sharedPart, `<sst>`+strings.Repeat(`<si/>`, 1_000_000)+`</sst>`), ""},
+		"many shared texts": {part(sharedPart,
+			`<sst>`+strings.Repeat(`<si><t>`+strings.Repeat("y", 8_000)+`</t></si>`, 4_300)+`</sst>`), "file_size"},
+		"one long text": {part(sharedPart, `<sst><si><t>`+strings.Repeat("y", 4<<20)+`</t></si></sst>`),
+			"file_cell"},
+		"one long text in pieces": {part(sharedPart,
+			`<sst><si><t>`+strings.Repeat(strings.Repeat("y", 1_000)+`<!---->`, 1_000)+`</t></si></sst>`), "file_cell"},
+		"a long attribute": {part(sheetPart, sheetOf(`<row r="`+strings.Repeat("1", 4<<20)+`"/>`)), "file_cell"},
+		"many attributes": {part(sheetPart, sheetOf(strings.Repeat(`<row`+attributes.String()+`/>`, 50))),
+			"file_format"},
+		"many name spaces": {part(sheetPart, sheetOf(strings.Repeat(`<row`+spaces.String()+`>`, 50))),
+			"file_format"},
+		"deep elements": {part(sheetPart, sheetOf(strings.Repeat(`<a>`, 500_000))), "file_format"},
+		"entities": {part(sheetPart, `<!DOCTYPE a [<!ENTITY x "y">]>`+sheetOf(inline("&x;"))),
+			"file_format"},
+		"spaces": {part(sheetPart, sheetOf(strings.Repeat(strings.Repeat(" ", 200_000)+`<row/>`, 400))),
+			"file_size"},
 		"one text in all cells":        {long(strings.Repeat("y", 8_000), 9_999), "file_size"},
 		"texts that JSON doubles":      {long(strings.Repeat(`"`, 1_900), 1_000), ""},
 		"texts that JSON makes longer": {long(strings.Repeat(`_x0001_`, 1_900), 1_000), ""},
 		"a fault in each cell":         {part(sheetPart, sheetOf(wrong)), ""},
-		"many relationships":           {part(relationPart, relationships(slices.Repeat([]string{"worksheet", "worksheets/sheet1.xml"}, 1_001)...)), "file_size"},
-		"a relationship that repeats":  {part(relationPart, `<Relationships>`+strings.Repeat(`<Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/>`, 999)+`</Relationships>`), "file_format"},
-		"many sheets":                  {part(workbookPart, strings.Replace(workbook, `<sheet name="S" r:id="r1"/>`, strings.Repeat(`<sheet name="S" r:id="r1"/>`, 5_000), 1)), "file_size"},
-		"an odd target":                {part(relationPart, relationships("worksheet", "../../../etc/passwd")), "file_format"},
-		"a directory of entries":       {[]byte("PK\x03\x04" + strings.Repeat("PK\x01\x02"+strings.Repeat("\x00", 42), 170_000)), "file_size"},
-		"two parts of one name":        {partsFile(t, map[string]string{"XL/workbook.xml": workbook}), "file_format"},
-		"CSV: columns":                 {[]byte(strings.Repeat(",", tabular.MaxBytes)), "file_columns"},
-		"CSV: empty columns":           {[]byte(strings.Repeat("x"+strings.Repeat(",", 16_383)+"\n", 511)), ""},
-		"CSV: one cell":                {[]byte(strings.Repeat("x", tabular.MaxBytes)), "file_cell"},
-		"CSV: one cell in quotes":      {[]byte(`"` + strings.Repeat("x\n", tabular.MaxBytes/2-1) + `"`), "file_cell"},
-		"CSV: quotation marks":         {[]byte(strings.Repeat(`"`, tabular.MaxBytes)), "file_cell"},
-		"CSV: control characters":      {[]byte(someColumns + strings.Repeat("1,"+strings.Repeat("\x01", 8_000)+",1,AED,2026-03-01,x,1,1,\n", 1_000)), ""},
-		"CSV: empty rows":              {[]byte(strings.Repeat(",\n", tabular.MaxBytes/2)), "file_rows"},
+		"many relationships": {part(relationPart,
+			relationships(slices.Repeat([]string{"worksheet", "worksheets/sheet1.xml"}, 1_001)...)), "file_size"},
+		"a relationship that repeats": {part(relationPart,
+			`<Relationships>`+strings.Repeat(`<Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/>`, 999)+
+				`</Relationships>`), "file_format"},
+		"many sheets": {part(workbookPart, strings.Replace(workbook,
+			`<sheet name="S" r:id="r1"/>`, strings.Repeat(`<sheet name="S" r:id="r1"/>`, 5_000), 1)), "file_size"},
+		"an odd target": {part(relationPart, relationships("worksheet", "../../../etc/passwd")),
+			"file_format"},
+		"a directory of entries": {[]byte("PK\x03\x04" + strings.Repeat("PK\x01\x02"+strings.Repeat("\x00", 42),
+			170_000)), "file_size"},
+		"two parts of one name":   {partsFile(t, map[string]string{"XL/workbook.xml": workbook}), "file_format"},
+		"CSV: columns":            {[]byte(strings.Repeat(",", tabular.MaxBytes)), "file_columns"},
+		"CSV: empty columns":      {[]byte(strings.Repeat("x"+strings.Repeat(",", 16_383)+"\n", 511)), ""},
+		"CSV: one cell":           {[]byte(strings.Repeat("x", tabular.MaxBytes)), "file_cell"},
+		"CSV: one cell in quotes": {[]byte(`"` + strings.Repeat("x\n", tabular.MaxBytes/2-1) + `"`), "file_cell"},
+		"CSV: quotation marks":    {[]byte(strings.Repeat(`"`, tabular.MaxBytes)), "file_cell"},
+		"CSV: control characters": {[]byte(someColumns +
+			strings.Repeat("1,"+strings.Repeat("\x01", 8_000)+",1,AED,2026-03-01,x,1,1,\n", 1_000)), ""},
+		"CSV: empty rows": {[]byte(strings.Repeat(",\n", tabular.MaxBytes/2)), "file_rows"},
 	}
 }
 
@@ -233,9 +257,11 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	valid := []byte(someColumns + strings.Repeat("A,B,1,AED,2026-03-01,x,1,1,\n", 500))
 	for name, file := range map[string][]byte{
 		"rows": partsFile(t, map[string]string{sheetPart: sheetOf(strings.Repeat(inline("x", "y"), 5_000))}), "CSV": valid,
-		"names":        partsFile(t, map[string]string{workbookPart: `<workbook>` + strings.Repeat(`<definedName/>`, 100_000) + `</workbook>`}),
+		"names": partsFile(t,
+			map[string]string{workbookPart: `<workbook>` + strings.Repeat(`<definedName/>`, 100_000) + `</workbook>`}),
 		"empty blocks": emptyBlocks(t),
-		"texts":        partsFile(t, map[string]string{sharedPart: `<sst>` + strings.Repeat(`<si><t>x</t></si>`, 50_000) + `</sst>`}),
+		"texts": partsFile(t, map[string]string{sharedPart: `<sst>` + strings.Repeat(`<si><t>x</t></si>`, 50_000) +
+			`</sst>`}),
 	} {
 		for _, after := range []int64{0, 1, 5} {
 			limited := &countedContext{Context: t.Context(), after: after}
@@ -250,7 +276,8 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	}
 	for _, after := range []int64{0, 100, 700} {
 		limited := &countedContext{Context: t.Context(), after: after}
-		if _, err := tabular.Drafts(limited, table, nil); !errors.Is(err, context.Canceled) || limited.asked.Load() > after+3 {
+		if _, err := tabular.Drafts(limited, table, nil); !errors.Is(err, context.Canceled) ||
+			limited.asked.Load() > after+3 {
 			t.Errorf("drafts after %d: error %v, asked %d times", after, err, limited.asked.Load())
 		}
 	}
@@ -263,8 +290,8 @@ func emptyBlocks(t testing.TB) []byte {
 	packed := append(bytes.Repeat([]byte("\x00\x00\x00\xff\xff"), 200_000), "\x01\x04\x00\xfb\xff<a/>"...)
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	part, err := w.CreateRaw(&zip.FileHeader{Name: rootPart, Method: zip.Deflate, CRC32: crc32.ChecksumIEEE([]byte("<a/>")),
-		CompressedSize64: uint64(len(packed)), UncompressedSize64: 4})
+	part, err := w.CreateRaw(&zip.FileHeader{Name: rootPart, Method: zip.Deflate,
+		CRC32: crc32.ChecksumIEEE([]byte("<a/>")), CompressedSize64: uint64(len(packed)), UncompressedSize64: 4})
 	kit.Must(t, err)
 	_, err = part.Write(packed)
 	kit.Must(t, err)
@@ -277,11 +304,13 @@ func emptyBlocks(t testing.TB) []byte {
 func FuzzParts(f *testing.F) {
 	names := []string{sheetPart, sharedPart, stylesPart, workbookPart, relationPart, rootPart}
 	for at, text := range []string{
-		sheetOf(`<row r="1"><c r="A1" t="inlineStr"><is><t>name</t></is></c></row><row r="2"><c t="s"><v>0</v></c><c r="XFD2"><f>1</f></c></row>`),
+		sheetOf(
+			`<row r="1"><c r="A1" t="inlineStr"><is><t>name</t></is></c></row><row r="2"><c t="s"><v>0</v></c><c r="XFD2"><f>1</f></c></row>`),
 		`<sst><si><t>_x0041_</t></si><si><r><t>a</t></r><rPh><t>b</t></rPh></si></sst>`,
 		`<styleSheet><numFmts><numFmt numFmtId="200" formatCode="yyyy"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`,
 		`<workbook><workbookPr date1904="1"/><sheets><sheet name="a" state="hidden" id="r1"/></sheets></workbook>`,
-		relationships("worksheet", "/xl/worksheets/sheet1.xml", "styles", `..\xl\styles.xml`), relationships("officeDocument", "xl/workbook.xml"),
+		relationships("worksheet", "/xl/worksheets/sheet1.xml", "styles", `..\xl\styles.xml`),
+		relationships("officeDocument", "xl/workbook.xml"),
 	} {
 		f.Add(uint8(at), []byte(text))
 	}

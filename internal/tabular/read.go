@@ -112,8 +112,10 @@ func Read(ctx context.Context, file []byte, sheet string) (*Table, error) {
 		return nil, &Error{Rule: ruleSize, Message: fmt.Sprintf("must have at most %d MiB", MaxBytes>>20)}
 	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
 		return readXLSX(ctx, file, sheet)
-	case bytes.HasPrefix(file, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")): // a compound file, which holds an old or an encrypted workbook
-		return nil, &Error{Rule: ruleFormat, Message: "is an XLS file or is protected by a password: save it as XLSX without a password"}
+	// a compound file, which holds an old or an encrypted workbook
+	case bytes.HasPrefix(file, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		return nil, &Error{Rule: ruleFormat,
+			Message: "is an XLS file or is protected by a password: save it as XLSX without a password"}
 	}
 	return readCSV(ctx, file)
 }

@@ -100,7 +100,8 @@ func faultsOf(i *tabular.Import) string {
 
 // randomDraft returns a valid draft with a random choice of fields and hostile texts.
 func randomDraft(random *rand.Rand, number string) api.Draft {
-	texts := []string{"plain", "=cmd|' /C calc'!A0", "+1", "-x", "@SUM(A1)", "'quoted", "'=x", "a,b;c\td", `say "hi"`, "line\nbreak", "<b>", "\u202eabc", "شركة", "  spaces  ", "007", "1e5", "2026-01-01"}
+	texts := []string{"plain", "=cmd|' /C calc'!A0", "+1", "-x", "@SUM(A1)", "'quoted", "'=x", "a,b;c\td", `say "hi"`,
+		"line\nbreak", "<b>", "\u202eabc", "شركة", "  spaces  ", "007", "1e5", "2026-01-01"}
 	fill := func(into reflect.Value) {
 		for n := range into.NumField() {
 			f := into.Type().Field(n)
@@ -109,7 +110,8 @@ func randomDraft(random *rand.Rand, number string) api.Draft {
 			}
 			switch {
 			case f.Type == reflect.TypeFor[*api.Decimal]():
-				into.Field(n).Set(reflect.ValueOf(new(api.MustDecimal(fmt.Sprintf("%d.%02d", random.IntN(1e6)+1, random.IntN(100))))))
+				into.Field(n).Set(reflect.ValueOf(new(api.MustDecimal(fmt.Sprintf("%d.%02d", random.IntN(1e6)+1,
+					random.IntN(100))))))
 			case f.Type != reflect.TypeFor[*string]():
 			case f.Tag.Get("text") == "multi":
 				into.Field(n).Set(reflect.ValueOf(new(texts[random.IntN(len(texts))])))
@@ -217,15 +219,19 @@ func TestFaultsNameRowAndColumn(t *testing.T) {
 		"valid": {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\n", ""},
 		"values": {someColumns + "A-1,Palm,ten,AED,2026-02-30,x,1,-1,\n\nA-2,Palm,10,XXY,2026-03-01,,1,10,\n",
 			"2 total_amount type\n2 issue_date date\n2 net_unit_price minimum\n4 currency currency\n4 name required"},
-		"header":        {"invoice_number,recipent_name,currency,currency,colour\nA,B,C,D,E\n", "1 recipient_name missing_column\n1 total_amount missing_column\n1 issue_date missing_column\n1 name missing_column\n1 quantity missing_column\n1 net_unit_price missing_column"},
-		"no number":     {someColumns + ",Palm,10,AED,2026-03-01,x,1,10,\n", "2 invoice_number required"},
-		"disagreement":  {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\nA-1,Oasis,10.0,,2026-03-01,y,1,10,\n", "3 recipient_name disagreement"},
-		"later value":   {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\nA-1,,,,,y,1,10,late\n", "3 note disagreement"},
-		"no column":     {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,,extra\n", "2  no_column"},
-		"line breaks":   {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\"a\nb\"\nA-2,Palm,x,AED,2026-03-01,x,1,10,\n", "3 total_amount type"},
-		"NUL":           {someColumns + "A-1,Pa\x00lm,10,AED,2026-03-01,x,1,10,\n", "2 recipient_name control_characters"},
-		"large number":  {someColumns + "A-1,Palm,1e999,AED,2026-03-01,x,1,10,\n", "2 total_amount damaged_value"},
-		"spaced header": {strings.ReplaceAll(someColumns, "invoice_number", " Invoice Number") + "A-1,Palm,10,AED,2026-03-01,x,1,10,\n", ""},
+		"header": {"invoice_number,recipent_name,currency,currency,colour\nA,B,C,D,E\n",
+			"1 recipient_name missing_column\n1 total_amount missing_column\n1 issue_date missing_column\n1 name missing_column\n1 quantity missing_column\n1 net_unit_price missing_column"},
+		"no number": {someColumns + ",Palm,10,AED,2026-03-01,x,1,10,\n", "2 invoice_number required"},
+		"disagreement": {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\nA-1,Oasis,10.0,,2026-03-01,y,1,10,\n",
+			"3 recipient_name disagreement"},
+		"later value": {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\nA-1,,,,,y,1,10,late\n", "3 note disagreement"},
+		"no column":   {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,,extra\n", "2  no_column"},
+		"line breaks": {someColumns + "A-1,Palm,10,AED,2026-03-01,x,1,10,\"a\nb\"\nA-2,Palm,x,AED,2026-03-01,x,1,10,\n",
+			"3 total_amount type"},
+		"NUL":          {someColumns + "A-1,Pa\x00lm,10,AED,2026-03-01,x,1,10,\n", "2 recipient_name control_characters"},
+		"large number": {someColumns + "A-1,Palm,1e999,AED,2026-03-01,x,1,10,\n", "2 total_amount damaged_value"},
+		"spaced header": {strings.ReplaceAll(someColumns, "invoice_number", " Invoice Number") +
+			"A-1,Palm,10,AED,2026-03-01,x,1,10,\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := faultsOf(imported(t, []byte(c.file)))
@@ -371,7 +377,8 @@ func TestCellsWithoutAUsableValue(t *testing.T) {
 	file := bookFile(t, func(f *excelize.File) error {
 		names := strings.Split(strings.TrimSpace(someColumns), ",")
 		return errors.Join(f.SetSheetRow("Sheet1", "A1", &names), f.SetSheetRow("Sheet1", "A2", &row),
-			f.SetCellFormula("Sheet1", "B2", "A1&A2"), f.SetCellValue("Sheet1", "A2", 1234567890123456), f.SetCellFormula("Sheet1", "I2", "1/0"))
+			f.SetCellFormula("Sheet1", "B2", "A1&A2"), f.SetCellValue("Sheet1", "A2", 1234567890123456),
+			f.SetCellFormula("Sheet1", "I2", "1/0"))
 	})
 	got := faultsOf(imported(t, file))
 	if want := "2 invoice_number too_many_digits\n2 recipient_name formula_without_value\n2 note formula_without_value"; got != want {

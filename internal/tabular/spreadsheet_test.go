@@ -13,8 +13,9 @@ import (
 // TestDamagedTexts checks that what a spreadsheet program has put in the place of a text is a fault in every form of
 // file.
 func TestDamagedTexts(t *testing.T) {
-	for _, text := range []string{"1.23457E+09", "1,23457E+09", "2.02603E+13", "1E+14", "-1.5E+10", "########", "##", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", " #N/A ",
-		"1.23457e+09", "#SPILL!", "#ERROR!", "#BEZUG!", "#NV", "#¡REF!", "#¿NOMBRE?", "Err:502"} {
+	for _, text := range []string{"1.23457E+09", "1,23457E+09", "2.02603E+13", "1E+14", "-1.5E+10", "########", "##",
+		"#REF!", "#N/A", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", " #N/A ", "1.23457e+09", "#SPILL!", "#ERROR!",
+		"#BEZUG!", "#NV", "#¡REF!", "#¿NOMBRE?", "Err:502"} {
 		for _, column := range tabular.Columns() {
 			if column.Kind != tabular.Text {
 				continue
@@ -37,17 +38,19 @@ func TestDamagedTexts(t *testing.T) {
 	}
 }
 
-// TestNumbersThatShowSomethingElse checks that a number in a column of texts is a fault if its format makes the cell show
-// another text, and is read otherwise.
+// TestNumbersThatShowSomethingElse checks that a number in a column of texts is a fault if its format makes the cell
+// show another text, and is read otherwise.
 func TestNumbersThatShowSomethingElse(t *testing.T) {
 	for code, altered := range map[string]bool{
 		"General": false, "[Red]General": false, "[$-409]General": false, "@": false, "0": false, "0000;-0000": false,
-		`"INV-"0000`: true, "0.00": true, "#,##0": true, "00000_)": true, `000000\ `: true, "[$-1000000]00000": true, "[$€-407]0": true,
-		"dd-mmm": true, "[h]:mm": true, "0%": true, "0000000000000000": true, `General" pieces"`: true,
+		`"INV-"0000`: true, "0.00": true, "#,##0": true, "00000_)": true, `000000\ `: true, "[$-1000000]00000": true,
+		"[$€-407]0": true, "dd-mmm": true, "[h]:mm": true, "0%": true, "0000000000000000": true, `General" pieces"`: true,
 	} {
-		styles := `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="` + html.EscapeString(code) + `"/></numFmts><cellXfs><xf/><xf numFmtId="164"/></cellXfs></styleSheet>`
+		styles := `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="` + html.EscapeString(code) +
+			`"/></numFmts><cellXfs><xf/><xf numFmtId="164"/></cellXfs></styleSheet>`
 		for column, want := range map[string]bool{"note": altered, "quantity": false} {
-			file := partsFile(t, map[string]string{stylesPart: styles, sheetPart: sheetOf(inline(column) + `<row><c s="1"><v>42</v></c></row>`)})
+			file := partsFile(t, map[string]string{stylesPart: styles,
+				sheetPart: sheetOf(inline(column) + `<row><c s="1"><v>42</v></c></row>`)})
 			if got := hasFault(readOf(t, file, column), 2, column, "shown_differently"); got != want {
 				t.Errorf("42 in %s with the format %s: a fault %t", column, code, got)
 			}
@@ -59,13 +62,15 @@ func TestNumbersThatShowSomethingElse(t *testing.T) {
 // that a number of a workbook is read whatever its notation.
 func TestAmountsInScientificNotation(t *testing.T) {
 	for _, text := range []string{"1.23457E+06", "1E+2", "1e5", "-1.5E-3"} {
-		for form, file := range map[string][]byte{"CSV": csvFile(t, ',', [][]string{{"total_amount"}, {text}}), "XLSX": textWorkbook(t, [][]string{{"total_amount"}, {text}})} {
+		for form, file := range map[string][]byte{"CSV": csvFile(t, ',', [][]string{{"total_amount"}, {text}}),
+			"XLSX": textWorkbook(t, [][]string{{"total_amount"}, {text}})} {
 			if !hasFault(readOf(t, file, "total_amount"), 2, "total_amount", "damaged_value") {
 				t.Errorf("%s: %q is no fault", form, text)
 			}
 		}
 	}
-	file := partsFile(t, map[string]string{sheetPart: sheetOf(inline("total_amount") + `<row><c><v>1.23457E+6</v></c></row>`)})
+	file := partsFile(t,
+		map[string]string{sheetPart: sheetOf(inline("total_amount") + `<row><c><v>1.23457E+6</v></c></row>`)})
 	if got := readOf(t, file, "total_amount"); len(got.Faults) > 0 || got.Drafts[0].TotalAmount.String() != "1234570" {
 		t.Errorf("a number: %+v", got)
 	}
@@ -78,7 +83,8 @@ func readOf(t *testing.T, file []byte, column string) *tabular.Import {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]string{"invoice_number": "A-1", "recipient_name": "Palm", "total_amount": "1", "currency": "AED", "issue_date": "2026-03-01", "name": "x", "quantity": "1", "net_unit_price": "1"}
+	values := map[string]string{"invoice_number": "A-1", "recipient_name": "Palm", "total_amount": "1", "currency": "AED",
+		"issue_date": "2026-03-01", "name": "x", "quantity": "1", "net_unit_price": "1"}
 	for _, c := range tabular.Columns() {
 		if c.Required && c.Name != column {
 			table.Header = append(table.Header, c.Name)
@@ -112,7 +118,8 @@ func TestCSVOfOtherPrograms(t *testing.T) {
 		"two marks":         {"\ufeff\ufeff" + plain, "3 total_amount type"},
 		"CR":                {strings.ReplaceAll(plain, "\n", "\r"), "3 total_amount type"},
 		"texts as formulas": {strings.Replace(plain, "A-2,Palm", `"=""A-2""","=""P """"1"""" """`, 1), "3 total_amount type"},
-		"CR and LF in text": {strings.ReplaceAll(someColumns+row, ",\n", ",\r"), "2 recipient_name control_characters\n3 total_amount type"},
+		"CR and LF in text": {strings.ReplaceAll(someColumns+row, ",\n", ",\r"),
+			"2 recipient_name control_characters\n3 total_amount type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := c.file
@@ -158,7 +165,8 @@ func TestCellsAsTheyAreStored(t *testing.T) {
 		`<c t="str"><v>a_x000D_&#10;_xD83D__xDE00_</v></c>`: "a\n\U0001F600",
 		`<c t="inlineStr"><is><t>a &amp; b</t></is></c>`:    "a & b",
 	} {
-		file := partsFile(t, map[string]string{stylesPart: styles, sharedPart: shared, sheetPart: sheetOf(inline("name") + `<row>` + cell + `</row>`)})
+		file := partsFile(t, map[string]string{stylesPart: styles, sharedPart: shared,
+			sheetPart: sheetOf(inline("name") + `<row>` + cell + `</row>`)})
 		table, err := tabular.Read(t.Context(), file, "")
 		if err != nil {
 			t.Errorf("%s: %v", cell, err)
@@ -169,7 +177,8 @@ func TestCellsAsTheyAreStored(t *testing.T) {
 		}
 	}
 	zeros := `<row><c s="2"><v>4711</v></c><c t="str"><v>Palm</v></c><c s="2"><v>10</v></c><c t="str"><v>AED</v></c><c t="d"><v>2026-03-01</v></c><c t="str"><v>x</v></c><c><v>1</v></c><c><v>10</v></c></row>`
-	file := partsFile(t, map[string]string{stylesPart: styles, sheetPart: sheetOf(inline(strings.Split(strings.TrimSpace(someColumns), ",")...) + zeros)})
+	file := partsFile(t, map[string]string{stylesPart: styles,
+		sheetPart: sheetOf(inline(strings.Split(strings.TrimSpace(someColumns), ",")...) + zeros)})
 	got := imported(t, file)
 	if len(got.Faults) > 0 || *got.Drafts[0].InvoiceNumber != "0000004711" || got.Drafts[0].TotalAmount.String() != "10" {
 		t.Errorf("zeros: faults %s, drafts %+v", faultsOf(got), got.Drafts)
@@ -186,9 +195,12 @@ const (
 // elements have the same names.
 func TestDaysFrom1904(t *testing.T) {
 	file := partsFile(t, map[string]string{
-		workbookPart: `<workbook xmlns="` + mainSpace + `"><workbookPr date1904="1"/><sheets><sheet name="S" id="r1"/></sheets>` +
-			`<extLst><ext><workbookPr xmlns="` + otherSpace + `" chartTrackingRefBase="1"/><workbookPr/></ext></extLst></workbook>`,
-		stylesPart: `<styleSheet xmlns="` + mainSpace + `"><numFmts><numFmt numFmtId="164" formatCode="yyyy-mm-dd"/></numFmts><cellXfs><xf numFmtId="164"/></cellXfs>` +
+		workbookPart: `<workbook xmlns="` + mainSpace +
+			`"><workbookPr date1904="1"/><sheets><sheet name="S" id="r1"/></sheets>` +
+			`<extLst><ext><workbookPr xmlns="` + otherSpace +
+			`" chartTrackingRefBase="1"/><workbookPr/></ext></extLst></workbook>`,
+		stylesPart: `<styleSheet xmlns="` + mainSpace +
+			`"><numFmts><numFmt numFmtId="164" formatCode="yyyy-mm-dd"/></numFmts><cellXfs><xf numFmtId="164"/></cellXfs>` +
 			`<extLst><numFmt xmlns="` + otherSpace + `" numFmtId="164" formatCode="0"/></extLst></styleSheet>`,
 		sheetPart: sheetOf(inline("name") + `<row><c s="0"><v>44620</v></c></row>`),
 	})
@@ -201,8 +213,9 @@ func TestDaysFrom1904(t *testing.T) {
 // TestTheSheetIsNamed checks that the first visible worksheet is read, and that messages say which one it is.
 func TestTheSheetIsNamed(t *testing.T) {
 	parts := map[string]string{
-		workbookPart:               `<workbook><sheets><sheet name="Lists" state="hidden" id="r1"/><sheet name="Chart" id="r2"/><sheet name="March" id="r3"/></sheets></workbook>`,
-		relationPart:               relationships("worksheet", "worksheets/sheet1.xml", "chartsheet", "chartsheets/sheet1.xml", "worksheet", "worksheets/sheet2.xml"),
+		workbookPart: `<workbook><sheets><sheet name="Lists" state="hidden" id="r1"/><sheet name="Chart" id="r2"/><sheet name="March" id="r3"/></sheets></workbook>`,
+		relationPart: relationships("worksheet", "worksheets/sheet1.xml", "chartsheet",
+			"chartsheets/sheet1.xml", "worksheet", "worksheets/sheet2.xml"),
 		sheetPart:                  sheetOf(inline("countries") + inline("AE")),
 		"xl/worksheets/sheet2.xml": sheetOf(inline("invoice_numbr") + inline("A-1")),
 	}
@@ -217,7 +230,8 @@ func TestTheSheetIsNamed(t *testing.T) {
 	}
 	parts["xl/worksheets/sheet2.xml"] = sheetOf("")
 	_, err := tabular.Read(t.Context(), partsFile(t, parts), "")
-	if refused, ok := errors.AsType[*tabular.Error](err); !ok || !strings.Contains(refused.Message, `in the worksheet "March"`) {
+	if refused, ok := errors.AsType[*tabular.Error](err); !ok ||
+		!strings.Contains(refused.Message, `in the worksheet "March"`) {
 		t.Errorf("an empty worksheet: %v", err)
 	}
 	table, err := tabular.Read(t.Context(), partsFile(t, parts), "lists")

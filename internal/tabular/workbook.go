@@ -15,7 +15,8 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Workbook is an XLSX file with one sheet. A sheet of more than 16 MiB is in a temporary file until the workbook is closed.
+// Workbook is an XLSX file with one sheet. A sheet of more than 16 MiB is in a temporary file until the workbook is
+// closed.
 type Workbook struct {
 	file  *excelize.File
 	sheet string
@@ -27,9 +28,10 @@ type Workbook struct {
 // ErrLongText says that a text has more than 32,767 characters, which no cell of a spreadsheet holds.
 var ErrLongText = errors.New("a text is too long for a spreadsheet")
 
-// NewWorkbook returns a workbook with a sheet of the given name: a header that stays visible and has filters, and rows as in [WriteCSV].
-// Numbers and dates are numbers and dates of the spreadsheet, times too, in UTC and without fractions of a second. A number that Excel
-// cannot hold exactly is a text. A text is never a formula. The error is that of rows, if they have one.
+// NewWorkbook returns a workbook with a sheet of the given name: a header that stays visible and has filters, and rows
+// as in [WriteCSV]. Numbers and dates are numbers and dates of the spreadsheet, times too, in UTC and without fractions
+// of a second. A number that Excel cannot hold exactly is a text. A text is never a formula. The error is that of rows,
+// if they have one.
 func NewWorkbook(sheet string, columns []Column, rows iter.Seq2[[]string, error]) (*Workbook, error) {
 	b := &Workbook{file: excelize.NewFile(), sheet: sheet, decimals: map[int]int{}}
 	if err := b.fill(columns, rows); err != nil {
@@ -185,7 +187,8 @@ func (k Kind) width(name string) float64 {
 // WriteTo writes the file. It holds only a part of it in memory.
 func (b *Workbook) WriteTo(w io.Writer) (int64, error) {
 	counted := &counter{to: w}
-	// The library collects the file in memory before it writes it, but leaves it to the caller where its archive is written.
+	// The library collects the file in memory before it writes it, but leaves it to the caller where its archive is
+	// written.
 	b.file.SetZipWriter(func(io.Writer) excelize.ZipWriter { return zip.NewWriter(counted) })
 	if _, err := b.file.WriteTo(io.Discard); err != nil {
 		return counted.n, fmt.Errorf("write a workbook: %w", err)

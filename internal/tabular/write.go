@@ -34,9 +34,10 @@ func (f Format) MediaType() string {
 // byteOrderMark tells Excel that a CSV file is UTF-8.
 const byteOrderMark = "\uFEFF"
 
-// WriteCSV writes a header and rows as CSV (RFC 4180) in UTF-8 with a byte order mark. Each row has a text for each column, empty for an
-// absent value. Numbers, dates and times are written as they are; every other text is guarded against being taken for a formula. It stops
-// at the first error of rows and returns it; what is written then is the beginning of a file.
+// WriteCSV writes a header and rows as CSV (RFC 4180) in UTF-8 with a byte order mark. Each row has a text for each
+// column, empty for an absent value. Numbers, dates and times are written as they are; every other text is guarded
+// against being taken for a formula. It stops at the first error of rows and returns it; what is written then is the
+// beginning of a file.
 func WriteCSV(w io.Writer, columns []Column, rows iter.Seq2[[]string, error]) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	line := []byte(byteOrderMark)
@@ -69,7 +70,8 @@ func WriteCSV(w io.Writer, columns []Column, rows iter.Seq2[[]string, error]) er
 	return nil
 }
 
-// appendCell adds the nth cell of a line. encoding/csv is not used, because it changes carriage returns in texts if lines end with CRLF.
+// appendCell adds the nth cell of a line. encoding/csv is not used, because it changes carriage returns in texts if
+// lines end with CRLF.
 func appendCell(line []byte, n int, text string) []byte {
 	if n > 0 {
 		line = append(line, ',')

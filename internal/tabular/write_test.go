@@ -16,13 +16,15 @@ import (
 )
 
 // kinds are one column of each kind.
-var kinds = []tabular.Column{{Name: "text"}, {Name: "amount", Kind: tabular.Decimal}, {Name: "day", Kind: tabular.Date}, {Name: "at", Kind: tabular.Time}}
+var kinds = []tabular.Column{{Name: "text"}, {Name: "amount", Kind: tabular.Decimal}, {Name: "day", Kind: tabular.Date},
+	{Name: "at", Kind: tabular.Time}}
 
 // hostile are texts that spreadsheets could take for formulas, or that a careless file loses.
 var hostile = []string{
-	"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", `"=1"`, "'=1", "''=1", "'", "' =1", "＝1", "＋1", "－1", "＠1", "\u200b=1", "\ufeff=1", "\u202e=1",
-	"\u00a0=cmd|' /C calc'!A0", "“=1”", "a=1", "- none", "-", "plain", "two\nlines", "two\r\nlines", "a\rb", `say "hi"`, "a,b;c", "007", "1e5", "2026-03-01", "شركة النخيل",
-	"<b>&amp;</b>", "_x0041_", "_x000D_", "TRUE", " spaces ", "\u200b",
+	"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", `"=1"`, "'=1", "''=1", "'", "' =1", "＝1", "＋1", "－1",
+	"＠1", "\u200b=1", "\ufeff=1", "\u202e=1", "\u00a0=cmd|' /C calc'!A0", "“=1”", "a=1", "- none", "-", "plain",
+	"two\nlines", "two\r\nlines", "a\rb", `say "hi"`, "a,b;c", "007", "1e5", "2026-03-01", "شركة النخيل", "<b>&amp;</b>",
+	"_x0041_", "_x000D_", "TRUE", " spaces ", "\u200b",
 }
 
 func rowsOf(rows [][]string) iter.Seq2[[]string, error] {
@@ -52,8 +54,8 @@ func readCSV(t interface {
 	return rows[1:]
 }
 
-// isFormula reports whether a spreadsheet could take a cell for a formula: compatible characters are equal to it, and it may remove
-// what is invisible before it looks.
+// isFormula reports whether a spreadsheet could take a cell for a formula: compatible characters are equal to it, and
+// it may remove what is invisible before it looks.
 func isFormula(cell string) bool {
 	if cell != "" && strings.ContainsRune("\t\r\n", rune(cell[0])) {
 		return true
@@ -163,7 +165,8 @@ func TestWorkbookHasTypedCells(t *testing.T) {
 		if shown, err := file.GetCellValue("list", cell); err != nil || shown != want.shown {
 			t.Errorf("cell %s shows %q: %v; want %q", cell, shown, err, want.shown)
 		}
-		if raw, err := file.GetCellValue("list", cell, excelize.Options{RawCellValue: true}); err != nil || want.raw != "" && raw != want.raw {
+		if raw, err := file.GetCellValue("list", cell, excelize.Options{RawCellValue: true}); err != nil || want.raw != "" &&
+			raw != want.raw {
 			t.Errorf("cell %s has %q: %v; want %q", cell, raw, err, want.raw)
 		}
 		if formula, err := file.GetCellFormula("list", cell); err != nil || formula != "" {
@@ -200,13 +203,15 @@ func TestWorkbookKeepsTexts(t *testing.T) {
 }
 
 func TestLongTextIsNoWorkbook(t *testing.T) {
-	_, err := tabular.NewWorkbook("list", kinds, rowsOf([][]string{{strings.Repeat("x", excelize.TotalCellChars+1), "", "", ""}}))
+	_, err := tabular.NewWorkbook("list", kinds,
+		rowsOf([][]string{{strings.Repeat("x", excelize.TotalCellChars+1), "", "", ""}}))
 	if !errors.Is(err, tabular.ErrLongText) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestErrorOfRowsEndsTheFile fails if the error of a row is lost, which would make the beginning of a list look like all of it.
+// TestErrorOfRowsEndsTheFile fails if the error of a row is lost, which would make the beginning of a list look like
+// all of it.
 func TestErrorOfRowsEndsTheFile(t *testing.T) {
 	broken := errors.New("broken")
 	rows := func(yield func([]string, error) bool) {

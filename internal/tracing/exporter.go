@@ -31,8 +31,8 @@ const (
 	logInterval = time.Minute
 )
 
-// exporter sends batches of spans. It implements [otlptrace.Client], and no method of that returns an error: the library would write it
-// to a global handler. It counts and logs failures itself.
+// exporter sends batches of spans. It implements [otlptrace.Client], and no method of that returns an error: the
+// library would write it to a global handler. It counts and logs failures itself.
 type exporter struct {
 	url      string
 	headers  []header
@@ -60,9 +60,11 @@ type header struct {
 
 func newExporter(url string, headers []header, config Config) *exporter {
 	running, cancel := context.WithCancel(context.Background())
-	return &exporter{url: url, headers: headers, log: config.Log, now: config.Now, exported: config.Exported, dropped: config.Dropped, running: running, cancel: cancel,
+	return &exporter{url: url, headers: headers, log: config.Log, now: config.Now, exported: config.Exported,
+		dropped: config.Dropped, running: running, cancel: cancel,
 		client: &http.Client{
-			Transport: &http.Transport{Proxy: nil, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: time.Minute, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}},
+			Transport: &http.Transport{Proxy: nil, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: time.Minute,
+				TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}},
 			// A redirect would take the header fields, and with them a credential, to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}}
@@ -132,7 +134,8 @@ func (e *exporter) UploadTraces(ctx context.Context, batch []*tracepb.ResourceSp
 
 // export sends a batch, and sends it again after an error that may pass, until ctx ends.
 func (e *exporter) export(ctx context.Context, batch []*tracepb.ResourceSpans) error {
-	// TracesData has the encoding of the protocol's ExportTraceServiceRequest, whose package would add a gRPC client to the program.
+	// TracesData has the encoding of the protocol's ExportTraceServiceRequest, whose package would add a gRPC client to
+	// the program.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: batch})
 	if err != nil {
 		return fmt.Errorf("encode spans: %w", err)
@@ -150,8 +153,8 @@ func (e *exporter) export(ctx context.Context, batch []*tracepb.ResourceSpans) e
 	}
 }
 
-// post makes one export request. passing says that the error may pass, as the protocol defines it. An error contains nothing of the
-// response, which could repeat a header field.
+// post makes one export request. passing says that the error may pass, as the protocol defines it. An error contains
+// nothing of the response, which could repeat a header field.
 func (e *exporter) post(ctx context.Context, body []byte) (passing bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
@@ -175,7 +178,8 @@ func (e *exporter) post(ctx context.Context, body []byte) (passing bool, err err
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		passing = true
 	}
-	return passing, errors.Join(fmt.Errorf("the receiver responded with status %d", response.StatusCode), readErr, closeErr)
+	return passing, errors.Join(fmt.Errorf("the receiver responded with status %d", response.StatusCode), readErr,
+		closeErr)
 }
 
 // lose counts dropped spans, and logs them once a minute.

@@ -15,7 +15,8 @@ import (
 // Span is an operation with its duration. A nil Span does nothing.
 type Span struct{ span trace.Span }
 
-func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, *Span) {
+func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind,
+	attributes ...attribute.KeyValue) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -23,7 +24,8 @@ func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, at
 	return ctx, &Span{span}
 }
 
-// end ends a span. class, if any, is the class of its error: one of a closed set, because the text of an error can contain anything.
+// end ends a span. class, if any, is the class of its error: one of a closed set, because the text of an error can
+// contain anything.
 func (s *Span) end(class string, attributes ...attribute.KeyValue) {
 	if class != "" {
 		s.span.SetStatus(codes.Error, "")
@@ -33,9 +35,9 @@ func (s *Span) end(class string, attributes ...attribute.KeyValue) {
 	s.span.End()
 }
 
-// Request begins the span of an HTTP request to this server, and returns the request with it. A traceparent header field (W3C Trace
-// Context) makes it part of the client's trace. Its sampled flag, tracestate and baggage are ignored: the first is this server's
-// decision, and the others can contain anything.
+// Request begins the span of an HTTP request to this server, and returns the request with it. A traceparent header
+// field (W3C Trace Context) makes it part of the client's trace. Its sampled flag, tracestate and baggage are ignored:
+// the first is this server's decision, and the others can contain anything.
 func (t *Tracer) Request(r *http.Request) (*http.Request, *Span) {
 	if t == nil {
 		return r, nil
@@ -43,7 +45,8 @@ func (t *Tracer) Request(r *http.Request) (*http.Request, *Span) {
 	ctx := r.Context()
 	given := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header)))
 	if given.IsRemote() {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: given.TraceID(), SpanID: given.SpanID()}))
+		ctx = trace.ContextWithRemoteSpanContext(ctx,
+			trace.NewSpanContext(trace.SpanContextConfig{TraceID: given.TraceID(), SpanID: given.SpanID()}))
 	}
 	ctx, span := t.start(ctx, "HTTP", trace.SpanKindServer)
 	return r.WithContext(ctx), span
@@ -56,11 +59,13 @@ func (s *Span) EndRequest(route, method string, status int) {
 	}
 	name := method
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+		http.MethodOptions:
 	default:
 		name, method = "HTTP", "_OTHER"
 	}
-	attributes := []attribute.KeyValue{attribute.String("http.request.method", method), attribute.Int("http.response.status_code", status)}
+	attributes := []attribute.KeyValue{attribute.String("http.request.method", method),
+		attribute.Int("http.response.status_code", status)}
 	if route != "" {
 		name += " " + route
 		attributes = append(attributes, attribute.String("http.route", route))
@@ -93,7 +98,8 @@ func (s *Span) EndWork(failed bool) {
 	}
 }
 
-// Write begins the span of a write to the database within a trace; there is none outside of one. operation names what it commits.
+// Write begins the span of a write to the database within a trace; there is none outside of one. operation names what
+// it commits.
 func (t *Tracer) Write(ctx context.Context, operation string) *Span {
 	if t == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return nil
@@ -102,8 +108,8 @@ func (t *Tracer) Write(ctx context.Context, operation string) *Span {
 	return span
 }
 
-// EndWrite ends the span of a write. unavailable says that the database could not be used; a write that is not committed for another
-// reason was refused by the rules.
+// EndWrite ends the span of a write. unavailable says that the database could not be used; a write that is not
+// committed for another reason was refused by the rules.
 func (s *Span) EndWrite(committed, unavailable bool) {
 	if s == nil {
 		return
@@ -115,26 +121,29 @@ func (s *Span) EndWrite(committed, unavailable bool) {
 	s.end(class, attribute.Bool("quittance.committed", committed))
 }
 
-// ProviderCall begins the span of a call to a provider. kind is the kind of the connection, and call names the operation. The request does
-// not carry the trace: it would tell a stranger.
+// ProviderCall begins the span of a call to a provider. kind is the kind of the connection, and call names the
+// operation. The request does not carry the trace: it would tell a stranger.
 func (t *Tracer) ProviderCall(ctx context.Context, kind, call string) (context.Context, *Span) {
-	return t.start(ctx, "provider "+call, trace.SpanKindClient, attribute.String("quittance.provider.kind", kind), attribute.String("quittance.provider.call", call))
+	return t.start(ctx, "provider "+call, trace.SpanKindClient, attribute.String("quittance.provider.kind", kind),
+		attribute.String("quittance.provider.call", call))
 }
 
-// EndProviderCall ends the span of a call with the kind of its response, the HTTP status, 0 if there was none, and the class of its error.
+// EndProviderCall ends the span of a call with the kind of its response, the HTTP status, 0 if there was none, and the
+// class of its error.
 func (s *Span) EndProviderCall(kind string, status int, class string) {
 	if s != nil {
 		s.end(class, withStatus(status, attribute.String("quittance.provider.response", kind))...)
 	}
 }
 
-// Attempt begins the span of an attempt to deliver an event to a webhook. number counts the attempts of a delivery from 1. The request
-// does not carry the trace.
+// Attempt begins the span of an attempt to deliver an event to a webhook. number counts the attempts of a delivery from
+// 1. The request does not carry the trace.
 func (t *Tracer) Attempt(ctx context.Context, number int) (context.Context, *Span) {
 	return t.start(ctx, "webhook attempt", trace.SpanKindClient, attribute.Int("quittance.webhook.attempt", number))
 }
 
-// EndAttempt ends the span of an attempt with its verdict, the HTTP status, 0 if there was none, and the class of its error.
+// EndAttempt ends the span of an attempt with its verdict, the HTTP status, 0 if there was none, and the class of its
+// error.
 func (s *Span) EndAttempt(verdict string, status int, class string) {
 	if s != nil {
 		s.end(class, withStatus(status, attribute.String("quittance.webhook.verdict", verdict))...)
@@ -149,7 +158,8 @@ func withStatus(status int, attributes ...attribute.KeyValue) []attribute.KeyVal
 	return append(attributes, attribute.Int("http.response.status_code", status))
 }
 
-// LogHandler returns a handler that adds the identifier of the trace, trace_id, to each line that is written within a sampled one.
+// LogHandler returns a handler that adds the identifier of the trace, trace_id, to each line that is written within a
+// sampled one.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

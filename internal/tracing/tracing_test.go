@@ -57,8 +57,9 @@ func (c *counts) dropped(reason tracing.Reason, spans int) {
 
 // config returns a configuration that reports to c.
 func (c *counts) config(endpoint string) tracing.Config {
-	return tracing.Config{Endpoint: endpoint, Sample: 1, Version: "1.2.3", Environment: "sandbox", Log: slog.New(slog.NewJSONHandler(c, nil)), Now: time.Now,
-		Exported: func(spans int) { c.exported.Add(int64(spans)) }, Dropped: c.dropped}
+	return tracing.Config{Endpoint: endpoint, Sample: 1, Version: "1.2.3", Environment: "sandbox",
+		Log: slog.New(slog.NewJSONHandler(c, nil)), Now: time.Now, Exported: func(spans int) { c.exported.Add(int64(spans)) },
+		Dropped: c.dropped}
 }
 
 func newTracer(t *testing.T, config tracing.Config) *tracing.Tracer {
@@ -106,7 +107,8 @@ func TestSpansArriveAtTheReceiver(t *testing.T) {
 	config := c.config(receive(t, &receiver))
 	config.Headers = secret.New("Authorization: Bearer the-credential\n\nX-Scope:  tenant:1 \r\n")
 	tracer := newTracer(t, config)
-	trace(tracer, http.Header{"Traceparent": {"00-" + clientTrace + "-00f067aa0ba902b7-00"}, "Tracestate": {"vendor=canary-state"}, "Baggage": {"user=canary-baggage"}})
+	trace(tracer, http.Header{"Traceparent": {"00-" + clientTrace + "-00f067aa0ba902b7-00"},
+		"Tracestate": {"vendor=canary-state"}, "Baggage": {"user=canary-baggage"}})
 	tracer.Close(t.Context())
 
 	spans, err := receiver.Spans()
@@ -125,19 +127,24 @@ func TestSpansArriveAtTheReceiver(t *testing.T) {
 	got := map[string]row{}
 	for _, span := range spans {
 		got[span.Name] = row{span.Name, names[span.Parent], span.Failed, span.Attributes}
-		if joined := span.TraceID == clientTrace; joined != (span.Name != "webhook attempt" && span.Name != "submission poll") {
+		if joined := span.TraceID == clientTrace; joined != (span.Name != "webhook attempt" &&
+			span.Name != "submission poll") {
 			t.Errorf("%s is in the trace %s", span.Name, span.TraceID)
 		}
 	}
 	const request = "POST /api/v1/{id}"
 	want := map[string]row{
-		request:                  {request, "client", true, map[string]any{"http.request.method": "POST", "http.route": "/api/v1/{id}", "http.response.status_code": int64(502), "error.type": "502"}},
+		request: {request, "client", true, map[string]any{"http.request.method": "POST",
+			"http.route": "/api/v1/{id}", "http.response.status_code": int64(502), "error.type": "502"}},
 		"store begin submission": {"store begin submission", request, false, map[string]any{"quittance.committed": true}},
-		"provider submit": {"provider submit", request, true, map[string]any{"quittance.provider.kind": "http", "quittance.provider.call": "submit", "quittance.provider.response": "ambiguous",
+		"provider submit": {"provider submit", request, true, map[string]any{"quittance.provider.kind": "http",
+			"quittance.provider.call": "submit", "quittance.provider.response": "ambiguous",
 			"http.response.status_code": int64(503), "error.type": "timeout"}},
-		"store record answer": {"store record answer", "provider submit", true, map[string]any{"quittance.committed": false, "error.type": "unavailable"}},
-		"webhook attempt":     {"webhook attempt", "root", false, map[string]any{"quittance.webhook.attempt": int64(3), "quittance.webhook.verdict": "delivered", "http.response.status_code": int64(204)}},
-		"submission poll":     {"submission poll", "root", true, map[string]any{"error.type": "failed"}},
+		"store record answer": {"store record answer", "provider submit", true,
+			map[string]any{"quittance.committed": false, "error.type": "unavailable"}},
+		"webhook attempt": {"webhook attempt", "root", false, map[string]any{"quittance.webhook.attempt": int64(3),
+			"quittance.webhook.verdict": "delivered", "http.response.status_code": int64(204)}},
+		"submission poll": {"submission poll", "root", true, map[string]any{"error.type": "failed"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -154,7 +161,8 @@ func TestSpansArriveAtTheReceiver(t *testing.T) {
 			}
 		}
 	}
-	if header := receiver.Header(); header.Get("Authorization") != "Bearer the-credential" || header.Get("X-Scope") != "tenant:1" {
+	if header := receiver.Header(); header.Get("Authorization") != "Bearer the-credential" ||
+		header.Get("X-Scope") != "tenant:1" {
 		t.Errorf("the header is %v", header)
 	}
 	if c.exported.Load() != int64(len(want)) || c.log() != "" {
@@ -171,7 +179,8 @@ func TestAMethodThatTheClientInventsIsNotExported(t *testing.T) {
 	span.EndRequest("", "CANARY", 405)
 	tracer.Close(t.Context())
 	spans, err := receiver.Spans()
-	if err != nil || len(spans) != 1 || spans[0].Name != "HTTP" || spans[0].Attributes["http.request.method"] != "_OTHER" || spans[0].Failed {
+	if err != nil || len(spans) != 1 || spans[0].Name != "HTTP" ||
+		spans[0].Attributes["http.request.method"] != "_OTHER" || spans[0].Failed {
 		t.Errorf("%+v, %v", spans, err)
 	}
 }
@@ -185,7 +194,8 @@ func TestSampling(t *testing.T) {
 	config.Sample = 0.5
 	tracer := newTracer(t, config)
 	// The sampler of OpenTelemetry keeps traces whose last 8 bytes are small.
-	for _, given := range []string{"00-4bf92f3577b34da6f3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da603ce929d0e0e4736-00f067aa0ba902b7-00"} {
+	for _, given := range []string{"00-4bf92f3577b34da6f3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da603ce929d0e0e4736-00f067aa0ba902b7-00"} {
 		trace(tracer, http.Header{"Traceparent": {given}})
 	}
 	tracer.Close(t.Context())
@@ -228,7 +238,8 @@ func TestExportsAreRepeated(t *testing.T) {
 	}
 }
 
-// TestARefusalIsCountedAndLogged checks that what the receiver says about an export reaches no log, and that no redirect is followed.
+// TestARefusalIsCountedAndLogged checks that what the receiver says about an export reaches no log, and that no
+// redirect is followed.
 func TestARefusalIsCountedAndLogged(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTemporaryRedirect} {
@@ -247,13 +258,15 @@ func TestARefusalIsCountedAndLogged(t *testing.T) {
 		trace(tracer, http.Header{})
 		tracer.Close(t.Context())
 		if c.export.Load() != 6 || c.exported.Load() != 0 || elsewhere.Load() != 0 {
-			t.Errorf("%d: %d spans were dropped, %d exported, %d requests were redirected", status, c.export.Load(), c.exported.Load(), elsewhere.Load())
+			t.Errorf("%d: %d spans were dropped, %d exported, %d requests were redirected", status, c.export.Load(),
+				c.exported.Load(), elsewhere.Load())
 		}
 		var line struct {
 			Msg, Error string
 			Spans      int
 		}
-		if err := json.Unmarshal([]byte(c.log()), &line); err != nil || line.Spans != 6 || !strings.Contains(line.Error, "status") {
+		if err := json.Unmarshal([]byte(c.log()), &line); err != nil || line.Spans != 6 ||
+			!strings.Contains(line.Error, "status") {
 			t.Errorf("the log is not one line: %q: %v", c.log(), err)
 		}
 		if strings.Contains(c.log(), "the-credential") {
@@ -262,8 +275,8 @@ func TestARefusalIsCountedAndLogged(t *testing.T) {
 	}
 }
 
-// TestAHangingReceiverHoldsUpNothing checks that the number of waiting spans is bounded, that nobody waits for the receiver, and that
-// closing ends with its context.
+// TestAHangingReceiverHoldsUpNothing checks that the number of waiting spans is bounded, that nobody waits for the
+// receiver, and that closing ends with its context.
 func TestAHangingReceiverHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	var c counts
@@ -287,7 +300,8 @@ func TestAHangingReceiverHoldsUpNothing(t *testing.T) {
 	minutes.Add(1)
 	_, span := tracer.Work(t.Context(), "submission poll")
 	span.EndWork(false)
-	if later := `"spans":` + strconv.Itoa(made-mayWait); !strings.Contains(c.log(), later) { // the first line was about the first span
+	// the first line was about the first span
+	if later := `"spans":` + strconv.Itoa(made-mayWait); !strings.Contains(c.log(), later) {
 		t.Errorf("the line of the next minute does not have %s: %s", later, c.log())
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -335,7 +349,8 @@ func TestConfigurationErrors(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, tracer, err)
 		}
 	}
-	for _, endpoint := range []string{"http://localhost:4318", "http://[::1]:4318/", "https://collector.example/prefix", "https://collector.example/v1/traces"} {
+	for _, endpoint := range []string{"http://localhost:4318", "http://[::1]:4318/", "https://collector.example/prefix",
+		"https://collector.example/v1/traces"} {
 		var c counts
 		config := c.config(endpoint)
 		config.RequireTLS = true

@@ -11,8 +11,8 @@ import (
 // RuleDisagrees is the rule of a warning about figures that disagree.
 const RuleDisagrees = "disagrees"
 
-// Check compares the figures of a document with each other and returns a warning for each that disagrees, by its path. Sums and
-// products may differ by as much as the sender's rounding can explain.
+// Check compares the figures of a document with each other and returns a warning for each that disagrees, by its path.
+// Sums and products may differ by as much as the sender's rounding can explain.
 func (doc *Document) Check() api.Faults {
 	c := checker{faults: api.Faults{}}
 	for n := range doc.Lines {
@@ -32,7 +32,8 @@ func (doc *Document) Check() api.Faults {
 	c.equal("totals.net", t.Net, sum(rat(t.Lines), negative(allowances), charges),
 		"Lines, allowances and charges add up to %s without tax, but the document states %s.")
 	c.breakdown(doc)
-	c.equal("totals.total", t.Total, sum(rat(t.Net), rat(t.Tax)), "The total without tax and the tax add up to %s, but the document states %s.")
+	c.equal("totals.total", t.Total, sum(rat(t.Net), rat(t.Tax)),
+		"The total without tax and the tax add up to %s, but the document states %s.")
 	c.equal("totals.payable", t.Payable, sum(rat(t.Total), negative(rat(orZero(t.Prepaid))), rat(orZero(t.Rounding))),
 		"The total, the paid amount and the rounding leave %s to pay, but the document states %s.")
 	return c.faults
@@ -46,7 +47,8 @@ func (c checker) equal(at string, stated *api.Amount, computed *big.Rat, message
 	c.near(at, stated, computed, big.NewRat(5, 1000), message)
 }
 
-// near warns if a stated value differs from the computed one by more than the tolerance. An absent value agrees with everything.
+// near warns if a stated value differs from the computed one by more than the tolerance. An absent value agrees with
+// everything.
 func (c checker) near(at string, stated *api.Amount, computed, tolerance *big.Rat, message string) {
 	if stated == nil || computed == nil || len(c.faults) >= maxWarnings {
 		return
@@ -57,8 +59,8 @@ func (c checker) near(at string, stated *api.Amount, computed, tolerance *big.Ra
 	}
 }
 
-// line checks the amount of a line: quantity × net price ÷ base quantity, less allowances, plus charges (PEPPOL-EN16931-R120, which
-// allows a difference of 0.02).
+// line checks the amount of a line: quantity × net price ÷ base quantity, less allowances, plus charges
+// (PEPPOL-EN16931-R120, which allows a difference of 0.02).
 func (c checker) line(at string, line *api.ParsedLine) {
 	quantity, price, base := rat(line.Quantity), rat(line.NetUnitPrice), big.NewRat(1, 1)
 	if line.BaseQuantity != nil {
@@ -84,8 +86,8 @@ func (c checker) breakdown(doc *Document) {
 		taxes = sum(taxes, rat(row.Tax))
 		if taxable, rate := rat(row.Taxable), rat(row.Rate); taxable != nil && rate != nil && hasTax(row.Category) {
 			computed := new(big.Rat).Mul(taxable, rate)
-			c.near(fmt.Sprintf("tax_breakdown[%d].tax", n), row.Tax, computed.Quo(computed, big.NewRat(100, 1)), rounding(row.Tax),
-				"The taxable amount and the rate make %s, but the document states %s.")
+			c.near(fmt.Sprintf("tax_breakdown[%d].tax", n), row.Tax, computed.Quo(computed, big.NewRat(100, 1)),
+				rounding(row.Tax), "The taxable amount and the rate make %s, but the document states %s.")
 		}
 		if row.Category != nil && row.Taxable != nil {
 			group := groupOf(row.Category, row.Rate)

@@ -16,10 +16,11 @@ const (
 	maxDepth = 64
 	// maxElements is the number of elements of a document.
 	maxElements = 300_000
-	// maxTree is the number of elements that are in memory at a time: those of one line, and of everything that is not a line.
+	// maxTree is the number of elements that are in memory at a time: those of one line, and of everything that is not a
+	// line.
 	maxTree = 20_000
-	// maxTag, maxToken and maxText are in bytes: of a tag with its attributes; of a text, comment or other token; and of all texts
-	// that are kept. An embedded file is none of these, because it stays where it is in the document.
+	// maxTag, maxToken and maxText are in bytes: of a tag with its attributes; of a text, comment or other token; and of
+	// all texts that are kept. An embedded file is none of these, because it stays where it is in the document.
 	maxTag, maxToken, maxText = 64 << 10, 1 << 20, 3 << 20
 )
 
@@ -125,8 +126,8 @@ func (d *decoder) fail(rule, message string) error {
 	return &Error{rule, fmt.Sprintf("%s (line %d)", message, line)}
 }
 
-// next returns the next start tag, end tag or text. It passes over comments and processing instructions, which have no meaning
-// here.
+// next returns the next start tag, end tag or text. It passes over comments and processing instructions, which have no
+// meaning here.
 func (d *decoder) next() (xml.Token, error) {
 	for {
 		d.token = int(d.xml.InputOffset()) + d.skipped
@@ -260,8 +261,8 @@ func (d *decoder) read(tag *xml.StartElement) (*element, error) {
 // embeddedFile is the element whose text is a file in base64.
 const embeddedFile = "cbc:EmbeddedDocumentBinaryObject"
 
-// skipFile moves past the text of an embedded file and returns it. It may be in a CDATA section. The decoder continues after it,
-// so that a file is not copied.
+// skipFile moves past the text of an embedded file and returns it. It may be in a CDATA section. The decoder continues
+// after it, so that a file is not copied.
 func (d *decoder) skipFile() []byte {
 	if bytes.HasSuffix(d.data[:d.at], []byte("/>")) {
 		return nil

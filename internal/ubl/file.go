@@ -18,8 +18,8 @@ func fileSize(e *element) *int64 {
 	return &size
 }
 
-// File returns the content of the attachment with an identifier; ok is false if there is none that can be read. The reader
-// decodes while it is read, and needs little memory.
+// File returns the content of the attachment with an identifier; ok is false if there is none that can be read. The
+// reader decodes while it is read, and needs little memory.
 func (doc *Document) File(id string) (content io.Reader, ok bool) {
 	for n, attachment := range doc.Attachments {
 		if attachment.ID == id && attachment.Size != nil {
@@ -34,8 +34,8 @@ func decodeFile(text []byte) io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, &withoutSpace{text})
 }
 
-// withoutSpace reads a text without its white space and references to white space, which some programs write at the end of
-// every line.
+// withoutSpace reads a text without its white space and references to white space, which some programs write at the end
+// of every line.
 type withoutSpace struct{ rest []byte }
 
 // Read implements [io.Reader].

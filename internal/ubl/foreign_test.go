@@ -14,7 +14,8 @@ import (
 	"quittance/internal/ubl"
 )
 
-var expectedFile = flag.String("expected", "testdata/expected.jsonl", "the output of scripts/foreign-documents about the documents to read")
+var expectedFile = flag.String("expected", "testdata/expected.jsonl",
+	"the output of scripts/foreign-documents about the documents to read")
 
 // expected is what another parser has read from a document.
 type expected struct {
@@ -25,9 +26,9 @@ type expected struct {
 	Sum, Net, Tax, Total, Payable   *string
 }
 
-// TestForeignDocuments reads documents of others and compares the result with what another parser reads: which documents can be
-// read, and their numbers, currencies, names, totals, and numbers of lines, rows of tax and files. "make foreign-documents" runs
-// it over a directory.
+// TestForeignDocuments reads documents of others and compares the result with what another parser reads: which
+// documents can be read, and their numbers, currencies, names, totals, and numbers of lines, rows of tax and files.
+// "make foreign-documents" runs it over a directory.
 func TestForeignDocuments(t *testing.T) {
 	text, err := os.ReadFile(*expectedFile)
 	if err != nil {
@@ -75,9 +76,10 @@ func compare(t *testing.T, want *expected, got *ubl.Document) {
 			files++
 		}
 	}
-	read := &expected{Path: want.Path, Readable: true, Number: got.Number, Currency: got.Currency, Seller: got.Seller.Name, Buyer: got.Buyer.Name,
-		Lines: got.LineCount, Taxes: len(got.TaxBreakdown), Files: files, Sum: value((*string)(got.Totals.Lines)), Net: value((*string)(got.Totals.Net)),
-		Tax: value((*string)(got.Totals.Tax)), Total: value((*string)(got.Totals.Total)), Payable: value((*string)(got.Totals.Payable))}
+	read := &expected{Path: want.Path, Readable: true, Number: got.Number, Currency: got.Currency, Seller: got.Seller.Name,
+		Buyer: got.Buyer.Name, Lines: got.LineCount, Taxes: len(got.TaxBreakdown), Files: files,
+		Sum: value((*string)(got.Totals.Lines)), Net: value((*string)(got.Totals.Net)), Tax: value((*string)(got.Totals.Tax)),
+		Total: value((*string)(got.Totals.Total)), Payable: value((*string)(got.Totals.Payable))}
 	for _, amount := range []**string{&want.Sum, &want.Net, &want.Tax, &want.Total, &want.Payable} {
 		*amount = value(*amount)
 	}

@@ -13,11 +13,13 @@ func (r *reader) party(e *element) api.ParsedParty {
 	p := api.ParsedParty{
 		Name: r.name(e, legal+"cbc:RegistrationName"), TradingName: r.name(e, "cac:PartyName/cbc:Name"),
 		LegalID: r.name(e, legal+"cbc:CompanyID"), LegalIDScheme: r.attribute(e, legal+"cbc:CompanyID", "schemeID"),
-		Identifier: r.name(e, "cac:PartyIdentification/cbc:ID"), IdentifierScheme: r.attribute(e, "cac:PartyIdentification/cbc:ID", "schemeID"),
-		NetworkID: r.name(e, "cbc:EndpointID"), EndpointScheme: r.attribute(e, "cbc:EndpointID", "schemeID"),
+		Identifier:       r.name(e, "cac:PartyIdentification/cbc:ID"),
+		IdentifierScheme: r.attribute(e, "cac:PartyIdentification/cbc:ID", "schemeID"),
+		NetworkID:        r.name(e, "cbc:EndpointID"), EndpointScheme: r.attribute(e, "cbc:EndpointID", "schemeID"),
 		Street: r.name(e, address+"cbc:StreetName"), StreetAdditional: r.name(e, address+"cbc:AdditionalStreetName"),
 		City: r.name(e, address+"cbc:CityName"), PostalCode: r.name(e, address+"cbc:PostalZone"),
-		Subdivision: r.name(e, address+"cbc:CountrySubentity"), Country: r.name(e, address+"cac:Country/cbc:IdentificationCode"),
+		Subdivision: r.name(e, address+"cbc:CountrySubentity"),
+		Country:     r.name(e, address+"cac:Country/cbc:IdentificationCode"),
 		ContactName: r.name(e, "cac:Contact/cbc:Name"), ContactPhone: r.name(e, "cac:Contact/cbc:Telephone"),
 		ContactEmail: r.name(e, "cac:Contact/cbc:ElectronicMail"),
 	}
@@ -36,8 +38,8 @@ func (r *reader) party(e *element) api.ParsedParty {
 	return p
 }
 
-// taxes reads the tax totals. Of several, that in the document's currency has the total (BT-110) and the breakdown; the one in
-// the tax currency has BT-111.
+// taxes reads the tax totals. Of several, that in the document's currency has the total (BT-110) and the breakdown; the
+// one in the tax currency has BT-111.
 func (doc *Document) taxes(r *reader, e *element) {
 	doc.TaxBreakdown = []api.ParsedTax{}
 	if e.child("cac:TaxTotal") == nil {
@@ -53,7 +55,8 @@ func (doc *Document) taxes(r *reader, e *element) {
 			total = other // some states want the total once more, without a breakdown
 		}
 		if text(other.child("cbc:TaxAmount")) != text(own[0].child("cbc:TaxAmount")) {
-			r.warn("totals.tax", "repeated", "The document states more than one total tax in its currency; one of them is shown.")
+			r.warn("totals.tax", "repeated",
+				"The document states more than one total tax in its currency; one of them is shown.")
 		}
 	}
 	if other := taxTotals(e, doc.TaxCurrency); len(other) > 0 && other[0] != own[0] {
@@ -63,9 +66,11 @@ func (doc *Document) taxes(r *reader, e *element) {
 	for n, one := range r.first(total, "cac:TaxSubtotal", "tax_breakdown") {
 		at := "tax_breakdown[" + strconv.Itoa(n) + "]"
 		const category = "cac:TaxCategory/"
-		doc.TaxBreakdown = append(doc.TaxBreakdown, api.ParsedTax{Category: r.name(one, category+"cbc:ID"), Rate: r.number(one, category+"cbc:Percent", at+".rate"),
+		doc.TaxBreakdown = append(doc.TaxBreakdown, api.ParsedTax{Category: r.name(one, category+"cbc:ID"),
+			Rate:    r.number(one, category+"cbc:Percent", at+".rate"),
 			Taxable: r.amount(one, "cbc:TaxableAmount", at+".taxable"), Tax: r.amount(one, "cbc:TaxAmount", at+".tax"),
-			ExemptionCode: r.name(one, category+"cbc:TaxExemptionReasonCode"), ExemptionReason: r.name(one, category+"cbc:TaxExemptionReason")})
+			ExemptionCode:   r.name(one, category+"cbc:TaxExemptionReasonCode"),
+			ExemptionReason: r.name(one, category+"cbc:TaxExemptionReason")})
 	}
 }
 
@@ -95,10 +100,12 @@ func (doc *Document) totals(r *reader, e *element) {
 
 func (r *reader) references(e *element) api.ParsedReferences {
 	out := api.ParsedReferences{
-		Buyer: r.name(e, "cbc:BuyerReference"), Order: r.name(e, "cac:OrderReference/cbc:ID"), SalesOrder: r.name(e, "cac:OrderReference/cbc:SalesOrderID"),
-		Contract: r.name(e, "cac:ContractDocumentReference/cbc:ID"), Project: r.name(e, "cac:ProjectReference/cbc:ID"),
-		Receipt: r.name(e, "cac:ReceiptDocumentReference/cbc:ID"), Despatch: r.name(e, "cac:DespatchDocumentReference/cbc:ID"),
-		Tender: r.name(e, "cac:OriginatorDocumentReference/cbc:ID"), PrecedingInvoices: []api.ParsedPreceding{},
+		Buyer: r.name(e, "cbc:BuyerReference"), Order: r.name(e, "cac:OrderReference/cbc:ID"),
+		SalesOrder: r.name(e, "cac:OrderReference/cbc:SalesOrderID"),
+		Contract:   r.name(e, "cac:ContractDocumentReference/cbc:ID"), Project: r.name(e, "cac:ProjectReference/cbc:ID"),
+		Receipt:  r.name(e, "cac:ReceiptDocumentReference/cbc:ID"),
+		Despatch: r.name(e, "cac:DespatchDocumentReference/cbc:ID"),
+		Tender:   r.name(e, "cac:OriginatorDocumentReference/cbc:ID"), PrecedingInvoices: []api.ParsedPreceding{},
 	}
 	for n, one := range r.first(e, "cac:BillingReference", "references.preceding_invoices") {
 		const of = "cac:InvoiceDocumentReference/"
@@ -112,15 +119,18 @@ func (r *reader) payment(e *element) api.ParsedPayment {
 	out := api.ParsedPayment{Terms: r.prose(e, "cac:PaymentTerms/cbc:Note"), Means: []api.ParsedPaymentMeans{}}
 	for _, one := range r.first(e, "cac:PaymentMeans", "payment.means") {
 		const account = "cac:PayeeFinancialAccount/"
-		out.Means = append(out.Means, api.ParsedPaymentMeans{Code: r.name(one, "cbc:PaymentMeansCode"), Name: r.attribute(one, "cbc:PaymentMeansCode", "name"),
-			Reference: r.name(one, "cbc:PaymentID"), Account: r.name(one, account+"cbc:ID"), AccountName: r.name(one, account+"cbc:Name"),
-			BankID: r.name(one, account+"cac:FinancialInstitutionBranch/cbc:ID"), Card: r.name(one, "cac:CardAccount/cbc:PrimaryAccountNumberID"),
+		out.Means = append(out.Means, api.ParsedPaymentMeans{Code: r.name(one, "cbc:PaymentMeansCode"),
+			Name:      r.attribute(one, "cbc:PaymentMeansCode", "name"),
+			Reference: r.name(one, "cbc:PaymentID"), Account: r.name(one, account+"cbc:ID"),
+			AccountName: r.name(one, account+"cbc:Name"), BankID: r.name(one, account+"cac:FinancialInstitutionBranch/cbc:ID"),
+			Card:    r.name(one, "cac:CardAccount/cbc:PrimaryAccountNumberID"),
 			Mandate: r.name(one, "cac:PaymentMandate/cbc:ID")})
 	}
 	return out
 }
 
-// attachments reads the supporting documents. One without a file and without an address is a mere reference to an object.
+// attachments reads the supporting documents. One without a file and without an address is a mere reference to an
+// object.
 func (doc *Document) attachments(r *reader, e *element) {
 	doc.Attachments = []api.ParsedFile{}
 	for _, one := range r.first(e, "cac:AdditionalDocumentReference", "attachments") {
@@ -130,13 +140,16 @@ func (doc *Document) attachments(r *reader, e *element) {
 		if embedded == nil && address == nil {
 			continue
 		}
-		file := api.ParsedFile{ID: strconv.Itoa(len(doc.Attachments) + 1), Reference: r.name(one, "cbc:ID"), Description: r.prose(one, "cbc:DocumentDescription"), URL: address}
+		file := api.ParsedFile{ID: strconv.Itoa(len(doc.Attachments) + 1), Reference: r.name(one, "cbc:ID"),
+			Description: r.prose(one, "cbc:DocumentDescription"), URL: address}
 		var content []byte
 		if embedded != nil {
-			file.Name, file.MediaType = r.attribute(attachment, embeddedFile, "filename"), r.attribute(attachment, embeddedFile, "mimeCode")
+			file.Name, file.MediaType = r.attribute(attachment, embeddedFile, "filename"),
+				r.attribute(attachment, embeddedFile, "mimeCode")
 			content = embedded.file
 			if file.Size = fileSize(embedded); file.Size == nil {
-				r.warn("attachments["+strconv.Itoa(len(doc.Attachments))+"]", "base64", "The embedded file is not valid base64 and cannot be downloaded.")
+				r.warn("attachments["+strconv.Itoa(len(doc.Attachments))+"]", "base64",
+					"The embedded file is not valid base64 and cannot be downloaded.")
 			}
 		}
 		doc.Attachments, doc.files = append(doc.Attachments, file), append(doc.files, content)

@@ -39,7 +39,8 @@ var roots = map[string]string{ //nolint:gochecknoglobals // a constant table
 	"SelfBilledInvoice": api.ReceivedSelfBilledInvoice, "SelfBilledCreditNote": api.ReceivedSelfBilledCreditNote,
 }
 
-// Read reads a document. The error is an [*Error]. The document must not change afterwards, because attachments refer to it.
+// Read reads a document. The error is an [*Error]. The document must not change afterwards, because attachments refer
+// to it.
 func Read(document []byte) (*Document, error) {
 	d, err := newDecoder(document)
 	if err != nil {
@@ -85,7 +86,8 @@ func (d *decoder) root() (xml.Name, error) {
 	}
 }
 
-// readContent reads the root element to the end of the document. It calls line with each line, and returns everything else.
+// readContent reads the root element to the end of the document. It calls line with each line, and returns everything
+// else.
 func (d *decoder) readContent(line func(*element) (kept bool)) (*element, error) {
 	content := &element{}
 	for {
@@ -145,8 +147,9 @@ func (d *decoder) readChild(tag *xml.StartElement, content *element, line func(*
 
 // fill reads everything but the lines.
 func (doc *Document) fill(r *reader, e *element) {
-	for name, at := range map[string]string{"cbc:ID": "number", "cbc:IssueDate": "issue_date", "cbc:DueDate": "due_date", "cbc:DocumentCurrencyCode": "currency",
-		"cac:AccountingSupplierParty": "seller", "cac:AccountingCustomerParty": "buyer", "cac:LegalMonetaryTotal": "totals"} {
+	for name, at := range map[string]string{"cbc:ID": "number", "cbc:IssueDate": "issue_date", "cbc:DueDate": "due_date",
+		"cbc:DocumentCurrencyCode": "currency", "cac:AccountingSupplierParty": "seller",
+		"cac:AccountingCustomerParty": "buyer", "cac:LegalMonetaryTotal": "totals"} {
 		r.only(e, name, at)
 	}
 	doc.Specification, doc.BusinessProcess = r.name(e, "cbc:CustomizationID"), r.name(e, "cbc:ProfileID")
@@ -156,7 +159,8 @@ func (doc *Document) fill(r *reader, e *element) {
 		doc.TypeCode = r.name(e, "cbc:CreditNoteTypeCode")
 	}
 	doc.Type = selfBilled(doc.Type, doc.TypeCode)
-	doc.Number, doc.UUID, doc.TransactionFlags = r.name(e, "cbc:ID"), r.name(e, "cbc:UUID"), r.name(e, "cbc:ProfileExecutionID")
+	doc.Number, doc.UUID, doc.TransactionFlags = r.name(e, "cbc:ID"), r.name(e, "cbc:UUID"),
+		r.name(e, "cbc:ProfileExecutionID")
 	doc.ReasonCode = r.name(e, "cac:DiscrepancyResponse/cbc:ResponseCode")
 	doc.Currency, doc.TaxCurrency = r.name(e, "cbc:DocumentCurrencyCode"), r.name(e, "cbc:TaxCurrencyCode")
 	doc.TaxExchangeRate = r.number(e, "cac:TaxExchangeRate/cbc:CalculationRate", "tax_exchange_rate")
@@ -173,7 +177,8 @@ func (doc *Document) fill(r *reader, e *element) {
 			doc.Notes = append(doc.Notes, *kept)
 		}
 	}
-	doc.Seller, doc.Buyer = r.party(e.child("cac:AccountingSupplierParty/cac:Party")), r.party(e.child("cac:AccountingCustomerParty/cac:Party"))
+	doc.Seller, doc.Buyer = r.party(e.child("cac:AccountingSupplierParty/cac:Party")),
+		r.party(e.child("cac:AccountingCustomerParty/cac:Party"))
 	if payee := e.child("cac:PayeeParty"); payee != nil {
 		doc.Payee = new(r.party(payee))
 	}
@@ -202,7 +207,8 @@ func profile(specification *string) *string {
 	switch *specification {
 	case "urn:peppol:pint:billing-1@ae-1", "urn:peppol:pint:selfbilling-1@ae-1":
 		return new("pint-ae")
-	case "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0", "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:selfbilling:3.0":
+	case "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0",
+		"urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:selfbilling:3.0":
 		return new("bis3")
 	}
 	return nil
@@ -220,7 +226,8 @@ func selfBilled(of string, code *string) string {
 	return of
 }
 
-// addLine counts a line, adds it up, and keeps it if it is among the first. Of the others, it reads only what is added up.
+// addLine counts a line, adds it up, and keeps it if it is among the first. Of the others, it reads only what is added
+// up.
 func (doc *Document) addLine(r *reader, e *element) (kept bool) {
 	doc.LineCount++
 	at := fmt.Sprintf("lines[%d]", doc.LineCount-1)
@@ -259,13 +266,14 @@ func (s *lineSums) add(line *api.ParsedLine) {
 	s.taxable[group].Add(s.taxable[group], net)
 }
 
-// hasTax reports whether tax is computed for a category (UNCL5305): the standard rate and those of the Canary Islands and of
-// Ceuta and Melilla. In the others it is 0 whatever their rate.
+// hasTax reports whether tax is computed for a category (UNCL5305): the standard rate and those of the Canary Islands
+// and of Ceuta and Melilla. In the others it is 0 whatever their rate.
 func hasTax(category *string) bool {
 	return category != nil && (*category == "S" || *category == "L" || *category == "M")
 }
 
-// groupOf returns the group of a category that is present. Categories without tax may state no rate, so they are one group each.
+// groupOf returns the group of a category that is present. Categories without tax may state no rate, so they are one
+// group each.
 func groupOf(category *string, rate *api.Amount) taxGroup {
 	group := taxGroup{category: *category}
 	if value := rat(rate); value != nil && hasTax(category) {
@@ -286,8 +294,9 @@ func rat(n *api.Amount) *big.Rat {
 // lineAmounts returns a line with what is added up.
 func (r *reader) lineAmounts(e *element, at string) api.ParsedLine {
 	const category = "cac:Item/cac:ClassifiedTaxCategory/"
-	return api.ParsedLine{Net: r.amount(e, "cbc:LineExtensionAmount", at+".net"), VATCategory: r.name(e, category+"cbc:ID"),
-		VATRate: r.number(e, category+"cbc:Percent", at+".vat_rate")}
+	return api.ParsedLine{Net: r.amount(e, "cbc:LineExtensionAmount", at+".net"),
+		VATCategory: r.name(e, category+"cbc:ID"),
+		VATRate:     r.number(e, category+"cbc:Percent", at+".vat_rate")}
 }
 
 // describeLine adds everything else to a line.
@@ -297,11 +306,14 @@ func (r *reader) describeLine(line *api.ParsedLine, e *element, at string) {
 		quantity = "cbc:CreditedQuantity"
 	}
 	item, price := e.child("cac:Item"), e.child("cac:Price")
-	line.ID, line.Note, line.Name, line.Description = r.name(e, "cbc:ID"), r.prose(e, "cbc:Note"), r.name(item, "cbc:Name"), r.prose(item, "cbc:Description")
-	line.ItemCode, line.BuyerItemCode = r.name(item, "cac:SellersItemIdentification/cbc:ID"), r.name(item, "cac:BuyersItemIdentification/cbc:ID")
+	line.ID, line.Note, line.Name, line.Description = r.name(e, "cbc:ID"), r.prose(e, "cbc:Note"),
+		r.name(item, "cbc:Name"), r.prose(item, "cbc:Description")
+	line.ItemCode, line.BuyerItemCode = r.name(item, "cac:SellersItemIdentification/cbc:ID"),
+		r.name(item, "cac:BuyersItemIdentification/cbc:ID")
 	line.StandardItemCode = r.name(item, "cac:StandardItemIdentification/cbc:ID")
 	line.Quantity, line.UnitCode = r.number(e, quantity, at+".quantity"), r.attribute(e, quantity, "unitCode")
-	line.NetUnitPrice, line.BaseQuantity = r.amount(price, "cbc:PriceAmount", at+".net_unit_price"), r.number(price, "cbc:BaseQuantity", at+".base_quantity")
+	line.NetUnitPrice, line.BaseQuantity = r.amount(price, "cbc:PriceAmount", at+".net_unit_price"),
+		r.number(price, "cbc:BaseQuantity", at+".base_quantity")
 	line.GrossUnitPrice = r.amount(price, "cac:AllowanceCharge/cbc:BaseAmount", at+".gross_unit_price")
 	line.DiscountAmount = r.amount(price, "cac:AllowanceCharge/cbc:Amount", at+".discount_amount")
 	line.Allowances, line.Period = r.allowances(e, at+".allowances"), r.period(e, at+".period")
@@ -313,7 +325,8 @@ func (r *reader) period(e *element, at string) *api.ParsedPeriod {
 	if period == nil {
 		return nil
 	}
-	return &api.ParsedPeriod{Start: r.date(period, "cbc:StartDate", at+".start"), End: r.date(period, "cbc:EndDate", at+".end")}
+	return &api.ParsedPeriod{Start: r.date(period, "cbc:StartDate", at+".start"),
+		End: r.date(period, "cbc:EndDate", at+".end")}
 }
 
 func (r *reader) allowances(e *element, at string) []api.ParsedAllowance {
@@ -325,7 +338,8 @@ func (r *reader) allowances(e *element, at string) []api.ParsedAllowance {
 			Amount: r.amount(one, "cbc:Amount", at+".amount"), BaseAmount: r.amount(one, "cbc:BaseAmount", at+".base_amount"),
 			Percent: r.number(one, "cbc:MultiplierFactorNumeric", at+".percent"),
 			Reason:  r.name(one, "cbc:AllowanceChargeReason"), ReasonCode: r.name(one, "cbc:AllowanceChargeReasonCode"),
-			VATCategory: r.name(one, "cac:TaxCategory/cbc:ID"), VATRate: r.number(one, "cac:TaxCategory/cbc:Percent", at+".vat_rate")})
+			VATCategory: r.name(one, "cac:TaxCategory/cbc:ID"),
+			VATRate:     r.number(one, "cac:TaxCategory/cbc:Percent", at+".vat_rate")})
 	}
 	return out
 }

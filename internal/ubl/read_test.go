@@ -68,29 +68,36 @@ func invoice(content string) string {
 		`xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">` + content + `</Invoice>`
 }
 
-// TestRefused checks that documents that are unsafe, too large, malformed or of another kind are refused with the reason, and
-// that no text of theirs is in the message.
+// TestRefused checks that documents that are unsafe, too large, malformed or of another kind are refused with the
+// reason, and that no text of theirs is in the message.
 func TestRefused(t *testing.T) {
 	nested := func(n int) string {
 		return strings.Repeat("<cac:A>", n) + strings.Repeat("</cac:A>", n)
 	}
 	for name, test := range map[string]struct{ document, rule, message string }{
-		"empty":                        {"", ubl.RuleUnsupported, "not XML"},
-		"white space":                  {" \n", ubl.RuleUnsupported, "not XML"},
-		"a PDF":                        {"%PDF-1.7 secret", ubl.RuleUnsupported, "not XML"},
-		"only a comment":               {"<!-- secret -->", ubl.RuleUnsupported, "no element"},
-		"HTML":                         {"<html><body>secret</body></html>", ubl.RuleUnsupported, "not an invoice"},
-		"no namespace":                 {"<Invoice/>", ubl.RuleUnsupported, "not an invoice"},
-		"another namespace":            {`<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-3"/>`, ubl.RuleUnsupported, "not an invoice"},
-		"another UBL document":         {`<Order xmlns="urn:oasis:names:specification:ubl:schema:xsd:Order-2"/>`, ubl.RuleUnsupported, "not an invoice"},
-		"the name of another":          {`<CreditNote xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"/>`, ubl.RuleUnsupported, "not an invoice"},
-		"a DOCTYPE":                    {"<!DOCTYPE Invoice>" + invoice(""), ubl.RuleUnsafe, "document type"},
-		"an external entity":           {`<!DOCTYPE Invoice [<!ENTITY secret SYSTEM "file:///etc/passwd">]>` + invoice("<cbc:ID>&secret;</cbc:ID>"), ubl.RuleUnsafe, "document type"},
-		"a DOCTYPE inside":             {invoice("<!DOCTYPE secret>"), ubl.RuleUnsafe, "document type"},
-		"entities of entities":         {`<!DOCTYPE I [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;&a;">]>` + invoice("&b;"), ubl.RuleUnsafe, "document type"},
-		"an unknown entity":            {invoice("<cbc:ID>&secret;</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
-		"an open element":              {strings.TrimSuffix(invoice("<cbc:ID>1</cbc:ID>"), "</Invoice>"), ubl.RuleMalformed, "well-formed"},
-		"an open file":                 {strings.TrimSuffix(invoice("<cbc:EmbeddedDocumentBinaryObject>YQ=="), "</Invoice>"), ubl.RuleMalformed, "well-formed"},
+		"empty":          {"", ubl.RuleUnsupported, "not XML"},
+		"white space":    {" \n", ubl.RuleUnsupported, "not XML"},
+		"a PDF":          {"%PDF-1.7 secret", ubl.RuleUnsupported, "not XML"},
+		"only a comment": {"<!-- secret -->", ubl.RuleUnsupported, "no element"},
+		"HTML":           {"<html><body>secret</body></html>", ubl.RuleUnsupported, "not an invoice"},
+		"no namespace":   {"<Invoice/>", ubl.RuleUnsupported, "not an invoice"},
+		"another namespace": {`<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-3"/>`,
+			ubl.RuleUnsupported, "not an invoice"},
+		"another UBL document": {`<Order xmlns="urn:oasis:names:specification:ubl:schema:xsd:Order-2"/>`,
+			ubl.RuleUnsupported, "not an invoice"},
+		"the name of another": {`<CreditNote xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"/>`,
+			ubl.RuleUnsupported, "not an invoice"},
+		"a DOCTYPE": {"<!DOCTYPE Invoice>" + invoice(""), ubl.RuleUnsafe, "document type"},
+		"an external entity": {`<!DOCTYPE Invoice [<!ENTITY secret SYSTEM "file:///etc/passwd">]>` +
+			invoice("<cbc:ID>&secret;</cbc:ID>"), ubl.RuleUnsafe, "document type"},
+		"a DOCTYPE inside": {invoice("<!DOCTYPE secret>"), ubl.RuleUnsafe, "document type"},
+		"entities of entities": {`<!DOCTYPE I [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;&a;">]>` + invoice("&b;"),
+			ubl.RuleUnsafe, "document type"},
+		"an unknown entity": {invoice("<cbc:ID>&secret;</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
+		"an open element": {strings.TrimSuffix(invoice("<cbc:ID>1</cbc:ID>"), "</Invoice>"), ubl.RuleMalformed,
+			"well-formed"},
+		"an open file": {strings.TrimSuffix(invoice("<cbc:EmbeddedDocumentBinaryObject>YQ=="), "</Invoice>"),
+			ubl.RuleMalformed, "well-formed"},
 		"a wrong end tag":              {invoice("<cbc:ID>1</cac:ID>"), ubl.RuleMalformed, "well-formed"},
 		"an undeclared prefix":         {invoice("<secret:ID/>"), ubl.RuleMalformed, "prefix"},
 		"the usual prefix, undeclared": {`<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><cbc:ID>1</cbc:ID></Invoice>`, ubl.RuleMalformed, "prefix"},
@@ -100,23 +107,30 @@ func TestRefused(t *testing.T) {
 		"text before the root":         {"<!-- -->secret" + invoice(""), ubl.RuleMalformed, "well-formed"},
 		"invalid UTF-8":                {invoice("<cbc:ID>\xff</cbc:ID>"), ubl.RuleMalformed, "UTF-8"},
 		"UTF-16":                       {"\xff\xfe<\x00I\x00", ubl.RuleMalformed, "UTF-8"},
-		"another encoding":             {`<?xml version="1.0" encoding="ISO-8859-1"?>` + invoice(""), ubl.RuleMalformed, "encoding"},
-		"a control character":          {invoice("<cbc:ID>\x01</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
-		"deep nesting":                 {invoice(nested(64)), ubl.RuleLimit, "64 levels"},
-		"deep nesting outside UBL":     {invoice(strings.Repeat("<x>", 70) + strings.Repeat("</x>", 70)), ubl.RuleLimit, "64 levels"},
-		"many elements":                {invoice(strings.Repeat("<x/>", 300_000)), ubl.RuleLimit, "300000 elements"},
-		"a large part":                 {invoice(strings.Repeat("<cbc:Note/>", 20_001)), ubl.RuleLimit, "20000 elements"},
-		"a large line":                 {invoice("<cac:InvoiceLine>" + strings.Repeat("<cbc:Note/>", 20_001) + "</cac:InvoiceLine>"), ubl.RuleLimit, "20000 elements"},
-		"a long text":                  {invoice("<cbc:ID>" + strings.Repeat("a", 1<<20+1) + "</cbc:ID>"), ubl.RuleLimit, "too long"},
-		"many long texts":              {invoice(strings.Repeat("<cbc:Note>"+strings.Repeat("a", 1<<19)+"</cbc:Note>", 9)), ubl.RuleLimit, "too long"},
-		"a long comment":               {invoice("<!--" + strings.Repeat("a", 1<<20) + "-->"), ubl.RuleLimit, "too long"},
-		"a long name":                  {invoice("<" + strings.Repeat("a", 64<<10) + "/>"), ubl.RuleLimit, "too long"},
-		"many attributes":              {invoice("<cbc:ID" + strings.Repeat(` a=">"`, 16<<10) + "/>"), ubl.RuleLimit, "too long"},
+		"another encoding": {`<?xml version="1.0" encoding="ISO-8859-1"?>` + invoice(""), ubl.RuleMalformed,
+			"encoding"},
+		"a control character": {invoice("<cbc:ID>\x01</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
+		"deep nesting":        {invoice(nested(64)), ubl.RuleLimit, "64 levels"},
+		"deep nesting outside UBL": {invoice(strings.Repeat("<x>", 70) + strings.Repeat("</x>", 70)), ubl.RuleLimit,
+			"64 levels"},
+		"many elements": {invoice(strings.Repeat("<x/>", 300_000)), ubl.RuleLimit, "300000 elements"},
+		"a large part":  {invoice(strings.Repeat("<cbc:Note/>", 20_001)), ubl.RuleLimit, "20000 elements"},
+		"a large line": {invoice("<cac:InvoiceLine>" + strings.Repeat("<cbc:Note/>", 20_001) +
+			"</cac:InvoiceLine>"), ubl.RuleLimit, "20000 elements"},
+		"a long text": {invoice("<cbc:ID>" + strings.Repeat("a", 1<<20+1) + "</cbc:ID>"), ubl.RuleLimit,
+			"too long"},
+		"many long texts": {invoice(strings.Repeat("<cbc:Note>"+strings.Repeat("a", 1<<19)+"</cbc:Note>", 9)),
+			ubl.RuleLimit, "too long"},
+		"a long comment": {invoice("<!--" + strings.Repeat("a", 1<<20) + "-->"), ubl.RuleLimit, "too long"},
+		"a long name":    {invoice("<" + strings.Repeat("a", 64<<10) + "/>"), ubl.RuleLimit, "too long"},
+		"many attributes": {invoice("<cbc:ID" + strings.Repeat(` a=">"`, 16<<10) + "/>"), ubl.RuleLimit,
+			"too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			read, err := ubl.Read([]byte(test.document))
 			var refused *ubl.Error
-			if !errors.As(err, &refused) || read != nil || refused.Rule != test.rule || !strings.Contains(refused.Message, test.message) {
+			if !errors.As(err, &refused) || read != nil || refused.Rule != test.rule ||
+				!strings.Contains(refused.Message, test.message) {
 				t.Fatalf("got %v", err)
 			}
 			if strings.Contains(refused.Message, "secret") {
@@ -133,17 +147,19 @@ func TestRefused(t *testing.T) {
 // TestTolerated checks documents that break rules which a reader need not enforce.
 func TestTolerated(t *testing.T) {
 	for name, document := range map[string]string{
-		"a byte order mark":       "\ufeff" + `<?xml version="1.0" encoding="UTF-8"?>` + invoice("<cbc:ID>1</cbc:ID>"),
-		"US-ASCII":                `<?xml version="1.0" encoding="us-ascii"?>` + invoice("<cbc:ID>1</cbc:ID>"),
-		"a style sheet":           `<?xml-stylesheet href="https://example.com/x.xsl"?>` + invoice("<cbc:ID>1</cbc:ID>"),
-		"another order":           invoice("<cac:TaxTotal/><cbc:ID>1</cbc:ID><cbc:CustomizationID/>"),
-		"spaces":                  invoice("<cbc:ID>\n\t 1 \n</cbc:ID>"),
-		"an empty one before":     invoice("<cbc:ID>1</cbc:ID><cbc:UBLVersionID/>"),
-		"unknown elements":        invoice(`<cbc:NoSuch/><other xmlns="urn:x"><cbc:ID>2</cbc:ID></other><cac:NoSuch><cbc:ID>3</cbc:ID></cac:NoSuch><cbc:ID>1</cbc:ID>`),
+		"a byte order mark":   "\ufeff" + `<?xml version="1.0" encoding="UTF-8"?>` + invoice("<cbc:ID>1</cbc:ID>"),
+		"US-ASCII":            `<?xml version="1.0" encoding="us-ascii"?>` + invoice("<cbc:ID>1</cbc:ID>"),
+		"a style sheet":       `<?xml-stylesheet href="https://example.com/x.xsl"?>` + invoice("<cbc:ID>1</cbc:ID>"),
+		"another order":       invoice("<cac:TaxTotal/><cbc:ID>1</cbc:ID><cbc:CustomizationID/>"),
+		"spaces":              invoice("<cbc:ID>\n\t 1 \n</cbc:ID>"),
+		"an empty one before": invoice("<cbc:ID>1</cbc:ID><cbc:UBLVersionID/>"),
+		"unknown elements": invoice(
+			`<cbc:NoSuch/><other xmlns="urn:x"><cbc:ID>2</cbc:ID></other><cac:NoSuch><cbc:ID>3</cbc:ID></cac:NoSuch><cbc:ID>1</cbc:ID>`),
 		"comments":                invoice("<!-- a --><cbc:ID><!-- b -->1<!-- c --></cbc:ID><!-- d -->") + "<!-- e -->\n",
 		"an element in the value": invoice("<cbc:ID>1<cbc:ID>2</cbc:ID></cbc:ID>"),
 		"a character reference":   invoice("<cbc:ID>&#x31;</cbc:ID>"),
-		"declared at the element": strings.ReplaceAll(invoice(`<q:ID xmlns:q="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">1</q:ID>`), "cbc:", "b:"),
+		"declared at the element": strings.ReplaceAll(invoice(
+			`<q:ID xmlns:q="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">1</q:ID>`), "cbc:", "b:"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if read := mustRead(t, []byte(document)); read.Number == nil || *read.Number != "1" {
@@ -156,12 +172,14 @@ func TestTolerated(t *testing.T) {
 // TestTypes checks that the element and the type code decide what a document is.
 func TestTypes(t *testing.T) {
 	for want, document := range map[string]string{
-		api.ReceivedInvoice:              invoice("<cbc:InvoiceTypeCode>380</cbc:InvoiceTypeCode>"),
-		api.ReceivedCreditNote:           strings.ReplaceAll(invoice("<cbc:CreditNoteTypeCode>389</cbc:CreditNoteTypeCode>"), "Invoice", "CreditNote"),
-		api.ReceivedSelfBilledInvoice:    invoice("<cbc:InvoiceTypeCode>389</cbc:InvoiceTypeCode>"),
-		api.ReceivedSelfBilledCreditNote: strings.ReplaceAll(invoice("<cbc:CreditNoteTypeCode>261</cbc:CreditNoteTypeCode>"), "Invoice", "CreditNote"),
-		"self_billed_invoice ":           strings.ReplaceAll(invoice(""), "Invoice", "SelfBilledInvoice"),
-		"self_billed_credit_note ":       strings.ReplaceAll(invoice(""), "Invoice", "SelfBilledCreditNote"),
+		api.ReceivedInvoice: invoice("<cbc:InvoiceTypeCode>380</cbc:InvoiceTypeCode>"),
+		api.ReceivedCreditNote: strings.ReplaceAll(invoice("<cbc:CreditNoteTypeCode>389</cbc:CreditNoteTypeCode>"),
+			"Invoice", "CreditNote"),
+		api.ReceivedSelfBilledInvoice: invoice("<cbc:InvoiceTypeCode>389</cbc:InvoiceTypeCode>"),
+		api.ReceivedSelfBilledCreditNote: strings.ReplaceAll(invoice("<cbc:CreditNoteTypeCode>261</cbc:CreditNoteTypeCode>"),
+			"Invoice", "CreditNote"),
+		"self_billed_invoice ":     strings.ReplaceAll(invoice(""), "Invoice", "SelfBilledInvoice"),
+		"self_billed_credit_note ": strings.ReplaceAll(invoice(""), "Invoice", "SelfBilledCreditNote"),
 	} {
 		if got := mustRead(t, []byte(document)).Type; got != strings.TrimSpace(want) {
 			t.Errorf("%s is read as %s", document, got)
@@ -172,27 +190,34 @@ func TestTypes(t *testing.T) {
 // TestValues checks the forms of numbers, dates and times. A value without its form is absent, and a warning says so.
 func TestValues(t *testing.T) {
 	total := func(text string) *ubl.Document {
-		return mustRead(t, []byte(invoice("<cac:LegalMonetaryTotal><cbc:PayableAmount>"+text+"</cbc:PayableAmount></cac:LegalMonetaryTotal>")))
+		return mustRead(t, []byte(invoice("<cac:LegalMonetaryTotal><cbc:PayableAmount>"+
+			text+"</cbc:PayableAmount></cac:LegalMonetaryTotal>")))
 	}
-	for given, want := range map[string]string{"1": "1", "1.50": "1.50", "+1.5": "1.5", "007.10": "7.10", ".5": "0.5", "5.": "5", "-0.00": "0.00", "-.5": "-0.5", "-12": "-12", " 3 ": "3",
+	for given, want := range map[string]string{"1": "1", "1.50": "1.50", "+1.5": "1.5", "007.10": "7.10", ".5": "0.5",
+		"5.": "5", "-0.00": "0.00", "-.5": "-0.5", "-12": "-12", " 3 ": "3",
 		"123456789012345678901234567890.123456": "123456789012345678901234567890.123456"} {
-		if read := total(given); read.Totals.Payable == nil || string(*read.Totals.Payable) != want || len(read.Warnings) > 0 {
+		if read := total(given); read.Totals.Payable == nil || string(*read.Totals.Payable) != want ||
+			len(read.Warnings) > 0 {
 			t.Errorf("%q is read as %v with %v", given, read.Totals.Payable, read.Warnings)
 		}
 	}
-	for _, given := range []string{"1,50", "1e3", "NaN", "INF", "-", "+", ".", "1 000", "0x10", "١", "1.2.3", "--1", strings.Repeat("9", 41)} {
+	for _, given := range []string{"1,50", "1e3", "NaN", "INF", "-", "+", ".", "1 000", "0x10", "١", "1.2.3",
+		"--1", strings.Repeat("9", 41)} {
 		if read := total(given); read.Totals.Payable != nil || !read.Warnings.Has("totals.payable") {
 			t.Errorf("%q is read as %s with %v", given, *read.Totals.Payable, read.Warnings)
 		}
 	}
-	for given, want := range map[string]string{"2026-03-01": "2026-03-01", "2026-03-01Z": "2026-03-01", "2026-03-01-05:00": "2026-03-01", "2026-02-30": "", "01.03.2026": "", "2026-3-1": "",
+	for given, want := range map[string]string{"2026-03-01": "2026-03-01", "2026-03-01Z": "2026-03-01",
+		"2026-03-01-05:00": "2026-03-01", "2026-02-30": "", "01.03.2026": "", "2026-3-1": "",
 		"2026-03-01x": "", "2026-03-01T00:00:00": "", "12026-03-01": ""} {
 		read := mustRead(t, []byte(invoice("<cbc:IssueDate>"+given+"</cbc:IssueDate>")))
-		if got := read.IssueDate; (got == nil) != (want == "") || got != nil && *got != want || read.Warnings.Has("issue_date") != (want == "") {
+		if got := read.IssueDate; (got == nil) != (want == "") || got != nil && *got != want ||
+			read.Warnings.Has("issue_date") != (want == "") {
 			t.Errorf("%q is read as %v with %v", given, got, read.Warnings)
 		}
 	}
-	for given, valid := range map[string]bool{"09:30:00": true, "23:59:59.123+04:00": true, "00:00:00Z": true, "09:30": false, "24:00:00": false, "9:30:00": false, "09:60:00": false} {
+	for given, valid := range map[string]bool{"09:30:00": true, "23:59:59.123+04:00": true, "00:00:00Z": true,
+		"09:30": false, "24:00:00": false, "9:30:00": false, "09:60:00": false} {
 		read := mustRead(t, []byte(invoice("<cbc:IssueTime>"+given+"</cbc:IssueTime>")))
 		if (read.IssueTime != nil) != valid || read.Warnings.Has("issue_time") == valid {
 			t.Errorf("%q is read as %v with %v", given, read.IssueTime, read.Warnings)
@@ -204,22 +229,26 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestFirstOfSeveral checks that the first of repeated elements is read, with a warning: a reader that took another one than
-// the sender's program could show another total.
+// TestFirstOfSeveral checks that the first of repeated elements is read, with a warning: a reader that took another one
+// than the sender's program could show another total.
 func TestFirstOfSeveral(t *testing.T) {
 	const total = "<cac:LegalMonetaryTotal><cbc:PayableAmount>%</cbc:PayableAmount></cac:LegalMonetaryTotal>"
-	read := mustRead(t, []byte(invoice("<cbc:ID>1</cbc:ID><cbc:ID>2</cbc:ID>"+strings.ReplaceAll(total, "%", "1")+strings.ReplaceAll(total, "%", "1000"))))
+	read := mustRead(t, []byte(invoice("<cbc:ID>1</cbc:ID><cbc:ID>2</cbc:ID>"+strings.ReplaceAll(total, "%",
+		"1")+strings.ReplaceAll(total, "%", "1000"))))
 	const tax = `<cac:TaxTotal><cbc:TaxAmount currencyID="AED">%</cbc:TaxAmount></cac:TaxTotal>`
-	taxes := mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax, "%", "1")+strings.ReplaceAll(tax, "%", "2"))))
+	taxes := mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax,
+		"%", "1")+strings.ReplaceAll(tax, "%", "2"))))
 	if string(*taxes.Totals.Tax) != "1" || !taxes.Warnings.Has("totals.tax") {
 		t.Errorf("read the tax %s with %v", *taxes.Totals.Tax, taxes.Warnings)
 	}
 	const breakdown = `<cac:TaxTotal><cbc:TaxAmount currencyID="AED">1</cbc:TaxAmount><cac:TaxSubtotal/></cac:TaxTotal>`
-	taxes = mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax, "%", "1")+breakdown)))
+	taxes = mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax,
+		"%", "1")+breakdown)))
 	if len(taxes.TaxBreakdown) != 1 || len(taxes.Warnings) > 0 {
 		t.Errorf("a total beside the breakdown: %d rows, %v", len(taxes.TaxBreakdown), taxes.Warnings)
 	}
-	if *read.Number != "1" || string(*read.Totals.Payable) != "1" || !read.Warnings.Has("number") || !read.Warnings.Has("totals") {
+	if *read.Number != "1" || string(*read.Totals.Payable) != "1" || !read.Warnings.Has("number") ||
+		!read.Warnings.Has("totals") {
 		t.Errorf("read %s and %s with %v", *read.Number, *read.Totals.Payable, read.Warnings)
 	}
 }
@@ -232,13 +261,15 @@ const line = `<cac:InvoiceLine><cbc:InvoicedQuantity>10</cbc:InvoicedQuantity><c
 func TestManyLines(t *testing.T) {
 	const count = 12_000
 	totals := func(lines string) string {
-		return "<cac:LegalMonetaryTotal><cbc:LineExtensionAmount>" + lines + "</cbc:LineExtensionAmount></cac:LegalMonetaryTotal>"
+		return "<cac:LegalMonetaryTotal><cbc:LineExtensionAmount>" + lines +
+			"</cbc:LineExtensionAmount></cac:LegalMonetaryTotal>"
 	}
 	read := mustRead(t, []byte(invoice(strings.Repeat(line, count)+totals("240000.00"))))
 	if len(read.Lines) != 1000 || read.LineCount != count || len(read.Check()) > 0 {
 		t.Errorf("%d of %d lines, %v", len(read.Lines), read.LineCount, read.Check())
 	}
-	if faults := mustRead(t, []byte(invoice(strings.Repeat(line, count)+totals("239980.00")))).Check(); !faults.Has("totals.lines") {
+	if faults := mustRead(t,
+		[]byte(invoice(strings.Repeat(line, count)+totals("239980.00")))).Check(); !faults.Has("totals.lines") {
 		t.Errorf("a missing line is not noticed: %v", faults)
 	}
 }
@@ -246,11 +277,15 @@ func TestManyLines(t *testing.T) {
 // TestListsAreBounded checks that the other lists are cut as well, with a warning.
 func TestListsAreBounded(t *testing.T) {
 	many := func(element string) string { return strings.Repeat("<"+element+">1</"+element+">", 101) }
-	read := mustRead(t, []byte(invoice(many("cbc:Note")+many("cac:AllowanceCharge")+many("cac:BillingReference")+many("cac:PaymentMeans")+many("cac:AdditionalDocumentReference")+
+	read := mustRead(t, []byte(invoice(many("cbc:Note")+many("cac:AllowanceCharge")+many("cac:BillingReference")+
+		many("cac:PaymentMeans")+many("cac:AdditionalDocumentReference")+
 		"<cac:TaxTotal>"+many("cac:TaxSubtotal")+"</cac:TaxTotal>")))
-	want := []string{"allowances", "attachments", "notes", "payment.means", "references.preceding_invoices", "tax_breakdown"}
-	if got := slices.Sorted(maps.Keys(read.Warnings)); !slices.Equal(got, want) || len(read.Notes) != 100 || len(read.TaxBreakdown) != 100 || len(read.Payment.Means) != 100 {
-		t.Errorf("%d notes, %d rows of tax, %d ways to pay, %v", len(read.Notes), len(read.TaxBreakdown), len(read.Payment.Means), got)
+	want := []string{"allowances", "attachments", "notes", "payment.means", "references.preceding_invoices",
+		"tax_breakdown"}
+	if got := slices.Sorted(maps.Keys(read.Warnings)); !slices.Equal(got, want) || len(read.Notes) != 100 ||
+		len(read.TaxBreakdown) != 100 || len(read.Payment.Means) != 100 {
+		t.Errorf("%d notes, %d rows of tax, %d ways to pay, %v", len(read.Notes), len(read.TaxBreakdown),
+			len(read.Payment.Means), got)
 	}
 	wrong := strings.ReplaceAll(line, "20.00", "x")
 	if read := mustRead(t, []byte(invoice(strings.Repeat(wrong, 500)))); len(read.Warnings) != 100 {
@@ -260,32 +295,46 @@ func TestListsAreBounded(t *testing.T) {
 
 // TestDisagreements checks that each figure that disagrees has a warning at its path, and that rounding has none.
 func TestDisagreements(t *testing.T) {
-	const good = line + `<cac:TaxTotal><cbc:TaxAmount>1.00</cbc:TaxAmount><cac:TaxSubtotal><cbc:TaxableAmount>20.00</cbc:TaxableAmount><cbc:TaxAmount>1.00</cbc:TaxAmount>` +
+	const good = line +
+		`<cac:TaxTotal><cbc:TaxAmount>1.00</cbc:TaxAmount><cac:TaxSubtotal><cbc:TaxableAmount>20.00</cbc:TaxableAmount><cbc:TaxAmount>1.00</cbc:TaxAmount>` +
 		`<cac:TaxCategory><cbc:ID>S</cbc:ID><cbc:Percent>5.0</cbc:Percent></cac:TaxCategory></cac:TaxSubtotal></cac:TaxTotal><cac:LegalMonetaryTotal><cbc:LineExtensionAmount>20</cbc:LineExtensionAmount>` +
 		`<cbc:TaxExclusiveAmount>20.0</cbc:TaxExclusiveAmount><cbc:TaxInclusiveAmount>21.00</cbc:TaxInclusiveAmount><cbc:PayableAmount>21.00</cbc:PayableAmount></cac:LegalMonetaryTotal>`
 	for name, test := range map[string]struct {
 		old, with string
 		want      []string
 	}{
-		"nothing":               {"", "", nil},
-		"a line":                {"InvoicedQuantity>10<", "InvoicedQuantity>11<", []string{"lines[0].net"}},
-		"a rounded line":        {"PriceAmount>2<", "PriceAmount>2.001<", nil},
-		"a base quantity":       {"</cbc:PriceAmount></cac:Price>", "</cbc:PriceAmount><cbc:BaseQuantity>100</cbc:BaseQuantity></cac:Price>", []string{"lines[0].net"}},
-		"no base quantity":      {"</cbc:PriceAmount></cac:Price>", "</cbc:PriceAmount><cbc:BaseQuantity>0</cbc:BaseQuantity></cac:Price>", nil},
-		"the sum of the lines":  {"LineExtensionAmount>20<", "LineExtensionAmount>19.99<", []string{"totals.lines", "totals.net"}},
-		"the total without tax": {"TaxExclusiveAmount>20.0<", "TaxExclusiveAmount>20.01<", []string{"totals.net", "totals.total"}},
-		"the total":             {"TaxInclusiveAmount>21.00<", "TaxInclusiveAmount>22.00<", []string{"totals.payable", "totals.total"}},
-		"the amount due":        {"PayableAmount>21.00<", "PayableAmount>20.99<", []string{"totals.payable"}},
-		"a paid amount":         {"<cbc:PayableAmount>", "<cbc:PrepaidAmount>1</cbc:PrepaidAmount><cbc:PayableAmount>", []string{"totals.payable"}},
-		"the tax":               {"<cac:TaxTotal><cbc:TaxAmount>1.00<", "<cac:TaxTotal><cbc:TaxAmount>2.00<", []string{"totals.tax", "totals.total"}},
-		"a rate":                {"Percent>5.0<", "Percent>15.0<", []string{"tax_breakdown", "tax_breakdown[0].tax"}},
-		"a taxable amount":      {"TaxableAmount>20.00<", "TaxableAmount>20.03<", []string{"tax_breakdown[0].taxable"}},
-		"a rounded tax":         {"TaxableAmount>20.00<", "TaxableAmount>20.02<", nil},
-		"an allowance":          {"<cac:LegalMonetaryTotal>", "<cac:AllowanceCharge><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>", []string{"totals.net"}},
-		"a stated allowance":    {"<cbc:TaxExclusiveAmount>", "<cbc:AllowanceTotalAmount>1</cbc:AllowanceTotalAmount><cbc:TaxExclusiveAmount>", []string{"totals.allowances", "totals.net"}},
-		"a charge": {"<cac:LegalMonetaryTotal>", "<cac:AllowanceCharge><cbc:ChargeIndicator>true</cbc:ChargeIndicator><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>",
+		"nothing":        {"", "", nil},
+		"a line":         {"InvoicedQuantity>10<", "InvoicedQuantity>11<", []string{"lines[0].net"}},
+		"a rounded line": {"PriceAmount>2<", "PriceAmount>2.001<", nil},
+		"a base quantity": {"</cbc:PriceAmount></cac:Price>",
+			"</cbc:PriceAmount><cbc:BaseQuantity>100</cbc:BaseQuantity></cac:Price>", []string{"lines[0].net"}},
+		"no base quantity": {"</cbc:PriceAmount></cac:Price>",
+			"</cbc:PriceAmount><cbc:BaseQuantity>0</cbc:BaseQuantity></cac:Price>", nil},
+		"the sum of the lines": {"LineExtensionAmount>20<",
+			"LineExtensionAmount>19.99<", []string{"totals.lines", "totals.net"}},
+		"the total without tax": {"TaxExclusiveAmount>20.0<",
+			"TaxExclusiveAmount>20.01<", []string{"totals.net", "totals.total"}},
+		"the total": {"TaxInclusiveAmount>21.00<",
+			"TaxInclusiveAmount>22.00<", []string{"totals.payable", "totals.total"}},
+		"the amount due": {"PayableAmount>21.00<", "PayableAmount>20.99<", []string{"totals.payable"}},
+		"a paid amount": {"<cbc:PayableAmount>", "<cbc:PrepaidAmount>1</cbc:PrepaidAmount><cbc:PayableAmount>",
+			[]string{"totals.payable"}},
+		"the tax": {"<cac:TaxTotal><cbc:TaxAmount>1.00<", "<cac:TaxTotal><cbc:TaxAmount>2.00<",
+			[]string{"totals.tax", "totals.total"}},
+		"a rate":           {"Percent>5.0<", "Percent>15.0<", []string{"tax_breakdown", "tax_breakdown[0].tax"}},
+		"a taxable amount": {"TaxableAmount>20.00<", "TaxableAmount>20.03<", []string{"tax_breakdown[0].taxable"}},
+		"a rounded tax":    {"TaxableAmount>20.00<", "TaxableAmount>20.02<", nil},
+		"an allowance": {"<cac:LegalMonetaryTotal>",
+			"<cac:AllowanceCharge><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>",
 			[]string{"totals.net"}},
-		"a currency":     {"<cbc:PayableAmount>", `<cbc:DocumentCurrencyCode>x</cbc:DocumentCurrencyCode><cbc:PayableAmount currencyID="USD">`, nil},
+		"a stated allowance": {"<cbc:TaxExclusiveAmount>",
+			"<cbc:AllowanceTotalAmount>1</cbc:AllowanceTotalAmount><cbc:TaxExclusiveAmount>",
+			[]string{"totals.allowances", "totals.net"}},
+		"a charge": {"<cac:LegalMonetaryTotal>",
+			"<cac:AllowanceCharge><cbc:ChargeIndicator>true</cbc:ChargeIndicator><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>",
+			[]string{"totals.net"}},
+		"a currency": {"<cbc:PayableAmount>",
+			`<cbc:DocumentCurrencyCode>x</cbc:DocumentCurrencyCode><cbc:PayableAmount currencyID="USD">`, nil},
 		"an absent line": {"<cbc:LineExtensionAmount>20.00</cbc:LineExtensionAmount>", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +356,10 @@ func TestDisagreements(t *testing.T) {
 
 // TestOtherCurrency checks that an amount in another currency than the document's has a warning.
 func TestOtherCurrency(t *testing.T) {
-	read := mustRead(t, []byte(invoice(`<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode><cac:LegalMonetaryTotal><cbc:PayableAmount currencyID="USD">5</cbc:PayableAmount></cac:LegalMonetaryTotal>`)))
+	read := mustRead(t,
+		[]byte(
+			invoice(
+				`<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode><cac:LegalMonetaryTotal><cbc:PayableAmount currencyID="USD">5</cbc:PayableAmount></cac:LegalMonetaryTotal>`)))
 	if !read.Warnings.Has("totals.payable") {
 		t.Errorf("warnings %v", read.Warnings)
 	}
@@ -315,13 +367,15 @@ func TestOtherCurrency(t *testing.T) {
 
 // attached returns a document with an embedded file.
 func attached(element string) []byte {
-	return []byte(invoice("<cac:AdditionalDocumentReference><cac:Attachment>" + element + "</cac:Attachment></cac:AdditionalDocumentReference><cbc:ID>1</cbc:ID>"))
+	return []byte(invoice("<cac:AdditionalDocumentReference><cac:Attachment>" + element +
+		"</cac:Attachment></cac:AdditionalDocumentReference><cbc:ID>1</cbc:ID>"))
 }
 
 // TestFiles checks that embedded files are decoded in all forms that programs write, and that what is not base64 has a
 // warning and cannot be downloaded. What follows the file is read.
 func TestFiles(t *testing.T) {
-	const open, end = `<cbc:EmbeddedDocumentBinaryObject mimeCode="text/plain" filename="a.txt">`, `</cbc:EmbeddedDocumentBinaryObject>`
+	const open, end = `<cbc:EmbeddedDocumentBinaryObject mimeCode="text/plain" filename="a.txt">`,
+		`</cbc:EmbeddedDocumentBinaryObject>`
 	large := strings.Repeat("YWJj", 2<<20)
 	for name, test := range map[string]struct {
 		text, want string
@@ -349,7 +403,8 @@ func TestFiles(t *testing.T) {
 				t.Fatalf("number %v, attachments %v", read.Number, read.Attachments)
 			}
 			file := read.Attachments[0]
-			if *file.Name != "a.txt" || *file.MediaType != "text/plain" || (file.Size == nil) != test.broken || read.Warnings.Has("attachments[0]") != test.broken {
+			if *file.Name != "a.txt" || *file.MediaType != "text/plain" || (file.Size == nil) != test.broken ||
+				read.Warnings.Has("attachments[0]") != test.broken {
 				t.Errorf("attachment %+v with %v", file, read.Warnings)
 			}
 			content, ok := read.File("1")
@@ -374,15 +429,18 @@ func TestFiles(t *testing.T) {
 			t.Errorf("there is an attachment %q", id)
 		}
 	}
-	external := mustRead(t, attached(`<cac:ExternalReference><cbc:URI>javascript:alert(1)</cbc:URI></cac:ExternalReference>`))
-	if _, ok := external.File("1"); ok || external.Attachments[0].Size != nil || *external.Attachments[0].URL != "javascript:alert(1)" {
+	external := mustRead(t,
+		attached(`<cac:ExternalReference><cbc:URI>javascript:alert(1)</cbc:URI></cac:ExternalReference>`))
+	if _, ok := external.File("1"); ok || external.Attachments[0].Size != nil ||
+		*external.Attachments[0].URL != "javascript:alert(1)" {
 		t.Errorf("an external file: %+v", external.Attachments[0])
 	}
 }
 
 // TestMemory checks that a document of 10 MiB, most of it a file, is read without a copy of it.
 func TestMemory(t *testing.T) {
-	document := attached(`<cbc:EmbeddedDocumentBinaryObject>` + strings.Repeat("YWJj", 2<<20) + `</cbc:EmbeddedDocumentBinaryObject>`)
+	document := attached(`<cbc:EmbeddedDocumentBinaryObject>` + strings.Repeat("YWJj", 2<<20) +
+		`</cbc:EmbeddedDocumentBinaryObject>`)
 	allocated := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -396,7 +454,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// FuzzRead reads whatever it is given: the result is an error with a rule, or a document whose JSON is bounded and valid.
+// FuzzRead reads whatever it is given: the result is an error with a rule, or a document whose JSON is bounded and
+// valid.
 func FuzzRead(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.xml")
 	if err != nil {

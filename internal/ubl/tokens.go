@@ -7,9 +7,10 @@ import (
 	"iter"
 )
 
-// Tokens returns the start tags, end tags and texts of an XML document in their order. The text of an embedded file comes as it is in the
-// document, undecoded. A token is valid until the next one. If the document is malformed, has a document type declaration or
-// exceeds a limit, the last pair has an [Error]. Whether the document is an invoice is left to the caller.
+// Tokens returns the start tags, end tags and texts of an XML document in their order. The text of an embedded file
+// comes as it is in the document, undecoded. A token is valid until the next one. If the document is malformed, has a
+// document type declaration or exceeds a limit, the last pair has an [Error]. Whether the document is an invoice is
+// left to the caller.
 func Tokens(document []byte) iter.Seq2[xml.Token, error] {
 	return func(yield func(xml.Token, error) bool) {
 		d, err := newDecoder(document)

@@ -56,7 +56,8 @@ func (r *reader) cut(value string) *string {
 	}
 	if utf8.RuneCountInString(value) > maxValue {
 		value = string([]rune(value)[:maxValue-1]) + "…"
-		r.warn("document", "max_length", "A text is longer than 4096 characters and is cut. Download the document for the whole text.")
+		r.warn("document", "max_length",
+			"A text is longer than 4096 characters and is cut. Download the document for the whole text.")
 	}
 	return &value
 }
@@ -67,8 +68,8 @@ var decimal = regexp.MustCompile(`\A([+-]?)0*([0-9]*)(\.([0-9]*))?\z`)
 // maxNumber is the longest number that is read, in characters.
 const maxNumber = 40
 
-// number returns a decimal number as JSON writes it, with all its digits after the point. at is its path in the document as it is
-// shown.
+// number returns a decimal number as JSON writes it, with all its digits after the point. at is its path in the
+// document as it is shown.
 func (r *reader) number(e *element, path, at string) *api.Amount {
 	given := text(e.child(path))
 	if given == "" {
@@ -94,7 +95,8 @@ func (r *reader) number(e *element, path, at string) *api.Amount {
 
 // amount returns an amount in the document's currency.
 func (r *reader) amount(e *element, path, at string) *api.Amount {
-	if currency := e.child(path).attribute("currencyID"); currency != "" && r.currencies[currency] == "" && len(r.currencies) < maxWarnings {
+	if currency := e.child(path).attribute("currencyID"); currency != "" && r.currencies[currency] == "" &&
+		len(r.currencies) < maxWarnings {
 		r.currencies[currency] = at
 	}
 	return r.number(e, path, at)

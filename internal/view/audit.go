@@ -13,8 +13,8 @@ import (
 
 // AuditFilter filters the audit log of a company. Zero fields have no effect.
 type AuditFilter struct {
-	// Actor is the e-mail address of a user, the identifier of a key, or one of the kinds administrator and system, whose names a
-	// company does not see.
+	// Actor is the e-mail address of a user, the identifier of a key, or one of the kinds administrator and system, whose
+	// names a company does not see.
 	Actor string
 	// Act is the name of an act, such as draft.create, or of a family, such as draft.
 	Act string
@@ -24,9 +24,10 @@ type AuditFilter struct {
 	From, To time.Time
 }
 
-// AuditLog returns a page of the company's audit log, newest first. With a filter it examines the newest [SearchDepth] entries of the
-// subject and the period.
-func (t Tenant) AuditLog(ctx context.Context, filter AuditFilter, number, perPage int) (out Page[store.AuditEntry], err error) {
+// AuditLog returns a page of the company's audit log, newest first. With a filter it examines the newest [SearchDepth]
+// entries of the subject and the period.
+func (t Tenant) AuditLog(ctx context.Context, filter AuditFilter, number,
+	perPage int) (out Page[store.AuditEntry], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter == (AuditFilter{}) {
 			out, err = wholeAudit(ctx, r, number, perPage)
@@ -38,8 +39,8 @@ func (t Tenant) AuditLog(ctx context.Context, filter AuditFilter, number, perPag
 	return out, err
 }
 
-// Activity returns the newest entries of the audit log about some subjects, such as an invoice and its submissions, newest first: at
-// most limit. It reads those of each subject from an index.
+// Activity returns the newest entries of the audit log about some subjects, such as an invoice and its submissions,
+// newest first: at most limit. It reads those of each subject from an index.
 func (t Tenant) Activity(ctx context.Context, subjects []store.ID, limit int) (out []store.AuditEntry, err error) {
 	err = t.tenant.ReadRows(func(r store.Reader) error {
 		for _, subject := range subjects {
@@ -55,7 +56,8 @@ func (t Tenant) Activity(ctx context.Context, subjects []store.ID, limit int) (o
 	return out[:min(len(out), limit)], err
 }
 
-// LastLogins returns when users of the company last logged in, by the audit log. Users who never did are left out. It finds each in an index.
+// LastLogins returns when users of the company last logged in, by the audit log. Users who never did are left out. It
+// finds each in an index.
 func (t Tenant) LastLogins(ctx context.Context, users []store.ID) (map[store.ID]time.Time, error) {
 	out := map[store.ID]time.Time{}
 	err := t.tenant.ReadRows(func(r store.Reader) error {
@@ -78,7 +80,8 @@ const newestAudit = `order by at desc, ordinal desc`
 
 // wholeAudit returns a page of the whole log. Its entries have consecutive numbers, so a page is a range of them.
 func wholeAudit(ctx context.Context, r store.Reader, number, perPage int) (out Page[store.AuditEntry], err error) {
-	err = r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select coalesce(max(ordinal), 0) from audit where `+store.AuditOfTenant)
+	err = r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
+		`select coalesce(max(ordinal), 0) from audit where `+store.AuditOfTenant)
 	if err != nil {
 		return out, err
 	}
@@ -88,22 +91,26 @@ func wholeAudit(ctx context.Context, r store.Reader, number, perPage int) (out P
 }
 
 // filteredAudit returns a page of a filtered list.
-func filteredAudit(ctx context.Context, r store.Reader, filter AuditFilter, number, perPage int) (Page[store.AuditEntry], error) {
+func filteredAudit(ctx context.Context, r store.Reader, filter AuditFilter, number,
+	perPage int) (Page[store.AuditEntry], error) {
 	at, ordinal, truncated, err := filter.oldest(ctx, r, SearchDepth)
 	if err != nil {
 		return Page[store.AuditEntry]{}, err
 	}
 	var s statement
 	oldest := s.value(at)
-	where := `at >= ` + oldest + ` and (at > ` + oldest + ` or ordinal > ` + s.value(ordinal) + `)` + filter.among(&s) + filter.rest(&s)
-	out, err := readPage(ctx, r, &s, number, perPage, `select count(*) from audit where `+store.AuditOfTenant+` and `+where, r.Audit, where, newestAudit)
+	where := `at >= ` + oldest + ` and (at > ` + oldest + ` or ordinal > ` + s.value(ordinal) + `)` + filter.among(&s) +
+		filter.rest(&s)
+	out, err := readPage(ctx, r, &s, number, perPage, `select count(*) from audit where `+store.AuditOfTenant+` and `+
+		where, r.Audit, where, newestAudit)
 	out.Truncated = truncated
 	return out, err
 }
 
-// oldest returns time and ordinal of the newest entry that is not examined if only the newest depth entries are, and whether there is
-// one; otherwise those of no entry.
-func (f AuditFilter) oldest(ctx context.Context, r store.Reader, depth int) (at, ordinal int64, exists bool, err error) {
+// oldest returns time and ordinal of the newest entry that is not examined if only the newest depth entries are, and
+// whether there is one; otherwise those of no entry.
+func (f AuditFilter) oldest(ctx context.Context, r store.Reader,
+	depth int) (at, ordinal int64, exists bool, err error) {
 	var s statement
 	at = -1
 	among := f.among(&s) + ` ` + newestAudit + ` limit 1 offset ` + s.value(depth)
@@ -149,15 +156,18 @@ func (f AuditFilter) rest(s *statement) string {
 // shownDetails are the details of an administrator's act that the company sees, because its own pages show them too.
 var shownDetails = [...]string{"email", "role", "kind", "environment", "invoice", "credit_note", "number", "invoice_number", "credit_note_number", "decision"} //nolint:gochecknoglobals // a constant table
 
-// AuditEntry returns an entry as the company sees it. Who the administrator was, from where, why, and most details are for the operator
-// of the service alone.
+// AuditEntry returns an entry as the company sees it. Who the administrator was, from where, why, and most details are
+// for the operator of the service alone.
 func AuditEntry(e store.AuditEntry) api.AuditEntry {
-	out := api.AuditEntry{ID: e.ID.String(), At: e.At, Act: e.Act, Actor: api.AuditActor{Kind: string(e.Kind)}, Means: strings.ReplaceAll(strings.ToLower(e.Means), " ", "_"),
+	out := api.AuditEntry{ID: e.ID.String(), At: e.At, Act: e.Act, Actor: api.AuditActor{Kind: string(e.Kind)},
+		Means:   strings.ReplaceAll(strings.ToLower(e.Means), " ", "_"),
 		Subject: api.AuditSubject{Type: e.SubjectType, ID: e.Subject}}
 	details := map[string]string{}
-	_ = json.Unmarshal([]byte(e.Details), &details) // the log contains nothing else; an altered entry is shown without details
+	// the log contains nothing else; an altered entry is shown without details
+	_ = json.Unmarshal([]byte(e.Details), &details)
 	if e.Kind != store.ActorAdministrator {
-		out.Actor.Name, out.Source, out.RequestID, out.Details = textOrNil(e.Name), textOrNil(e.Source), textOrNil(e.RequestID), details
+		out.Actor.Name, out.Source, out.RequestID, out.Details = textOrNil(e.Name), textOrNil(e.Source),
+			textOrNil(e.RequestID), details
 		return out
 	}
 	out.Details = map[string]string{}

@@ -46,10 +46,12 @@ type searched struct {
 // examinedIDs is a query for the candidates of a search, for its query for the matches.
 const examinedIDs = `select id from examined where id is not null`
 
-// search counts candidates and matches, and returns a range of the matches. candidates is a query for the identifiers (id, which may be
-// null) of the rows to examine, from one index, and bounded. matched is one for those among [examinedIDs] that the filter selects, with
-// the columns of the order. One statement has both, and materialized, so that no plan reads a whole company for the sake of the order.
-func (s *statement) search(ctx context.Context, r store.Reader, candidates, matched, order string, offset, limit int) (found searched, err error) {
+// search counts candidates and matches, and returns a range of the matches. candidates is a query for the identifiers
+// (id, which may be null) of the rows to examine, from one index, and bounded. matched is one for those among
+// [examinedIDs] that the filter selects, with the columns of the order. One statement has both, and materialized, so
+// that no plan reads a whole company for the sake of the order.
+func (s *statement) search(ctx context.Context, r store.Reader, candidates, matched, order string, offset,
+	limit int) (found searched, err error) {
 	bounds := ` limit ` + s.value(limit) + ` offset ` + s.value(offset)
 	// The range is joined to one row, so that the counts come with an empty range too.
 	err = r.Query(ctx, func(row store.Row) error {
@@ -66,7 +68,8 @@ func (s *statement) search(ctx context.Context, r store.Reader, candidates, matc
 }
 
 // searchPage reads a page of the list that a search finds among [SearchDepth] candidates, and then its rows.
-func searchPage[R any](number, perPage int, search func(offset, limit int) (searched, error), rows func(ids []store.ID) ([]R, error)) (Page[R], error) {
+func searchPage[R any](number, perPage int, search func(offset, limit int) (searched, error),
+	rows func(ids []store.ID) ([]R, error)) (Page[R], error) {
 	offset := SearchDepth // past the end, and no overflow
 	if number-1 <= SearchDepth/perPage {
 		offset = min(offset, (number-1)*perPage)

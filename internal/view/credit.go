@@ -10,9 +10,10 @@ import (
 
 // CreditNote returns a credit note as it is shown by itself.
 func CreditNote(n store.CreditNote) api.CreditNote {
-	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
-		ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
-		States: n.States().Wire(), VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number,
+		IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency,
+		TotalAmount: n.Credit.Total, Items: n.Credit.Items, States: n.States().Wire(), VoidedAt: n.VoidedAt,
+		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
 	if n.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &n.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*n.Submission)), details(n.Submission)
@@ -22,9 +23,10 @@ func CreditNote(n store.CreditNote) api.CreditNote {
 
 // CreditNoteSummary returns a credit note as lists of the API show it.
 func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
-	out := api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number, IssueDate: r.IssueDate, Reason: r.Reason,
-		ReasonCode: r.ReasonCode, Kind: r.Credit.Kind, Currency: r.Currency, TotalAmount: r.Credit.Total, ItemCount: r.Items,
-		States: r.States().Wire(), VoidedAt: r.VoidedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	out := api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number,
+		IssueDate: r.IssueDate, Reason: r.Reason, ReasonCode: r.ReasonCode, Kind: r.Credit.Kind, Currency: r.Currency,
+		TotalAmount: r.Credit.Total, ItemCount: r.Items, States: r.States().Wire(), VoidedAt: r.VoidedAt,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	if r.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &r.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*r.Submission)), details(r.Submission)
@@ -39,21 +41,24 @@ type CreditNoteFilter struct {
 	IssueDates
 	// Void selects void credit notes if true, and live ones if false.
 	Void *bool
-	// Text is text in the number or the reason, ignoring case (on SQLite only the case of Latin letters), or in the number, the
-	// recipient's name or the network identifier of the credited invoice, ignoring case.
+	// Text is text in the number or the reason, ignoring case (on SQLite only the case of Latin letters), or in the
+	// number, the recipient's name or the network identifier of the credited invoice, ignoring case.
 	Text string
 }
 
 // dated reports whether the candidates are the credit notes of the issue dates. Those of one invoice are few.
 func (f CreditNoteFilter) dated() bool { return f.IssueDates.narrow() && f.Invoice == nil }
 
-// CreditNotes returns a page of the credit notes, newest first and including void ones. They are numbered without gaps, so every page
-// of the unfiltered list costs the same. The credit notes of one invoice are counted. A list with issue dates examines [SearchDepth] of
-// these dates, the latest. A list with another filter examines the newest [SearchDepth], but finds an exact number among all.
-func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (out Page[store.CreditNoteRow], err error) {
+// CreditNotes returns a page of the credit notes, newest first and including void ones. They are numbered without gaps,
+// so every page of the unfiltered list costs the same. The credit notes of one invoice are counted. A list with issue
+// dates examines [SearchDepth] of these dates, the latest. A list with another filter examines the newest
+// [SearchDepth], but finds an exact number among all.
+func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number,
+	perPage int) (out Page[store.CreditNoteRow], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter == (CreditNoteFilter{}) {
-			if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select credit_notes from tenants where id = $1`); err != nil {
+			if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
+				`select credit_notes from tenants where id = $1`); err != nil {
 				return err
 			}
 			high, low := pageRange(out.Total, number, perPage)
@@ -70,27 +75,31 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 		}
 		var s statement
 		where := filter.conditions(&s, SearchDepth)
-		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where, `order by position desc`)
+		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where,
+			r.CreditNotes, where, `order by position desc`)
 		return err
 	})
 	return out, err
 }
 
-// search finds the credit notes of some issue dates, and returns a range of them. The candidates are at most depth and one more.
+// search finds the credit notes of some issue dates, and returns a range of them. The candidates are at most depth and
+// one more.
 func (f CreditNoteFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	candidates := `select id from credit_notes where tenant_id = $1` + f.IssueDates.and(&s, `issue_date`) +
 		` order by issue_date desc, id desc limit ` + s.value(depth+1)
-	matched := `select id, position from credit_notes where tenant_id = $1 and id ` + r.InSubquery(examinedIDs) + ` and ` + f.conditions(&s, depth)
+	matched := `select id, position from credit_notes where tenant_id = $1 and id ` + r.InSubquery(examinedIDs) + ` and ` +
+		f.conditions(&s, depth)
 	return s.search(ctx, r, candidates, matched, ` order by position desc`, offset, limit)
 }
 
-// conditions returns the filter as SQL, which examines the newest depth credit notes if there is no index. At least one field has an
-// effect.
+// conditions returns the filter as SQL, which examines the newest depth credit notes if there is no index. At least one
+// field has an effect.
 func (f CreditNoteFilter) conditions(s *statement, depth int) string {
 	column := `issue_date`
 	if f.Invoice != nil {
-		column = `coalesce(issue_date, '')` // its few credit notes have an index, and the statement must not use that of the dates
+		// its few credit notes have an index, and the statement must not use that of the dates
+		column = `coalesce(issue_date, '')`
 	}
 	conditions := f.IssueDates.bounds(s, column)
 	add := func(condition string) { conditions = append(conditions, condition) }
@@ -124,8 +133,8 @@ func (f CreditNoteFilter) matching(s *statement) string {
 			or s.recipient like ` + lower + ` escape '\')))`
 }
 
-// InvoiceNumbers returns the present numbers of at most 100 invoices with one query. Identifiers that no invoice of the company has
-// are left out.
+// InvoiceNumbers returns the present numbers of at most 100 invoices with one query. Identifiers that no invoice of the
+// company has are left out.
 func (t Tenant) InvoiceNumbers(ctx context.Context, ids []store.ID) (map[store.ID]string, error) {
 	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }

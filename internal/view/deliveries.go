@@ -12,7 +12,8 @@ import (
 // Subscriptions returns a page of all webhook subscriptions, including deactivated ones, newest first.
 func (t Tenant) Subscriptions(ctx context.Context, number, perPage int) (out Page[store.Subscription], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		out, err = readPage(ctx, r, &statement{}, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, r.Subscriptions, `true`, `order by id desc`)
+		out, err = readPage(ctx, r, &statement{}, number, perPage, `select count(*) from subscriptions where tenant_id = $1`,
+			r.Subscriptions, `true`, `order by id desc`)
 		return err
 	})
 	return out, err
@@ -27,10 +28,11 @@ type DeliveryFilter struct {
 	Undelivered bool
 }
 
-// Deliveries returns a page of deliveries, newest first. It examines the newest [SearchDepth] deliveries of the event, of the
-// subscription, of the undelivered ones, or of all, whichever of these the filter has first. Identifiers grow with time, so each of
-// them is the end of an index, and nothing is sorted.
-func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (out Page[store.Delivery], err error) {
+// Deliveries returns a page of deliveries, newest first. It examines the newest [SearchDepth] deliveries of the event,
+// of the subscription, of the undelivered ones, or of all, whichever of these the filter has first. Identifiers grow
+// with time, so each of them is the end of an index, and nothing is sorted.
+func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number,
+	perPage int) (out Page[store.Delivery], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		oldest, truncated, err := filter.oldest(ctx, r, SearchDepth)
 		if err != nil {
@@ -38,15 +40,16 @@ func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, p
 		}
 		var s statement
 		where := `id > ` + s.value(oldest) + filter.among(&s) + filter.rest(&s)
-		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where, r.Deliveries, where, `order by id desc`)
+		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where,
+			r.Deliveries, where, `order by id desc`)
 		out.Truncated = truncated
 		return err
 	})
 	return out, err
 }
 
-// oldest returns the newest delivery that is not examined if only the newest depth deliveries are, and whether there is one; otherwise an
-// empty identifier, which precedes all.
+// oldest returns the newest delivery that is not examined if only the newest depth deliveries are, and whether there is
+// one; otherwise an empty identifier, which precedes all.
 func (f DeliveryFilter) oldest(ctx context.Context, r store.Reader, depth int) (id []byte, exists bool, err error) {
 	var s statement
 	id = []byte{}
@@ -71,9 +74,10 @@ func (f DeliveryFilter) among(s *statement) string {
 	return ``
 }
 
-// rest returns the part of the filter that is compared row by row. A pending delivery of a deactivated subscription has failed; see
-// [store.Tenant.DeactivateSubscription]. Without an event or a subscription it is still found as pending, because the index that
-// answers among for failed deliveries does not contain it, and every delivery is found by exactly one state.
+// rest returns the part of the filter that is compared row by row. A pending delivery of a deactivated subscription has
+// failed; see [store.Tenant.DeactivateSubscription]. Without an event or a subscription it is still found as pending,
+// because the index that answers among for failed deliveries does not contain it, and every delivery is found by
+// exactly one state.
 func (f DeliveryFilter) rest(s *statement) string {
 	const deactivated = `exists (select 1 from subscriptions s where s.tenant_id = $1 and s.id = deliveries.subscription_id and s.deactivated_at is not null)`
 	where := ``
@@ -96,8 +100,8 @@ func (f DeliveryFilter) rest(s *statement) string {
 	return where
 }
 
-// DeliveryDepth is how many deliveries are counted and filtered at most for a [NewestDeliveries], newest first, which bounds its
-// work.
+// DeliveryDepth is how many deliveries are counted and filtered at most for a [NewestDeliveries], newest first, which
+// bounds its work.
 const DeliveryDepth = 2_000
 
 // NewestDeliveries is one page of the newest deliveries, newest first, with the number of all of them by state.
@@ -116,25 +120,30 @@ func (n NewestDeliveries) Among() int {
 	return sum
 }
 
-// SubscriptionDeliveries returns a page of the newest [DeliveryDepth] deliveries of a subscription: those of one state, or all if
-// state is "". Identifiers grow with time, so the newest are the end of an index.
-func (t Tenant) SubscriptionDeliveries(ctx context.Context, subscription store.ID, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
+// SubscriptionDeliveries returns a page of the newest [DeliveryDepth] deliveries of a subscription: those of one state,
+// or all if state is "". Identifiers grow with time, so the newest are the end of an index.
+func (t Tenant) SubscriptionDeliveries(ctx context.Context, subscription store.ID, state api.DeliveryState, number,
+	perPage int) (NewestDeliveries, error) {
 	if _, err := t.tenant.Subscription(ctx, subscription); err != nil {
 		return NewestDeliveries{}, err
 	}
-	return t.newestDeliveries(ctx, ` from (select id, state from deliveries where tenant_id = $1 and subscription_id = $3 order by id desc limit $2) newest`,
+	return t.newestDeliveries(ctx,
+		` from (select id, state from deliveries where tenant_id = $1 and subscription_id = $3 order by id desc limit $2) newest`,
 		&statement{args: []any{DeliveryDepth, subscription}}, state, number, perPage)
 }
 
-// Undelivered returns a page of the newest [DeliveryDepth] deliveries of all subscriptions that failed or were blocked: those of one
-// of these states, or of both if state is "". They have an index of their own.
-func (t Tenant) Undelivered(ctx context.Context, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
-	return t.newestDeliveries(ctx, ` from (select id, state from deliveries where tenant_id = $1 and state in ('failed', 'blocked') order by id desc limit $2) newest`,
+// Undelivered returns a page of the newest [DeliveryDepth] deliveries of all subscriptions that failed or were blocked:
+// those of one of these states, or of both if state is "". They have an index of their own.
+func (t Tenant) Undelivered(ctx context.Context, state api.DeliveryState, number,
+	perPage int) (NewestDeliveries, error) {
+	return t.newestDeliveries(ctx,
+		` from (select id, state from deliveries where tenant_id = $1 and state in ('failed', 'blocked') order by id desc limit $2) newest`,
 		&statement{args: []any{DeliveryDepth}}, state, number, perPage)
 }
 
 // newestDeliveries counts and reads the deliveries in a derived table of the newest, which has the arguments of s.
-func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statement, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
+func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statement, state api.DeliveryState, number,
+	perPage int) (NewestDeliveries, error) {
 	out := NewestDeliveries{Counts: map[api.DeliveryState]int{}}
 	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		err := r.Query(ctx, func(row store.Row) error {
@@ -158,9 +167,10 @@ func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statemen
 	return out, err
 }
 
-// RecentStates returns the states of the newest deliveries of some subscriptions, newest first and at most most for each
-// subscription, with one query.
-func (t Tenant) RecentStates(ctx context.Context, subscriptions []store.ID, most int) (map[store.ID][]api.DeliveryState, error) {
+// RecentStates returns the states of the newest deliveries of some subscriptions, newest first and at most most for
+// each subscription, with one query.
+func (t Tenant) RecentStates(ctx context.Context, subscriptions []store.ID,
+	most int) (map[store.ID][]api.DeliveryState, error) {
 	out := map[store.ID][]api.DeliveryState{}
 	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if len(subscriptions) == 0 {
@@ -209,7 +219,9 @@ func (t Tenant) RecentAttempts(ctx context.Context, subscription store.ID, since
 			err := row.Scan(&from)
 			out.From = instant(from)
 			return err
-		}, `select created_at from deliveries where tenant_id = $1 and subscription_id = $2 order by id desc limit 1 offset $3`, subscription, attemptDeliveries)
+		},
+			`select created_at from deliveries where tenant_id = $1 and subscription_id = $2 order by id desc limit 1 offset $3`,
+			subscription, attemptDeliveries)
 		if err != nil {
 			return err
 		}

@@ -63,8 +63,8 @@ func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err 
 }
 
 // Read reads a file within a turn of the company. sheet is the name of a worksheet, "" for the first that is visible. A
-// file that is not usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first, or
-// one of read.
+// file that is not usable, or takes too long, has a fault of row 0. The error is that of the context if it ends first,
+// or one of read.
 func (i *Importer) Read(ctx context.Context, file []byte, sheet string, read tabular.Reader) (*ImportFile, error) {
 	limited, stop := context.WithTimeout(ctx, i.timeout)
 	defer stop()
@@ -140,7 +140,8 @@ func importTotals(drafts []tabular.Draft) []api.ImportTotal {
 		if !known {
 			place = len(out)
 			at[*d.Currency] = place
-			out, sums, scales = append(out, api.ImportTotal{Currency: *d.Currency}), append(sums, new(big.Rat)), append(scales, 0)
+			out, sums, scales = append(out, api.ImportTotal{Currency: *d.Currency}), append(sums, new(big.Rat)),
+				append(scales, 0)
 		}
 		text := d.TotalAmount.String()
 		if value, ok := new(big.Rat).SetString(text); ok { // a decimal always is a number
@@ -156,7 +157,8 @@ func importTotals(drafts []tabular.Draft) []api.ImportTotal {
 	return out
 }
 
-// ImportFaults returns the faults of a file by path: rows[17].issue_date, rows[17] for a row as a whole, and body for the file.
+// ImportFaults returns the faults of a file by path: rows[17].issue_date, rows[17] for a row as a whole, and body for
+// the file.
 func ImportFaults(i *api.Import) api.Faults {
 	faults := api.Faults{}
 	for _, f := range i.Faults {

@@ -10,7 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestImportTimeout checks that a file which takes too long has a fault, and that reading ends with an error when its client is gone.
+// TestImportTimeout checks that a file which takes too long has a fault, and that reading ends with an error when its
+// client is gone.
 func TestImportTimeout(t *testing.T) {
 	file := []byte("invoice_number\nA\n")
 	read, err := NewImporter(time.Nanosecond).Read(t.Context(), file, "", nil)

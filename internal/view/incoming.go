@@ -12,7 +12,8 @@ import (
 
 // IncomingInvoice returns an incoming e-invoice in its latest revision.
 func IncomingInvoice(i store.Incoming) api.IncomingInvoice {
-	return api.IncomingInvoice{ID: i.ID.String(), ProviderDocumentID: i.ProviderDocumentID, IncomingRevision: IncomingRevision(i.Revision)}
+	return api.IncomingInvoice{ID: i.ID.String(), ProviderDocumentID: i.ProviderDocumentID,
+		IncomingRevision: IncomingRevision(i.Revision)}
 }
 
 // IncomingRevision returns one retained revision of an incoming e-invoice.
@@ -21,9 +22,10 @@ func IncomingRevision(r store.Revision) api.IncomingRevision {
 		Revision: int(r.Revision), DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName,
 		SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
 		TotalAmount: r.TotalAmount, ReceivedAt: r.ReceivedAt, SHA256: hex.EncodeToString(r.SHA256[:]),
-		Evidence: api.RetentionEvidence{RetainedAt: r.RetainedAt, MediaType: r.MediaType, Size: r.Size, DocumentRetained: r.Retained,
-			Withheld: r.Withheld, MetadataSHA256: hex.EncodeToString(r.MetadataSHA256[:]), ClaimedSHA256: r.ClaimedSHA256,
-			Previous: hex.EncodeToString(r.Previous[:]), Digest: hex.EncodeToString(r.Digest[:])},
+		Evidence: api.RetentionEvidence{RetainedAt: r.RetainedAt, MediaType: r.MediaType, Size: r.Size,
+			DocumentRetained: r.Retained, Withheld: r.Withheld, MetadataSHA256: hex.EncodeToString(r.MetadataSHA256[:]),
+			ClaimedSHA256: r.ClaimedSHA256, Previous: hex.EncodeToString(r.Previous[:]),
+			Digest: hex.EncodeToString(r.Digest[:])},
 	}
 }
 
@@ -32,15 +34,17 @@ type IncomingFilter struct {
 	IssueDates
 	// UpdatedSince is the earliest time at which the latest revision was retained.
 	UpdatedSince time.Time
-	// Text is text in the number, in the supplier's name or network identifier, or in the provider's identifier, ignoring case (on
-	// SQLite only the case of Latin letters).
+	// Text is text in the number, in the supplier's name or network identifier, or in the provider's identifier, ignoring
+	// case (on SQLite only the case of Latin letters).
 	Text string
 }
 
-// IncomingInvoices returns a page of the incoming e-invoices, newest first. A revision does not move an e-invoice in the list. Without
-// a filter a page is a range of an index, so every page costs the same. With one the list examines [SearchDepth] candidates: those
-// changed since the time of the filter, or those with a revision of its issue dates, or the newest.
-func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, number, perPage int) (out Page[store.Incoming], err error) {
+// IncomingInvoices returns a page of the incoming e-invoices, newest first. A revision does not move an e-invoice in
+// the list. Without a filter a page is a range of an index, so every page costs the same. With one the list examines
+// [SearchDepth] candidates: those changed since the time of the filter, or those with a revision of its issue dates, or
+// the newest.
+func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, number,
+	perPage int) (out Page[store.Incoming], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter != (IncomingFilter{}) {
 			out, err = searchPage(number, perPage, func(offset, limit int) (searched, error) {
@@ -50,7 +54,8 @@ func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, num
 			})
 			return err
 		}
-		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select incoming from tenants where id = $1`); err != nil {
+		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
+			`select incoming from tenants where id = $1`); err != nil {
 			return err
 		}
 		high, low := pageRange(out.Total, number, perPage)
@@ -60,7 +65,8 @@ func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, num
 	return out, err
 }
 
-// search finds the incoming e-invoices of a filter, and returns a range of them. The candidates are at most depth and one more.
+// search finds the incoming e-invoices of a filter, and returns a range of them. The candidates are at most depth and
+// one more.
 func (f IncomingFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	candidates := f.candidates(&s) + ` limit ` + s.value(depth+1)
@@ -78,13 +84,16 @@ func (f IncomingFilter) search(ctx context.Context, r store.Reader, depth, offse
 	return s.search(ctx, r, candidates, matched, ` order by position desc`, offset, limit)
 }
 
-// candidates returns a query for the identifiers of the incoming e-invoices to examine, from the index that finds the fewest.
+// candidates returns a query for the identifiers of the incoming e-invoices to examine, from the index that finds the
+// fewest.
 func (f IncomingFilter) candidates(s *statement) string {
 	switch {
 	case !f.UpdatedSince.IsZero():
-		return `select id from incoming where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + ` order by updated_at desc, id desc`
+		return `select id from incoming where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) +
+			` order by updated_at desc, id desc`
 	case f.IssueDates.narrow(): // an e-invoice is examined once for each of its revisions with such a date
-		return `select incoming_id as id from revisions where tenant_id = $1 and issue_date is not null` + f.IssueDates.and(s, `issue_date`) +
+		return `select incoming_id as id from revisions where tenant_id = $1 and issue_date is not null` + f.IssueDates.and(s,
+			`issue_date`) +
 			` order by issue_date desc, incoming_id desc`
 	}
 	return `select id from incoming where tenant_id = $1 order by position desc`
@@ -104,7 +113,8 @@ func (t Tenant) Revisions(ctx context.Context, id store.ID, number, perPage int)
 		if number-1 > out.Total/perPage { // the product below could overflow
 			return nil
 		}
-		out.Entries, err = r.Revisions(ctx, `i.id = $2 and r.revision > $3 and r.revision <= $4`, `order by r.revision`, id, int64(number-1)*int64(perPage), int64(number)*int64(perPage))
+		out.Entries, err = r.Revisions(ctx, `i.id = $2 and r.revision > $3 and r.revision <= $4`, `order by r.revision`, id,
+			int64(number-1)*int64(perPage), int64(number)*int64(perPage))
 		return err
 	})
 	return out, err

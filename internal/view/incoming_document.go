@@ -17,9 +17,9 @@ import (
 	"quittance/internal/ubl"
 )
 
-// DocumentBytes returns about how much memory it takes to read the document of a revision, and 0 if it cannot be shown. It is
-// reserved before [ReadDocument]. It is also enough for the pages of the document with the document attached: what printing takes besides
-// is bounded by the number of printers.
+// DocumentBytes returns about how much memory it takes to read the document of a revision, and 0 if it cannot be shown.
+// It is reserved before [ReadDocument]. It is also enough for the pages of the document with the document attached:
+// what printing takes besides is bounded by the number of printers.
 func DocumentBytes(r *store.Revision) int {
 	const factor, most = 16, 4 << 20
 	if !r.Retained || r.Withheld || r.Size == nil {
@@ -29,8 +29,8 @@ func DocumentBytes(r *store.Revision) int {
 	return size + min(factor*size, most)
 }
 
-// ReadDocument returns what the document of a revision says, or why it cannot be read. Both are nil if the document is not
-// retained or is withheld.
+// ReadDocument returns what the document of a revision says, or why it cannot be read. Both are nil if the document is
+// not retained or is withheld.
 func ReadDocument(ctx context.Context, t *store.Tenant, r *store.Revision) (*api.ParsedDocument, *api.Fault, error) {
 	if !r.Retained || r.Withheld {
 		return nil, nil, nil
@@ -85,7 +85,8 @@ type Attachment struct {
 	Content io.Reader
 }
 
-// ReadAttachment returns an attachment of a revision. The error is [store.ErrNotFound] if there is none that can be downloaded.
+// ReadAttachment returns an attachment of a revision. The error is [store.ErrNotFound] if there is none that can be
+// downloaded.
 func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id string) (Attachment, error) {
 	if !r.Retained || r.Withheld {
 		return Attachment{}, store.ErrNotFound
@@ -102,7 +103,8 @@ func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id 
 		file := &document.Attachments[n]
 		if content, ok := document.File(id); ok && file.ID == id {
 			mediaType, extension := safeMediaType(text(file.MediaType))
-			return Attachment{Name: safeFileName(text(file.Name), extension), MediaType: mediaType, Size: *file.Size, Content: content}, nil
+			return Attachment{Name: safeFileName(text(file.Name), extension), MediaType: mediaType, Size: *file.Size,
+				Content: content}, nil
 		}
 	}
 	return Attachment{}, store.ErrNotFound
@@ -110,7 +112,8 @@ func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id 
 
 // XMLFile returns an XML document as a file that is named after a number, such as that of an invoice.
 func XMLFile(number string, content []byte) Attachment {
-	return Attachment{Name: fileOf(number, ".xml"), MediaType: "application/xml", Size: int64(len(content)), Content: bytes.NewReader(content)}
+	return Attachment{Name: fileOf(number, ".xml"), MediaType: "application/xml", Size: int64(len(content)),
+		Content: bytes.NewReader(content)}
 }
 
 // fileOf returns the name of a file that is named after a number.
@@ -125,14 +128,16 @@ func text(s *string) string {
 	return *s
 }
 
-// safeMediaTypes are the media types that EN 16931 allows for attachments (BT-125-1), with their file extensions. None of them
-// is run or rendered as a page.
+// safeMediaTypes are the media types that EN 16931 allows for attachments (BT-125-1), with their file extensions. None
+// of them is run or rendered as a page.
 var safeMediaTypes = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	"application/pdf": {".pdf"}, "image/png": {".png"}, "image/jpeg": {".jpg", ".jpeg"}, "text/csv": {".csv"},
-	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": {".xlsx"}, "application/vnd.oasis.opendocument.spreadsheet": {".ods"},
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": {".xlsx"},
+	"application/vnd.oasis.opendocument.spreadsheet":                    {".ods"},
 }
 
-// safeMediaType returns the media type if it is safe, and otherwise that of any bytes; and the file extensions of the type.
+// safeMediaType returns the media type if it is safe, and otherwise that of any bytes; and the file extensions of the
+// type.
 func safeMediaType(stated string) (mediaType string, extensions []string) {
 	parsed, _, err := mime.ParseMediaType(stated)
 	if extensions = safeMediaTypes[parsed]; err == nil && extensions != nil {
@@ -144,8 +149,8 @@ func safeMediaType(stated string) (mediaType string, extensions []string) {
 // maxFileName is the longest name of a downloaded file, in characters and without its extension.
 const maxFileName = 100
 
-// safeFileName returns a name without directories and without characters that a file system or a reader could misunderstand. Its
-// extension is one of those given.
+// safeFileName returns a name without directories and without characters that a file system or a reader could
+// misunderstand. Its extension is one of those given.
 func safeFileName(stated string, extensions []string) string {
 	name := path.Base(strings.ReplaceAll(stated, `\`, "/"))
 	extension := extensions[0]
@@ -169,7 +174,8 @@ func safeFileName(stated string, extensions []string) string {
 	return name + extension
 }
 
-// Disposition returns the value of Content-Disposition with which a browser saves the file and does not show it (RFC 6266).
+// Disposition returns the value of Content-Disposition with which a browser saves the file and does not show it (RFC
+// 6266).
 func (a *Attachment) Disposition() string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})
 }

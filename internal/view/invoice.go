@@ -22,13 +22,14 @@ type Seller struct {
 	Unsupported func(*api.Draft) api.Faults
 }
 
-// SellerOf returns what an account needs. The account is that of a [store.Session], and unsupported is [Seller].Unsupported.
+// SellerOf returns what an account needs. The account is that of a [store.Session], and unsupported is
+// [Seller].Unsupported.
 func SellerOf(account *store.Account, unsupported func(*api.Draft) api.Faults) Seller {
 	return Seller{Profile: &account.Profile, Format: document.Profile(account.Format), Unsupported: unsupported}
 }
 
-// needs adds what a draft still needs for submission to the advice on it, and returns its paths. An invoice that was submitted needs
-// nothing: it was complete when it was sent.
+// needs adds what a draft still needs for submission to the advice on it, and returns its paths. An invoice that was
+// submitted needs nothing: it was complete when it was sent.
 func (s Seller) needs(i *store.Invoice, warnings api.Faults) []string {
 	if i.Submission != nil {
 		return []string{}
@@ -36,8 +37,8 @@ func (s Seller) needs(i *store.Invoice, warnings api.Faults) []string {
 	return s.Needs(&i.Draft, warnings)
 }
 
-// Needs returns the paths of what a draft needs for submission. What its format needs replaces advice of the same rule in warnings, which
-// names the rules of several formats.
+// Needs returns the paths of what a draft needs for submission. What its format needs replaces advice of the same rule
+// in warnings, which names the rules of several formats.
 func (s Seller) Needs(draft *api.Draft, warnings api.Faults) []string {
 	findings := document.Needs(s.Format, document.Document{Draft: draft, Seller: s.Profile})
 	if len(findings) == 0 && s.Unsupported != nil {
@@ -55,9 +56,10 @@ func (s Seller) Needs(draft *api.Draft, warnings api.Faults) []string {
 	return findings.Paths()
 }
 
-// AddNeeds adds to rows what their drafts need for submission in the format of the company's connection. Without a format, the rows have
-// that already. charge is that of [store.Tenant.EachDraft].
-func (t Tenant) AddNeeds(ctx context.Context, rows []store.InvoiceRow, seller Seller, charge func(bytes int) error) error {
+// AddNeeds adds to rows what their drafts need for submission in the format of the company's connection. Without a
+// format, the rows have that already. charge is that of [store.Tenant.EachDraft].
+func (t Tenant) AddNeeds(ctx context.Context, rows []store.InvoiceRow, seller Seller,
+	charge func(bytes int) error) error {
 	var drafts []store.ID
 	at := map[store.ID]*store.InvoiceRow{}
 	for n := range rows {
@@ -111,13 +113,16 @@ func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
 	if missing == nil {
 		missing = []string{}
 	}
-	out := api.InvoiceSummary{ID: r.ID.String(), InvoiceNumber: d.InvoiceNumber, RecipientName: d.RecipientName, RecipientNetworkID: d.RecipientNetworkID,
-		BuyerEndpointScheme: d.BuyerEndpointScheme, BuyerStreet: d.BuyerStreet, BuyerCity: d.BuyerCity, BuyerSubdivision: d.BuyerSubdivision,
-		BuyerCountry: d.BuyerCountry, TotalAmount: d.TotalAmount, Currency: d.Currency, IssueDate: d.IssueDate, IssueTime: d.IssueTime, DueDate: d.DueDate,
-		PaymentMeansCode: d.PaymentMeansCode, ExternalID: d.ExternalID, Note: d.Note, BuyerTaxID: d.BuyerTaxID, BuyerLegalID: d.BuyerLegalID,
-		BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference, OrderReference: d.OrderReference, ContractReference: d.ContractReference,
-		TaxExchangeRate: d.TaxExchangeRate, TransactionFlags: d.TransactionFlags, ItemCount: r.Items, Complete: r.MissingCount == 0, Missing: missing,
-		MissingCount: r.MissingCount, Warnings: warnings, WarningCount: count, States: r.States().Wire(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	out := api.InvoiceSummary{ID: r.ID.String(), InvoiceNumber: d.InvoiceNumber, RecipientName: d.RecipientName,
+		RecipientNetworkID: d.RecipientNetworkID, BuyerEndpointScheme: d.BuyerEndpointScheme, BuyerStreet: d.BuyerStreet,
+		BuyerCity: d.BuyerCity, BuyerSubdivision: d.BuyerSubdivision, BuyerCountry: d.BuyerCountry,
+		TotalAmount: d.TotalAmount, Currency: d.Currency, IssueDate: d.IssueDate, IssueTime: d.IssueTime, DueDate: d.DueDate,
+		PaymentMeansCode: d.PaymentMeansCode, ExternalID: d.ExternalID, Note: d.Note, BuyerTaxID: d.BuyerTaxID,
+		BuyerLegalID: d.BuyerLegalID, BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference,
+		OrderReference: d.OrderReference, ContractReference: d.ContractReference, TaxExchangeRate: d.TaxExchangeRate,
+		TransactionFlags: d.TransactionFlags, ItemCount: r.Items, Complete: r.MissingCount == 0, Missing: missing,
+		MissingCount: r.MissingCount, Warnings: warnings, WarningCount: count, States: r.States().Wire(),
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	if r.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &r.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*r.Submission)), details(r.Submission)
@@ -125,20 +130,21 @@ func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
 	return out
 }
 
-// Submission returns a submission. Its next check is not before the next probe of its connection while the circuit breaker
-// is open.
+// Submission returns a submission. Its next check is not before the next probe of its connection while the circuit
+// breaker is open.
 func Submission(s store.Submission) api.Submission {
 	next := s.NextCheckAt
 	if next != nil && s.HeldUntil != nil && s.HeldUntil.After(*next) {
 		next = s.HeldUntil
 	}
-	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.ProviderReference,
-		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next, Resolved: s.Resolved}
+	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt,
+		ProviderReference: s.ProviderReference, LastCheckedAt: s.LastCheckedAt, NextCheckAt: next, Resolved: s.Resolved}
 }
 
 // SubmissionRecord returns a submission as the history of its invoice or credit note shows it.
 func SubmissionRecord(s store.Submission) api.SubmissionRecord {
-	out := api.SubmissionRecord{Submission: Submission(s), Current: s.Current, InvoiceNumber: s.InvoiceNumber, States: s.States.Wire(), Details: details(&s)}
+	out := api.SubmissionRecord{Submission: Submission(s), Current: s.Current, InvoiceNumber: s.InvoiceNumber,
+		States: s.States.Wire(), Details: details(&s)}
 	if !s.CreditNote.IsZero() {
 		out.CreditNoteNumber = s.Number
 	}
@@ -153,21 +159,24 @@ func details(s *store.Submission) api.StateDetails {
 			return nil
 		}
 		origin := s.Origins[dimension]
-		out := &api.StateDetail{Value: state.Value, Final: state.Terminal, ReportedAt: origin.ReportedAt, EvidenceID: origin.Evidence.String()}
+		out := &api.StateDetail{Value: state.Value, Final: state.Terminal, ReportedAt: origin.ReportedAt,
+			EvidenceID: origin.Evidence.String()}
 		if state.Meaning != "" {
 			out.Meaning = &state.Meaning
 		}
 		return out
 	}
-	return api.StateDetails{SubmissionState: detail(invoice.DimensionSubmission), ProviderInvoiceState: detail(invoice.DimensionProviderInvoice),
-		TaxAuthorityState: detail(invoice.DimensionTaxAuthority), ReceiverState: detail(invoice.DimensionReceiver)}
+	return api.StateDetails{SubmissionState: detail(invoice.DimensionSubmission),
+		ProviderInvoiceState: detail(invoice.DimensionProviderInvoice),
+		TaxAuthorityState:    detail(invoice.DimensionTaxAuthority), ReceiverState: detail(invoice.DimensionReceiver)}
 }
 
 // Evidence returns a retained response of the provider without its body.
 func Evidence(e store.Evidence) api.Evidence {
-	return api.Evidence{ID: e.ID.String(), SubmissionID: e.Submission.String(), Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call,
-		HTTPStatus: e.HTTPStatus, MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Truncated: e.Truncated,
-		Withheld: e.Withheld, Words: e.StateValues, Previous: hex.EncodeToString(e.Previous[:]), Digest: hex.EncodeToString(e.Digest[:])}
+	return api.Evidence{ID: e.ID.String(), SubmissionID: e.Submission.String(), Ordinal: e.Ordinal,
+		ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
+		SHA256: hex.EncodeToString(e.SHA256[:]), Truncated: e.Truncated, Withheld: e.Withheld, Words: e.StateValues,
+		Previous: hex.EncodeToString(e.Previous[:]), Digest: hex.EncodeToString(e.Digest[:])}
 }
 
 // Connection returns a provider connection as its company may see it.

@@ -37,8 +37,8 @@ type InvoiceFilter struct {
 	Recipient string
 	// Search is text in the number, the recipient's name or its network identifier, ignoring case.
 	Search string
-	// Order is the sort key of the list, descending unless Ascending. Equal entries are sorted by their creation and then by
-	// their identifiers.
+	// Order is the sort key of the list, descending unless Ascending. Equal entries are sorted by their creation and then
+	// by their identifiers.
 	Order     InvoiceOrder
 	Ascending bool
 }
@@ -56,21 +56,25 @@ const (
 	OrderUpdated   InvoiceOrder = "updated_at"
 )
 
-// AttentionAfter is how long an outcome may be unknown before an invoice needs a person. An invoice whose current submission was
-// rejected, or that has a state value published as negative, needs one at once.
+// AttentionAfter is how long an outcome may be unknown before an invoice needs a person. An invoice whose current
+// submission was rejected, or that has a state value published as negative, needs one at once.
 const AttentionAfter = 10 * time.Minute
 
 // narrows reports whether the filter excludes anything.
 func (f *InvoiceFilter) narrows() bool {
-	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 || f.Outcome != nil ||
-		f.Attention != nil || f.Tab != TabAll || f.IssueDates.narrow() || f.UpdatedSince != nil || f.Recipient != "" || f.Search != "" ||
+	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 ||
+		f.Outcome != nil ||
+		f.Attention != nil || f.Tab != TabAll || f.IssueDates.narrow() || f.UpdatedSince != nil || f.Recipient != "" ||
+		f.Search != "" ||
 		f.AmountFrom != nil || f.AmountTo != nil || f.Currency != ""
 }
 
-// Invoices returns a page of the invoices. A page of the unfiltered list in the order of creation is a range of an index. Its bounds
-// are computed from counters of the created and deleted invoices, so every page costs the same. A page of a tab is a range of an index
-// too, as far as [SearchDepth]. Any other list examines at most [SearchDepth] candidates.
-func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number, perPage int) (out Page[store.InvoiceRow], err error) {
+// Invoices returns a page of the invoices. A page of the unfiltered list in the order of creation is a range of an
+// index. Its bounds are computed from counters of the created and deleted invoices, so every page costs the same. A
+// page of a tab is a range of an index too, as far as [SearchDepth]. Any other list examines at most [SearchDepth]
+// candidates.
+func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number,
+	perPage int) (out Page[store.InvoiceRow], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter.onlyTab() {
 			out, err = filter.tabPage(ctx, r, number, perPage)
@@ -110,8 +114,9 @@ func (t Tenant) InvoicesByID(ctx context.Context, ids []store.ID) (out []store.I
 // maxStateValues bounds the state values of one dimension that a company is offered as a filter.
 const maxStateValues = 50
 
-// StateValues returns the state values that providers have reported for this company, by dimension, in alphabetical order and
-// at most maxStateValues each. It jumps from value to value in an index, so its cost does not depend on the number of submissions.
+// StateValues returns the state values that providers have reported for this company, by dimension, in alphabetical
+// order and at most maxStateValues each. It jumps from value to value in an index, so its cost does not depend on the
+// number of submissions.
 func (t Tenant) StateValues(ctx context.Context) (map[invoice.Dimension][]string, error) {
 	out := map[invoice.Dimension][]string{}
 	err := t.tenant.ReadRows(func(r store.Reader) error {

@@ -7,15 +7,17 @@ import (
 	"quittance/internal/store"
 )
 
-// MaxListed is how many rows a whole list has at most, and how many candidates its filters examine at most. Whole lists are for files,
-// which have no pages: the identifiers are read at one moment, in the order of the list, and then their rows in batches of a
-// bounded size. So every row is in the file at most once, and in its place, whatever changes meanwhile.
+// MaxListed is how many rows a whole list has at most, and how many candidates its filters examine at most. Whole lists
+// are for files, which have no pages: the identifiers are read at one moment, in the order of the list, and then their
+// rows in batches of a bounded size. So every row is in the file at most once, and in its place, whatever changes
+// meanwhile.
 const MaxListed = 100_000
 
 // MaxBatch is how many rows are read by their identifiers with one query at most.
 const MaxBatch = 100
 
-// TooManyRowsError says that a whole list would have more rows, or that its filters have more candidates, than it may have.
+// TooManyRowsError says that a whole list would have more rows, or that its filters have more candidates, than it may
+// have.
 type TooManyRowsError struct{ Limit int }
 
 // Error says how many there may be.
@@ -31,8 +33,8 @@ func (t Tenant) AtMost(rows int) Tenant {
 
 func (t Tenant) tooManyRows() error { return &TooManyRowsError{t.most} }
 
-// readIDs reads the identifiers that a query returns, to which it adds the number of rows that are read at most. The error is a
-// [TooManyRowsError] if there are more.
+// readIDs reads the identifiers that a query returns, to which it adds the number of rows that are read at most. The
+// error is a [TooManyRowsError] if there are more.
 func (t Tenant) readIDs(ctx context.Context, r store.Reader, s *statement, query string) ([]store.ID, error) {
 	var ids []store.ID
 	err := r.Query(ctx, func(row store.Row) error {
@@ -47,7 +49,8 @@ func (t Tenant) readIDs(ctx context.Context, r store.Reader, s *statement, query
 	return ids, err
 }
 
-// foundIDs returns what a search has found. The error is a [TooManyRowsError] if there were more candidates than a whole list has.
+// foundIDs returns what a search has found. The error is a [TooManyRowsError] if there were more candidates than a
+// whole list has.
 func (t Tenant) foundIDs(found searched, err error) ([]store.ID, error) {
 	if err == nil && found.examined > t.most {
 		err = t.tooManyRows()
@@ -70,10 +73,11 @@ func inOrder[R any](ids []store.ID, rows []R, idOf func(*R) store.ID) []R {
 	return out
 }
 
-// readBatch reads rows by their identifiers, at most [MaxBatch], in the order of ids. It reads a snapshot, because PostgreSQL plans its
-// statements for their values: a plan for any identifiers may read a whole company.
+// readBatch reads rows by their identifiers, at most [MaxBatch], in the order of ids. It reads a snapshot, because
+// PostgreSQL plans its statements for their values: a plan for any identifiers may read a whole company.
 func readBatch[R any](ctx context.Context, t Tenant, column string, ids []store.ID, idOf func(*R) store.ID,
-	read func(r store.Reader) func(ctx context.Context, condition, order string, args ...any) ([]R, error)) (out []R, err error) {
+	read func(r store.Reader) func(ctx context.Context, condition, order string, args ...any) ([]R, error)) (out []R,
+	err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if len(ids) == 0 {
 			return nil
@@ -87,7 +91,8 @@ func readBatch[R any](ctx context.Context, t Tenant, column string, ids []store.
 	return out, err
 }
 
-// InvoiceIDs returns the identifiers of all invoices that [Tenant.Invoices] lists, and in its order. The error may be a [TooManyRowsError].
+// InvoiceIDs returns the identifiers of all invoices that [Tenant.Invoices] lists, and in its order. The error may be a
+// [TooManyRowsError].
 func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		var s statement
@@ -101,7 +106,8 @@ func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []sto
 			if filter.Ascending {
 				direction = ``
 			}
-			ids, err = t.readIDs(ctx, r, &s, `select id from (`+filter.tabCandidates(&s, r.Now(), s.value(t.most+1), direction)+`) tab`+order)
+			ids, err = t.readIDs(ctx, r, &s, `select id from (`+filter.tabCandidates(&s, r.Now(), s.value(t.most+1), direction)+
+				`) tab`+order)
 		case filter.narrows() || filter.Order != OrderCreated:
 			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
 		default:
@@ -130,8 +136,8 @@ func (t Tenant) ItemCount(ctx context.Context, ids []store.ID) (count int, err e
 	return count, err
 }
 
-// CreditNoteIDs returns the identifiers of all credit notes that [Tenant.CreditNotes] lists, and in its order. The error may be
-// [TooManyRowsError].
+// CreditNoteIDs returns the identifiers of all credit notes that [Tenant.CreditNotes] lists, and in its order. The
+// error may be [TooManyRowsError].
 func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter.dated() {
@@ -157,7 +163,8 @@ func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids
 // notAbove returns a [TooManyRowsError] if a counter of the tenant is above the limit.
 func (t Tenant) notAbove(ctx context.Context, r store.Reader, counter string) error {
 	var count int
-	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&count) }, `select `+counter+` from tenants where id = $1`)
+	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&count) },
+		`select `+counter+` from tenants where id = $1`)
 	if err == nil && count > t.most {
 		err = t.tooManyRows()
 	}
@@ -172,8 +179,8 @@ func (t Tenant) CreditNotesByID(ctx context.Context, ids []store.ID) ([]store.Cr
 		})
 }
 
-// IncomingIDs returns the identifiers of all incoming e-invoices that [Tenant.IncomingInvoices] lists, and in its order. The error may be
-// [TooManyRowsError].
+// IncomingIDs returns the identifiers of all incoming e-invoices that [Tenant.IncomingInvoices] lists, and in its
+// order. The error may be [TooManyRowsError].
 func (t Tenant) IncomingIDs(ctx context.Context, filter IncomingFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if filter != (IncomingFilter{}) {
@@ -194,8 +201,8 @@ func (t Tenant) IncomingByID(ctx context.Context, ids []store.ID) ([]store.Incom
 		})
 }
 
-// DeliveryIDs returns the identifiers of all deliveries that [Tenant.Deliveries] lists, and in its order. The error may be
-// [TooManyRowsError].
+// DeliveryIDs returns the identifiers of all deliveries that [Tenant.Deliveries] lists, and in its order. The error may
+// be [TooManyRowsError].
 func (t Tenant) DeliveryIDs(ctx context.Context, filter DeliveryFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		_, truncated, err := filter.oldest(ctx, r, t.most)
@@ -221,7 +228,8 @@ func (t Tenant) DeliveriesByID(ctx context.Context, ids []store.ID) ([]store.Del
 		})
 }
 
-// SubscriptionIDs returns the identifiers of all webhook subscriptions, newest first. The error may be a [TooManyRowsError].
+// SubscriptionIDs returns the identifiers of all webhook subscriptions, newest first. The error may be a
+// [TooManyRowsError].
 func (t Tenant) SubscriptionIDs(ctx context.Context) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		ids, err = t.readIDs(ctx, r, &statement{}, `select id from subscriptions where tenant_id = $1 order by id desc`)
@@ -238,7 +246,8 @@ func (t Tenant) SubscriptionsByID(ctx context.Context, ids []store.ID) ([]store.
 		})
 }
 
-// AuditIDs returns the identifiers of all entries that [Tenant.AuditLog] lists, and in its order. The error may be a [TooManyRowsError].
+// AuditIDs returns the identifiers of all entries that [Tenant.AuditLog] lists, and in its order. The error may be a
+// [TooManyRowsError].
 func (t Tenant) AuditIDs(ctx context.Context, filter AuditFilter) (ids []store.ID, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		_, _, truncated, err := filter.oldest(ctx, r, t.most)

@@ -19,7 +19,8 @@ import (
 // wholeList is a list in the two ways in which it can be read.
 type wholeList struct {
 	name string
-	// ids returns the identifiers of the whole list, rows those of the rows with some identifiers, and page those of a page.
+	// ids returns the identifiers of the whole list, rows those of the rows with some identifiers, and page those of a
+	// page.
 	ids  func(v view.Tenant) ([]store.ID, error)
 	rows func(v view.Tenant, ids []store.ID) ([]store.ID, error)
 	page func(v view.Tenant, number, perPage int) ([]store.ID, error)
@@ -43,8 +44,11 @@ func wholeLists(ctx context.Context) []wholeList {
 	auditID := func(e store.AuditEntry) store.ID { return e.ID }
 	var lists []wholeList
 	for _, filter := range []view.InvoiceFilter{
-		{}, {Ascending: true}, {Tab: view.TabDrafts}, {Tab: view.TabDrafts, Ascending: true}, {Tab: view.TabAll, Order: view.OrderTotal}, {Order: view.OrderNumber, Ascending: true},
-		{Order: view.OrderUpdated}, {Search: "inv"}, {Submitted: new(true)}, {States: map[invoice.Dimension]string{invoice.DimensionReceiver: "delivered"}}, {IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}},
+		{}, {Ascending: true}, {Tab: view.TabDrafts}, {Tab: view.TabDrafts, Ascending: true},
+		{Tab: view.TabAll, Order: view.OrderTotal}, {Order: view.OrderNumber, Ascending: true},
+		{Order: view.OrderUpdated}, {Search: "inv"}, {Submitted: new(true)},
+		{States: map[invoice.Dimension]string{invoice.DimensionReceiver: "delivered"}},
+		{IssueDates: view.IssueDates{IssuedFrom: "2026-01-01"}},
 		{Number: new("INV-1")}, {Recipient: "nobody"},
 	} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("invoices %+v", filter),
@@ -59,7 +63,8 @@ func wholeLists(ctx context.Context) []wholeList {
 			}})
 	}
 	for _, filter := range []view.CreditNoteFilter{{}, {Text: "cn"}, {Void: new(true)}, {Void: new(false)},
-		{IssueDates: march}, {IssueDates: march, Void: new(false), Text: "cn"}, {IssueDates: view.IssueDates{IssuedTo: "2000-01-01"}}} {
+		{IssueDates: march}, {IssueDates: march, Void: new(false), Text: "cn"},
+		{IssueDates: view.IssueDates{IssuedTo: "2000-01-01"}}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("credit notes %+v", filter),
 			ids: func(v view.Tenant) ([]store.ID, error) { return v.CreditNoteIDs(ctx, filter) },
 			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
@@ -71,7 +76,8 @@ func wholeLists(ctx context.Context) []wholeList {
 				return idsOf(found.Entries, err, creditID)
 			}})
 	}
-	for _, filter := range []view.IncomingFilter{{}, {Text: "sup"}, {IssueDates: march}, {UpdatedSince: time.Unix(1, 0)}, {UpdatedSince: time.Unix(1, 0), Text: "sup"}} {
+	for _, filter := range []view.IncomingFilter{{}, {Text: "sup"}, {IssueDates: march}, {UpdatedSince: time.Unix(1, 0)},
+		{UpdatedSince: time.Unix(1, 0), Text: "sup"}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("incoming %+v", filter),
 			ids: func(v view.Tenant) ([]store.ID, error) { return v.IncomingIDs(ctx, filter) },
 			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
@@ -83,7 +89,8 @@ func wholeLists(ctx context.Context) []wholeList {
 				return idsOf(found.Entries, err, incomingID)
 			}})
 	}
-	for _, filter := range []view.DeliveryFilter{{}, {State: api.DeliveryPending}, {Kind: api.EventStatusChanged}, {Undelivered: true}} {
+	for _, filter := range []view.DeliveryFilter{{}, {State: api.DeliveryPending}, {Kind: api.EventStatusChanged},
+		{Undelivered: true}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("deliveries %+v", filter),
 			ids: func(v view.Tenant) ([]store.ID, error) { return v.DeliveryIDs(ctx, filter) },
 			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
@@ -120,8 +127,9 @@ func wholeLists(ctx context.Context) []wholeList {
 	return lists
 }
 
-// TestWholeListIsItsPages compares the identifiers of each whole list with its pages, and reads its rows by them: in the order in which
-// they are asked for, and never those of another company. A list of more rows than a whole list may have is refused.
+// TestWholeListIsItsPages compares the identifiers of each whole list with its pages, and reads its rows by them: in
+// the order in which they are asked for, and never those of another company. A list of more rows than a whole list may
+// have is refused.
 func TestWholeListIsItsPages(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		ctx, first, second := t.Context(), newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
@@ -161,7 +169,8 @@ func TestWholeListIsItsPages(t *testing.T) {
 				t.Errorf("%s: asked for nothing, and got %v: %v", list.name, rows, err)
 			}
 			if len(got) > 0 {
-				if _, err := list.ids(first.view.AtMost(20)); err != nil { // some lists have more candidates than rows, but no more than 20
+				// some lists have more candidates than rows, but no more than 20
+				if _, err := list.ids(first.view.AtMost(20)); err != nil {
 					t.Errorf("%s: %d of at most 20 rows: %v", list.name, len(got), err)
 				}
 				_, err := list.ids(first.view.AtMost(len(got) - 1))
@@ -172,7 +181,8 @@ func TestWholeListIsItsPages(t *testing.T) {
 		}
 		drafts, err := first.view.InvoiceIDs(ctx, view.InvoiceFilter{})
 		kit.Must(t, err)
-		if items, err := first.view.ItemCount(ctx, append(drafts, second.submission.Invoice)); err != nil || items != len(drafts) {
+		if items, err := first.view.ItemCount(ctx, append(drafts, second.submission.Invoice)); err != nil ||
+			items != len(drafts) {
 			t.Errorf("%d items of %d drafts with one each: %v", items, len(drafts), err)
 		}
 	})

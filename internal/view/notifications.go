@@ -26,14 +26,15 @@ func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]st
 	return out, err
 }
 
-// EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it occurred.
+// EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it
+// occurred.
 type EventWithDeliveries struct {
 	store.Event
 	Deliveries []store.Delivery
 }
 
-// ResourceEvents returns the newest events about some resources (submissions or incoming e-invoices), oldest first and at most most,
-// with their deliveries.
+// ResourceEvents returns the newest events about some resources (submissions or incoming e-invoices), oldest first and
+// at most most, with their deliveries.
 func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most int) ([]EventWithDeliveries, error) {
 	var out []EventWithDeliveries
 	err := t.tenant.ReadRows(func(r store.Reader) error {
@@ -72,9 +73,10 @@ type NotificationSummary struct {
 	Events int
 }
 
-// NotificationSummaries returns the notification summaries of at most 100 resources (submissions or incoming e-invoices) by
-// identifier, without those that have no event, with one query.
-func (t Tenant) NotificationSummaries(ctx context.Context, resources []store.ID) (map[store.ID]NotificationSummary, error) {
+// NotificationSummaries returns the notification summaries of at most 100 resources (submissions or incoming
+// e-invoices) by identifier, without those that have no event, with one query.
+func (t Tenant) NotificationSummaries(ctx context.Context,
+	resources []store.ID) (map[store.ID]NotificationSummary, error) {
 	out := map[store.ID]NotificationSummary{}
 	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if len(resources) == 0 {
@@ -92,7 +94,8 @@ func (t Tenant) NotificationSummaries(ctx context.Context, resources []store.ID)
 			summary.add(state, count)
 			out[resource] = summary
 			return err
-		}, `select resource_id, '', count(*) from events where tenant_id = $1 and resource_id in (`+list+`) group by resource_id
+		}, `select resource_id, '', count(*) from events where tenant_id = $1 and resource_id in (`+list+
+			`) group by resource_id
 			union all
 			select e.resource_id, d.state, count(*) from events e cross join deliveries d
 			where d.tenant_id = e.tenant_id and d.event_id = e.id and e.tenant_id = $1 and e.resource_id in (`+list+`) group by e.resource_id, d.state`, s.args...)

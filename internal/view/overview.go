@@ -49,8 +49,8 @@ func (t Tenant) Overview(ctx context.Context) (Overview, error) {
 // attentionDepth is how many submissions [Tenant.AttentionCreditNotes] examines for each reason.
 const attentionDepth = 1000
 
-// AttentionCreditNotes returns the newest credit notes that need a person, at most most, for the reasons of [TabAttention]. It examines
-// the newest 1,000 submissions for each reason, those of invoices included.
+// AttentionCreditNotes returns the newest credit notes that need a person, at most most, for the reasons of
+// [TabAttention]. It examines the newest 1,000 submissions for each reason, those of invoices included.
 func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []store.CreditNoteRow, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		var s statement
@@ -70,12 +70,13 @@ func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []store
 
 // LatestResponses returns the evidence of the latest response about each of the given submissions that has one.
 func (t Tenant) LatestResponses(ctx context.Context, submissions []store.ID) (map[store.ID]store.ID, error) {
-	return byID[store.ID](ctx, t, submissions, `select id, (select e.id from evidence e where e.tenant_id = $1 and e.submission_id = submissions.id and e.ordinal = submissions.evidence_count)
+	return byID[store.ID](ctx, t, submissions,
+		`select id, (select e.id from evidence e where e.tenant_id = $1 and e.submission_id = submissions.id and e.ordinal = submissions.evidence_count)
 		from submissions where tenant_id = $1 and evidence_count > 0`)
 }
 
-// A provider connection is in trouble after so many calls in a row without a usable response, or after two if they go on for so long. One failed call
-// is none: the next one usually succeeds.
+// A provider connection is in trouble after so many calls in a row without a usable response, or after two if they go
+// on for so long. One failed call is none: the next one usually succeeds.
 const (
 	troubleFailures = 5
 	troubleAfter    = 10 * time.Minute
@@ -90,12 +91,14 @@ func InTrouble(c store.Connection, now time.Time) bool {
 // DeactivatedFor is how long a subscription is shown that the service has deactivated.
 const DeactivatedFor = 30 * 24 * time.Hour
 
-// TroubledSubscriptions returns the subscriptions that need a person, newest first: those that the service has deactivated within
-// [DeactivatedFor], and those for which [store.Subscription.IsFailing] is true.
+// TroubledSubscriptions returns the subscriptions that need a person, newest first: those that the service has
+// deactivated within [DeactivatedFor], and those for which [store.Subscription.IsFailing] is true.
 func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []store.Subscription, err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		now := r.Now()
-		out, err = r.Subscriptions(ctx, `active = 1 and failing_since <= $2 or active = 0 and deactivated_at >= $3 and deactivation_reason <> $4`, `order by id desc`,
+		out, err = r.Subscriptions(ctx,
+			`active = 1 and failing_since <= $2 or active = 0 and deactivated_at >= $3 and deactivation_reason <> $4`,
+			`order by id desc`,
 			now.Add(-store.FailingAfter).UnixMicro(), now.Add(-DeactivatedFor).UnixMicro(), store.DeactivationRequested)
 		return err
 	})

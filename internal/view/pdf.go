@@ -33,10 +33,12 @@ func (o *Outgoing) Number() string {
 	return *o.Draft.InvoiceNumber
 }
 
-// OutgoingInvoice returns an invoice in a document format, "" for none. A draft has the present company profile. An invoice that was
-// submitted has the data of its submission, which do not change, and in the format in which it was sent it is what was sent. So it is
-// in any other case unless the format is named by the caller. The error is a [document.IncompleteError] if the format needs more.
-func OutgoingInvoice(ctx context.Context, s *store.Session, id store.ID, profile document.Profile, named bool) (Outgoing, error) {
+// OutgoingInvoice returns an invoice in a document format, "" for none. A draft has the present company profile. An
+// invoice that was submitted has the data of its submission, which do not change, and in the format in which it was
+// sent it is what was sent. So it is in any other case unless the format is named by the caller. The error is a
+// [document.IncompleteError] if the format needs more.
+func OutgoingInvoice(ctx context.Context, s *store.Session, id store.ID, profile document.Profile,
+	named bool) (Outgoing, error) {
 	found, err := s.Tenant.Invoice(ctx, id)
 	if err != nil {
 		return Outgoing{}, err
@@ -45,15 +47,17 @@ func OutgoingInvoice(ctx context.Context, s *store.Session, id store.ID, profile
 	return o.asSubmitted(ctx, s.Tenant, found.Submission, profile, named)
 }
 
-// Preview returns the document that a draft would become in a document format, "" for none, with the present company profile. Nothing
-// is stored: id is the identifier that its XML has. The error is a [document.IncompleteError] if the format needs more.
+// Preview returns the document that a draft would become in a document format, "" for none, with the present company
+// profile. Nothing is stored: id is the identifier that its XML has. The error is a [document.IncompleteError] if the
+// format needs more.
 func Preview(s *store.Session, draft *api.Draft, id string, profile document.Profile) (Outgoing, error) {
 	o := Outgoing{Document: document.Document{ID: id, Draft: draft, Seller: &s.Account.Profile}, mark: "Preview"}
 	return o, o.write(profile)
 }
 
 // asSubmitted returns the document of a draft in a format if current is nil, and otherwise what was submitted.
-func (o Outgoing) asSubmitted(ctx context.Context, t *store.Tenant, current *store.Submission, profile document.Profile, named bool) (Outgoing, error) {
+func (o Outgoing) asSubmitted(ctx context.Context, t *store.Tenant, current *store.Submission, profile document.Profile,
+	named bool) (Outgoing, error) {
 	if current == nil {
 		if o.mark == "" {
 			o.mark = "Draft"
@@ -77,13 +81,15 @@ func (o Outgoing) asSubmitted(ctx context.Context, t *store.Tenant, current *sto
 }
 
 // OutgoingCreditNote is like [OutgoingInvoice] for a credit note. The invoice of a draft cannot change while it exists.
-func OutgoingCreditNote(ctx context.Context, s *store.Session, note *store.CreditNote, profile document.Profile, named bool) (Outgoing, error) {
+func OutgoingCreditNote(ctx context.Context, s *store.Session, note *store.CreditNote, profile document.Profile,
+	named bool) (Outgoing, error) {
 	credited, err := s.Tenant.Invoice(ctx, note.Invoice)
 	if err != nil {
 		return Outgoing{}, err
 	}
 	credit := CreditNote(*note)
-	o := Outgoing{Document: document.Document{ID: note.ID.String(), Draft: &credited.Draft, Seller: &s.Account.Profile, Credit: &credit}}
+	o := Outgoing{Document: document.Document{ID: note.ID.String(), Draft: &credited.Draft, Seller: &s.Account.Profile,
+		Credit: &credit}}
 	if note.VoidedAt != nil {
 		o.mark = "Void"
 	}
@@ -116,8 +122,8 @@ const (
 	printers = 2
 	// printWait is how long a file waits for its turn.
 	printWait = 10 * time.Second
-	// PrintedLineBytes is about how much memory one line takes in the finished file, besides its texts. What making the file takes,
-	// up to about 130 MiB for the most hostile document, is bounded by the number of printers.
+	// PrintedLineBytes is about how much memory one line takes in the finished file, besides its texts. What making the
+	// file takes, up to about 130 MiB for the most hostile document, is bounded by the number of printers.
 	PrintedLineBytes = 4 << 10
 )
 
@@ -128,13 +134,15 @@ type Printer struct {
 	wait, timeout time.Duration
 }
 
-// NewPrinter returns a printer whose files take at most that long each. The most hostile document takes about three seconds.
+// NewPrinter returns a printer whose files take at most that long each. The most hostile document takes about three
+// seconds.
 func NewPrinter(timeout time.Duration) *Printer {
-	return &Printer{turns: fairlimit.New[store.ID](printers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: printWait, timeout: timeout}
+	return &Printer{turns: fairlimit.New[store.ID](printers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: printWait,
+		timeout: timeout}
 }
 
-// Outgoing prints an invoice or a credit note from what its XML document says, with the document attached; without one from the data
-// that the company has given.
+// Outgoing prints an invoice or a credit note from what its XML document says, with the document attached; without one
+// from the data that the company has given.
 func (p *Printer) Outgoing(ctx context.Context, s *store.Session, o *Outgoing) (Attachment, error) {
 	logo, err := s.Tenant.Logo(ctx)
 	if err != nil {
@@ -174,8 +182,8 @@ type UnreadableError struct{ Fault api.Fault }
 // Error names the rule.
 func (e *UnreadableError) Error() string { return "received document cannot be read: " + e.Fault.Rule }
 
-// Received prints a received document from what it says, with the document attached. The error is [store.ErrNotFound] if it is not
-// retained or is withheld, and an [UnreadableError] if it cannot be read.
+// Received prints a received document from what it says, with the document attached. The error is [store.ErrNotFound]
+// if it is not retained or is withheld, and an [UnreadableError] if it cannot be read.
 func (p *Printer) Received(ctx context.Context, s *store.Session, r *store.Revision) (Attachment, error) {
 	if !r.Retained || r.Withheld {
 		return Attachment{}, store.ErrNotFound
@@ -192,12 +200,14 @@ func (p *Printer) Received(ctx context.Context, s *store.Session, r *store.Revis
 		return Attachment{}, err
 	}
 	number := text(read.Number)
-	return p.print(ctx, s.Account.ID, number, &pdf.Document{Content: &read.ParsedDocument, File: attached(number, stored.Body, pdf.Source)})
+	return p.print(ctx, s.Account.ID, number, &pdf.Document{Content: &read.ParsedDocument,
+		File: attached(number, stored.Body, pdf.Source)})
 }
 
 func attached(number string, content []byte, relationship pdf.Relationship) *pdf.File {
 	file := XMLFile(number, content)
-	return &pdf.File{Name: file.Name, Description: "The document in UBL", MediaType: file.MediaType, Content: content, Relationship: relationship}
+	return &pdf.File{Name: file.Name, Description: "The document in UBL", MediaType: file.MediaType, Content: content,
+		Relationship: relationship}
 }
 
 // print makes the file when the company has its turn. The error is [ErrTooLong] if it would have too many pages.
@@ -217,5 +227,6 @@ func (p *Printer) print(ctx context.Context, company store.ID, number string, d 
 	if err != nil {
 		return Attachment{}, err
 	}
-	return Attachment{Name: fileOf(number, ".pdf"), MediaType: "application/pdf", Size: int64(len(content)), Content: bytes.NewReader(content)}, nil
+	return Attachment{Name: fileOf(number, ".pdf"), MediaType: "application/pdf", Size: int64(len(content)),
+		Content: bytes.NewReader(content)}, nil
 }

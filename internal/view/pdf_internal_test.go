@@ -12,8 +12,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestPrinterTakesTurns checks that a company makes one file at a time, that another company does not wait for it, and that nobody waits
-// longer than the caller does.
+// TestPrinterTakesTurns checks that a company makes one file at a time, that another company does not wait for it, and
+// that nobody waits longer than the caller does.
 func TestPrinterTakesTurns(t *testing.T) {
 	p := NewPrinter(time.Minute)
 	busy, other := store.ID{1}, store.ID{2}

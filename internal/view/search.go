@@ -11,13 +11,15 @@ import (
 )
 
 // searchInvoices reads a page of a filtered or sorted list.
-func searchInvoices(ctx context.Context, r store.Reader, filter *InvoiceFilter, number, perPage int) (Page[store.InvoiceRow], error) {
+func searchInvoices(ctx context.Context, r store.Reader, filter *InvoiceFilter, number,
+	perPage int) (Page[store.InvoiceRow], error) {
 	return searchPage(number, perPage, func(offset, limit int) (searched, error) {
 		return filter.search(ctx, r, SearchDepth, offset, limit)
 	}, func(ids []store.ID) ([]store.InvoiceRow, error) { return invoicesByID(ctx, r, ids) })
 }
 
-// search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates are at most depth and one more.
+// search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates are at most depth
+// and one more.
 func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	now := r.Now()
@@ -29,7 +31,8 @@ func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offse
 	}
 	matched := `select s.invoice_id as id, s.created_at, ` + f.sortedBy(r) + ` as sorted from invoice_summaries s
 		where s.tenant_id = $1 and s.invoice_id ` + r.InSubquery(examinedIDs) + where
-	return s.search(ctx, r, candidates, matched, ` order by sorted`+direction+`, created_at`+direction+`, id`+direction, offset, limit)
+	return s.search(ctx, r, candidates, matched, ` order by sorted`+direction+`, created_at`+direction+`, id`+direction,
+		offset, limit)
 }
 
 // invoicesByID reads those of some invoices that exist, in the order of ids.
@@ -55,21 +58,24 @@ func (f *InvoiceFilter) sortedBy(r store.Reader) string {
 	return `s.created_at`
 }
 
-// candidates returns a query for the identifiers (id, which may be null) of the invoices to examine, from the index that finds the
-// fewest: at most the given number and one more.
+// candidates returns a query for the identifiers (id, which may be null) of the invoices to examine, from the index
+// that finds the fewest: at most the given number and one more.
 func (f *InvoiceFilter) candidates(s *statement, now time.Time, most int) string {
 	const newest = `select invoice_id as id from invoice_summaries where tenant_id = $1 order by invoice_id desc limit `
 	depth := s.value(most + 1)
 	numbered := func(number string) string {
-		return `select id from invoices where tenant_id = $1 and number = ` + s.value(number) + ` order by position desc limit ` + depth
+		return `select id from invoices where tenant_id = $1 and number = ` + s.value(number) +
+			` order by position desc limit ` + depth
 	}
 	switch {
 	case f.Number != nil:
 		return numbered(*f.Number)
 	case f.ExternalID != nil:
-		return `select invoice_id as id from invoice_summaries where tenant_id = $1 and external_id = ` + s.value(*f.ExternalID) + ` order by invoice_id desc limit ` + depth
+		return `select invoice_id as id from invoice_summaries where tenant_id = $1 and external_id = ` +
+			s.value(*f.ExternalID) + ` order by invoice_id desc limit ` + depth
 	case f.UpdatedSince != nil:
-		return `select id from invoices where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + ` order by updated_at desc, id desc limit ` + depth
+		return `select id from invoices where tenant_id = $1 and updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) +
+			` order by updated_at desc, id desc limit ` + depth
 	case f.Attention != nil && *f.Attention:
 		return `select id from (select invoice_id as id from submissions where tenant_id = $1 and current = 1 and outcome in ('rejected', 'unknown')
 				order by submissions.id desc limit ` + depth + `) undecided union
@@ -96,12 +102,13 @@ func (f *InvoiceFilter) candidates(s *statement, now time.Time, most int) string
 	return newest + depth
 }
 
-// withStateValue returns a query for the invoices with the first state value of the filter. Invoices whose earlier submission had it
-// are null, but count as examined.
+// withStateValue returns a query for the invoices with the first state value of the filter. Invoices whose earlier
+// submission had it are null, but count as examined.
 func (f *InvoiceFilter) withStateValue(s *statement, depth string) string {
 	for _, dimension := range invoice.Dimensions {
 		if value, ok := f.States[dimension]; ok {
-			return `select c.invoice_id as id from (select submission_id from states where tenant_id = $1 and dimension = ` + s.value(string(dimension)) +
+			return `select c.invoice_id as id from (select submission_id from states where tenant_id = $1 and dimension = ` +
+				s.value(string(dimension)) +
 				` and word = ` + s.value(value) + ` order by submission_id desc limit ` + depth + `) reported
 				left join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 1`
 		}
@@ -109,7 +116,8 @@ func (f *InvoiceFilter) withStateValue(s *statement, depth string) string {
 	return `select invoice_id as id from invoice_summaries where tenant_id = $1 and 1 = 0` // no known dimension
 }
 
-// issued returns a query for the invoices of the issue dates in the filter, in the order of the list if it is sorted by issue date.
+// issued returns a query for the invoices of the issue dates in the filter, in the order of the list if it is sorted by
+// issue date.
 func (f *InvoiceFilter) issued(s *statement, depth string) string {
 	query := `select invoice_id as id from invoice_summaries where tenant_id = $1` + f.IssueDates.and(s, `issue_date`)
 	if f.Order == OrderIssueDate && f.Ascending {
@@ -123,14 +131,16 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 	var where strings.Builder
 	add := func(condition string) { where.WriteString(` and ` + condition) }
 	if f.Number != nil {
-		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.number = ` + s.value(*f.Number) + `)`)
+		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.number = ` +
+			s.value(*f.Number) + `)`)
 	}
 	if f.ExternalID != nil {
 		add(`s.external_id = ` + s.value(*f.ExternalID))
 	}
 	where.WriteString(f.IssueDates.and(s, `s.issue_date`))
 	if f.UpdatedSince != nil {
-		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.updated_at >= ` + s.value(f.UpdatedSince.UnixMicro()) + `)`)
+		add(`exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and i.updated_at >= ` +
+			s.value(f.UpdatedSince.UnixMicro()) + `)`)
 	}
 	if f.AmountFrom != nil {
 		add(`s.total >= ` + s.value(store.AmountKey(f.AmountFrom)))
@@ -139,7 +149,8 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 		add(`s.total <= ` + s.value(store.AmountKey(f.AmountTo)))
 	}
 	if f.Currency != "" {
-		add(`s.summary like ` + s.value(containing(`"currency":`+strconv.Quote(f.Currency))) + ` escape '\'`) // quotation marks in a text have a backslash
+		// quotation marks in a text have a backslash
+		add(`s.summary like ` + s.value(containing(`"currency":`+strconv.Quote(f.Currency))) + ` escape '\'`)
 	}
 	if f.Recipient != "" {
 		add(`s.recipient like ` + s.value(containing(strings.ToLower(f.Recipient))) + ` escape '\'`)

@@ -15,14 +15,15 @@ import (
 type Suggestions struct {
 	// Number is the number after that of the newest invoice, which no invoice has; "" if it ends with no digits.
 	Number string
-	// Currency, PaymentMeans, VATCategory and VATRate are those of the newest invoice, the tax that of its last line, or "".
+	// Currency, PaymentMeans, VATCategory and VATRate are those of the newest invoice, the tax that of its last line, or
+	// "".
 	Currency, PaymentMeans, VATCategory, VATRate string
 	// Terms is the time from the issue date to the due date of the newest invoice, negative if unknown.
 	Terms time.Duration
 }
 
-// suggestionDepth is the number of the newest invoices whose recipients are suggested, and numberTries how many numbers are tried until one
-// is free.
+// suggestionDepth is the number of the newest invoices whose recipients are suggested, and numberTries how many numbers
+// are tried until one is free.
 const (
 	suggestionDepth = 100
 	numberTries     = 20
@@ -34,7 +35,8 @@ const maxSuggestionBytes = 64 << 10
 // errLargeDocument reports that a document is not read for suggestions.
 var errLargeDocument = errors.New("large document")
 
-// Suggest returns the suggestions for a new invoice. Its cost depends neither on the number of invoices nor on their sizes.
+// Suggest returns the suggestions for a new invoice. Its cost depends neither on the number of invoices nor on their
+// sizes.
 func (t Tenant) Suggest(ctx context.Context) (Suggestions, error) {
 	out := Suggestions{Terms: -1}
 	newest, err := t.Invoices(ctx, InvoiceFilter{}, 1, 1)
@@ -42,7 +44,8 @@ func (t Tenant) Suggest(ctx context.Context) (Suggestions, error) {
 		return out, err
 	}
 	last := &newest.Entries[0]
-	out.Currency, out.PaymentMeans, out.Terms = text(last.Draft.Currency), text(last.Draft.PaymentMeansCode), terms(&last.Draft)
+	out.Currency, out.PaymentMeans, out.Terms = text(last.Draft.Currency), text(last.Draft.PaymentMeansCode),
+		terms(&last.Draft)
 	err = t.eachSmallDraft(ctx, last.ID, func(draft *api.Draft) {
 		if n := len(draft.Items); n > 0 {
 			out.VATCategory = text(draft.Items[n-1].VATCategory)
@@ -93,7 +96,8 @@ func (t Tenant) SuggestCreditNumber(ctx context.Context) (string, error) {
 // maxNumber is the length of the longest invoice number, in characters.
 const maxNumber = 64
 
-// successor returns a number with its last digits increased by one, or "" if it does not end with digits. It keeps leading zeros.
+// successor returns a number with its last digits increased by one, or "" if it does not end with digits. It keeps
+// leading zeros.
 func successor(number string) string {
 	stem := strings.TrimRight(number, "0123456789")
 	digits := number[len(stem):]
@@ -150,8 +154,9 @@ func (c *choices) add(name, code string) {
 	}
 }
 
-// Recipients returns the customers of the customer book that a text finds, and then the recipients of earlier invoices whose names contain
-// it, ignoring case, newest first. Without a text, they are the first customers and the recipients of the newest invoices.
+// Recipients returns the customers of the customer book that a text finds, and then the recipients of earlier invoices
+// whose names contain it, ignoring case, newest first. Without a text, they are the first customers and the recipients
+// of the newest invoices.
 func (t Tenant) Recipients(ctx context.Context, search string) ([]Choice, error) {
 	var out choices
 	customers, err := t.Customers(ctx, search, 1, maxChoices)
@@ -180,8 +185,8 @@ type RecipientDefaults struct {
 	Customer store.ID
 }
 
-// RecipientDefaults returns what is known about a recipient, whose name is given in any case: from the customer book, or else from the newest
-// invoice to it. It returns nil if nothing is known.
+// RecipientDefaults returns what is known about a recipient, whose name is given in any case: from the customer book,
+// or else from the newest invoice to it. It returns nil if nothing is known.
 func (t Tenant) RecipientDefaults(ctx context.Context, name string) (*RecipientDefaults, error) {
 	customer, err := t.CustomerNamed(ctx, name)
 	if err != nil {
@@ -194,7 +199,8 @@ func (t Tenant) RecipientDefaults(ctx context.Context, name string) (*RecipientD
 	earlier, err := t.Invoices(ctx, InvoiceFilter{Recipient: strings.TrimSpace(name)}, 1, suggestionDepth)
 	for n := range earlier.Entries {
 		if draft := &earlier.Entries[n].Draft; key != "" && store.BookKey(text(draft.RecipientName)) == key {
-			out := &RecipientDefaults{Draft: api.Draft{Currency: draft.Currency, PaymentMeansCode: draft.PaymentMeansCode}, Terms: terms(draft)}
+			out := &RecipientDefaults{Draft: api.Draft{Currency: draft.Currency, PaymentMeansCode: draft.PaymentMeansCode},
+				Terms: terms(draft)}
 			recipient := api.CustomerOf(draft)
 			recipient.Fill(&out.Draft)
 			return out, err
@@ -205,7 +211,8 @@ func (t Tenant) RecipientDefaults(ctx context.Context, name string) (*RecipientD
 
 // CustomerDefaults returns what the customer book says about a recipient.
 func CustomerDefaults(c *store.Customer) *RecipientDefaults {
-	out := &RecipientDefaults{Draft: api.Draft{Currency: c.Fields.Currency, PaymentMeansCode: c.Fields.PaymentMeansCode, Note: c.Fields.Note}, Terms: -1, Customer: c.ID}
+	out := &RecipientDefaults{Draft: api.Draft{Currency: c.Fields.Currency, PaymentMeansCode: c.Fields.PaymentMeansCode,
+		Note: c.Fields.Note}, Terms: -1, Customer: c.ID}
 	c.Fields.Fill(&out.Draft)
 	if days := c.Fields.PaymentTermsDays; days != nil {
 		out.Terms = time.Duration(*days) * 24 * time.Hour
@@ -216,8 +223,8 @@ func CustomerDefaults(c *store.Customer) *RecipientDefaults {
 // suggestionInvoices is the number of the newest invoices whose lines are suggested.
 const suggestionInvoices = 10
 
-// Items returns the items of the catalogue that a text finds, and then the lines of the newest invoices whose names contain it, ignoring
-// case. Without a text, they are the first items and all these lines.
+// Items returns the items of the catalogue that a text finds, and then the lines of the newest invoices whose names
+// contain it, ignoring case. Without a text, they are the first items and all these lines.
 func (t Tenant) Items(ctx context.Context, search string) ([]Choice, error) {
 	var out choices
 	items, err := t.CatalogueItems(ctx, search, 1, maxChoices)
@@ -236,8 +243,8 @@ func (t Tenant) Items(ctx context.Context, search string) ([]Choice, error) {
 	return out.list, err
 }
 
-// ItemDefaults returns what is known about an item, whose name is given in any case: from the item catalogue, or else from the newest
-// invoices. It returns nil if nothing is known.
+// ItemDefaults returns what is known about an item, whose name is given in any case: from the item catalogue, or else
+// from the newest invoices. It returns nil if nothing is known.
 func (t Tenant) ItemDefaults(ctx context.Context, name string) (*api.CatalogueItemFields, error) {
 	item, err := t.CatalogueItemNamed(ctx, name)
 	if err != nil {

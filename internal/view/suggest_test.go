@@ -12,8 +12,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestSuggest checks that suggestions come from the company's own newest invoices: a number that no invoice has, the terms, the tax, and
-// each recipient once.
+// TestSuggest checks that suggestions come from the company's own newest invoices: a number that no invoice has, the
+// terms, the tax, and each recipient once.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
@@ -29,9 +29,11 @@ func TestSuggest(t *testing.T) {
 		}
 		add := func(tenant *store.Tenant, number, recipient, due string) store.ID {
 			t.Helper()
-			draft := &api.Draft{InvoiceNumber: &number, RecipientName: &recipient, Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: &due, PaymentMeansCode: new("30"),
-				TotalAmount: new(api.MustDecimal("1")), BuyerCity: new("City of " + number),
-				Items: []api.Item{{Name: new("a"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1")), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}}}
+			draft := &api.Draft{InvoiceNumber: &number, RecipientName: &recipient, Currency: new("AED"),
+				IssueDate: new("2026-03-01"), DueDate: &due, PaymentMeansCode: new("30"), TotalAmount: new(api.MustDecimal("1")),
+				BuyerCity: new("City of " + number),
+				Items: []api.Item{{Name: new("a"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1")),
+					VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}}}
 			made, err := tenant.CreateInvoice(ctx, draft)
 			kit.Must(t, err)
 			s.Clock.Advance(time.Second)
@@ -44,7 +46,8 @@ func TestSuggest(t *testing.T) {
 		add(other.tenant, "INV-0012", "Stranger", "2026-03-31")
 		got, err := of.Suggest(ctx)
 		kit.Must(t, err)
-		if got.Number != "INV-0012" || got.Currency != "AED" || got.PaymentMeans != "30" || got.VATCategory != "S" || got.VATRate != "5" || got.Terms != 30*24*time.Hour {
+		if got.Number != "INV-0012" || got.Currency != "AED" || got.PaymentMeans != "30" || got.VATCategory != "S" ||
+			got.VATRate != "5" || got.Terms != 30*24*time.Hour {
 			t.Errorf("suggestions %+v", got)
 		}
 		names := func(choices []view.Choice, err error) (out string) {
@@ -74,7 +77,8 @@ func TestSuggest(t *testing.T) {
 		}
 		known, err := of.RecipientDefaults(ctx, " OASIS")
 		kit.Must(t, err)
-		if known == nil || *known.Draft.BuyerCity != "City of INV-0100" || known.Terms != 7*24*time.Hour || !known.Customer.IsZero() {
+		if known == nil || *known.Draft.BuyerCity != "City of INV-0100" || known.Terms != 7*24*time.Hour ||
+			!known.Customer.IsZero() {
 			t.Errorf("what is known of Oasis: %+v", known)
 		}
 		for _, name := range []string{"", "Stranger", "Oas"} {
@@ -98,25 +102,31 @@ func suggestBook(t *testing.T, tenant, other *store.Tenant, names func([]view.Ch
 	t.Helper()
 	ctx, of := t.Context(), view.Of(tenant)
 	for n, owner := range []*store.Tenant{tenant, other} {
-		_, err := owner.Customers().Create(ctx, api.CustomerFields{DisplayName: new("Zephyr"), RecipientName: new(fmt.Sprintf("Company %d", n)), PaymentTermsDays: new(5), Note: new("note")})
+		_, err := owner.Customers().Create(ctx, api.CustomerFields{DisplayName: new("Zephyr"),
+			RecipientName: new(fmt.Sprintf("Company %d", n)), PaymentTermsDays: new(5), Note: new("note")})
 		kit.Must(t, err)
-		_, err = owner.Customers().Create(ctx, api.CustomerFields{RecipientName: new("OASIS"), BuyerCity: new(fmt.Sprintf("City %d", n))})
+		_, err = owner.Customers().Create(ctx, api.CustomerFields{RecipientName: new("OASIS"),
+			BuyerCity: new(fmt.Sprintf("City %d", n))})
 		kit.Must(t, err)
-		_, err = owner.Items().Create(ctx, api.CatalogueItemFields{Name: new("Z"), ItemCode: new(fmt.Sprintf("SKU-%d", n)), NetUnitPrice: new(api.MustDecimal("2.50"))})
+		_, err = owner.Items().Create(ctx, api.CatalogueItemFields{Name: new("Z"), ItemCode: new(fmt.Sprintf("SKU-%d", n)),
+			NetUnitPrice: new(api.MustDecimal("2.50"))})
 		kit.Must(t, err)
 	}
 	if got := names(of.Recipients(ctx, "")); got != "OASIS,Zephyr,Dune,palm ," {
 		t.Errorf("recipients %s", got)
 	}
-	if got := names(of.Items(ctx, "")) + ";" + names(of.Items(ctx, "SKU-0")) + ";" + names(of.Items(ctx, "SKU-1")); got != "Z,a,;Z,;" {
+	if got := names(of.Items(ctx, "")) + ";" + names(of.Items(ctx, "SKU-0")) + ";" +
+		names(of.Items(ctx, "SKU-1")); got != "Z,a,;Z,;" {
 		t.Errorf("items %s", got)
 	}
 	known, err := of.RecipientDefaults(ctx, "zephyr")
 	kit.Must(t, err)
-	if known == nil || *known.Draft.RecipientName != "Company 0" || known.Terms != 5*24*time.Hour || known.Customer.IsZero() || *known.Draft.Note != "note" {
+	if known == nil || *known.Draft.RecipientName != "Company 0" || known.Terms != 5*24*time.Hour ||
+		known.Customer.IsZero() || *known.Draft.Note != "note" {
 		t.Errorf("what is known of a customer: %+v", known)
 	}
-	if known, err := of.RecipientDefaults(ctx, "Oasis"); err != nil || *known.Draft.BuyerCity != "City 0" || known.Terms >= 0 {
+	if known, err := of.RecipientDefaults(ctx, "Oasis"); err != nil || *known.Draft.BuyerCity != "City 0" ||
+		known.Terms >= 0 {
 		t.Errorf("what is known of a customer of the name of a recipient: %+v %v", known, err)
 	}
 	item, err := of.ItemDefaults(ctx, " z ")

@@ -15,8 +15,8 @@ func (f *InvoiceFilter) onlyTab() bool {
 	return f.Tab != TabAll && f.Order == OrderCreated && !rest.narrows()
 }
 
-// tabPart is a part of a tab: the invoices of a stored category that meet a condition, nil for all of them. condition takes the name
-// under which a statement reads the invoices.
+// tabPart is a part of a tab: the invoices of a stored category that meet a condition, nil for all of them. condition
+// takes the name under which a statement reads the invoices.
 type tabPart struct {
 	category  string
 	condition func(invoices string) string
@@ -28,7 +28,8 @@ type tabPart struct {
 func (tab Tab) parts(s *statement, now time.Time) []tabPart {
 	current := func(condition string) func(string) string {
 		return func(i string) string {
-			return `exists (select 1 from submissions c where c.tenant_id = ` + i + `.tenant_id and c.invoice_id = ` + i + `.id and c.current = 1 and ` + condition + `)`
+			return `exists (select 1 from submissions c where c.tenant_id = ` + i + `.tenant_id and c.invoice_id = ` + i +
+				`.id and c.current = 1 and ` + condition + `)`
 		}
 	}
 	calling := current(`c.outcome = 'in_progress'`)
@@ -39,7 +40,8 @@ func (tab Tab) parts(s *statement, now time.Time) []tabPart {
 	case TabAttention:
 		return []tabPart{{category: "attention"}, {category: "unknown", condition: attempted("<")}}
 	case TabInProgress:
-		return []tabPart{{category: "waiting"}, {category: "unknown", condition: attempted(">=")}, {category: "draft", condition: calling, few: true}}
+		return []tabPart{{category: "waiting"}, {category: "unknown", condition: attempted(">=")},
+			{category: "draft", condition: calling, few: true}}
 	case TabAccepted:
 		return []tabPart{{category: "accepted"}}
 	case TabDrafts:
@@ -83,11 +85,14 @@ func (f *InvoiceFilter) tabCondition(s *statement, now time.Time) string {
 		}
 		conditions = append(conditions, condition)
 	}
-	return `exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and (` + strings.Join(conditions, ` or `) + `))`
+	return `exists (select 1 from invoices i where i.tenant_id = s.tenant_id and i.id = s.invoice_id and (` +
+		strings.Join(conditions, ` or `) + `))`
 }
 
-// tabPage reads a page of the list of a tab, newest first, or oldest first if Ascending. The counters say how long it is.
-func (f *InvoiceFilter) tabPage(ctx context.Context, r store.Reader, number, perPage int) (Page[store.InvoiceRow], error) {
+// tabPage reads a page of the list of a tab, newest first, or oldest first if Ascending. The counters say how long it
+// is.
+func (f *InvoiceFilter) tabPage(ctx context.Context, r store.Reader, number,
+	perPage int) (Page[store.InvoiceRow], error) {
 	now := r.Now()
 	counted, err := r.InvoiceCounts(ctx, farFuture())
 	if err != nil {
@@ -110,7 +115,8 @@ func (f *InvoiceFilter) tabPage(ctx context.Context, r store.Reader, number, per
 		err := row.Scan(&id)
 		ids = append(ids, id)
 		return err
-	}, `select id from (`+f.tabCandidates(&s, now, s.value(offset+limit), order)+`) tab order by position`+order+` limit `+s.value(limit)+` offset `+s.value(offset), s.args...)
+	}, `select id from (`+f.tabCandidates(&s, now, s.value(offset+limit), order)+`) tab order by position`+order+` limit `+
+		s.value(limit)+` offset `+s.value(offset), s.args...)
 	if err != nil {
 		return out, err
 	}

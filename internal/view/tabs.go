@@ -12,19 +12,21 @@ import (
 	"quittance/internal/store"
 )
 
-// Tab is a tab of the list of invoices and a tile of the overview. An invoice is in [TabAll] and in exactly one other tab.
+// Tab is a tab of the list of invoices and a tile of the overview. An invoice is in [TabAll] and in exactly one other
+// tab.
 type Tab string
 
 // The tabs.
 const (
 	TabAll Tab = ""
-	// TabAttention has the invoices that need a person: they were rejected, by the provider or by an administrator's decision, or one of
-	// their state values has the published meaning negative, or their outcome is unknown for longer than [AttentionAfter].
+	// TabAttention has the invoices that need a person: they were rejected, by the provider or by an administrator's
+	// decision, or one of their state values has the published meaning negative, or their outcome is unknown for longer
+	// than [AttentionAfter].
 	TabAttention Tab = "attention"
 	// TabInProgress has the submitted invoices that are in no other tab.
 	TabInProgress Tab = "in_progress"
-	// TabAccepted has the invoices of [invoice.CategoryAccepted]: each reported state value has the published meaning positive, and the tax
-	// authority's or the provider invoice's is among them.
+	// TabAccepted has the invoices of [invoice.CategoryAccepted]: each reported state value has the published meaning
+	// positive, and the tax authority's or the provider invoice's is among them.
 	TabAccepted Tab = "accepted"
 	// TabDrafts has the invoices that were not submitted, and those that the provider certainly did not receive.
 	TabDrafts Tab = "drafts"
@@ -47,9 +49,9 @@ type TabCount struct {
 	Sums     []Sum
 }
 
-// TabCounts returns the number and the sums of the invoices in each tab. It reads counters that are written together with what they
-// count, so its cost does not depend on the number of invoices. An outcome counts as unknown for longer than [AttentionAfter] from the
-// next full minute on, in the counts as in the list of the tab.
+// TabCounts returns the number and the sums of the invoices in each tab. It reads counters that are written together
+// with what they count, so its cost does not depend on the number of invoices. An outcome counts as unknown for longer
+// than [AttentionAfter] from the next full minute on, in the counts as in the list of the tab.
 func (t Tenant) TabCounts(ctx context.Context) (map[Tab]TabCount, error) {
 	counts, err := t.counts(ctx, func(time.Time) time.Time { return farFuture() })
 	if err != nil {
@@ -77,7 +79,8 @@ func (t Tenant) counts(ctx context.Context, since func(now time.Time) time.Time)
 	return out, err
 }
 
-// unknownSince returns the time before which the submissions began whose outcomes count as unknown for longer than [AttentionAfter].
+// unknownSince returns the time before which the submissions began whose outcomes count as unknown for longer than
+// [AttentionAfter].
 func unknownSince(now time.Time) time.Time {
 	return now.Add(-AttentionAfter).Truncate(store.UnknownPeriod)
 }

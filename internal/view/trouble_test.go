@@ -17,9 +17,11 @@ func TestInTrouble(t *testing.T) {
 		since    time.Duration
 		want     bool
 	}{
-		{store.ConnectionActive, 0, 0, false}, {store.ConnectionActive, 1, time.Minute, false}, {store.ConnectionActive, 1, 24 * time.Hour, false},
-		{store.ConnectionActive, 2, 9 * time.Minute, false}, {store.ConnectionActive, 2, 10 * time.Minute, true}, {store.ConnectionActive, 4, time.Second, false},
-		{store.ConnectionActive, 5, time.Second, true}, {store.ConnectionDisabled, 50, time.Hour, false},
+		{store.ConnectionActive, 0, 0, false}, {store.ConnectionActive, 1, time.Minute, false},
+		{store.ConnectionActive, 1, 24 * time.Hour, false}, {store.ConnectionActive, 2, 9 * time.Minute, false},
+		{store.ConnectionActive, 2, 10 * time.Minute, true}, {store.ConnectionActive, 4, time.Second, false},
+		{store.ConnectionActive, 5, time.Second, true},
+		{store.ConnectionDisabled, 50, time.Hour, false},
 	} {
 		c := store.Connection{State: test.state, Failures: test.failures}
 		if test.failures > 0 {

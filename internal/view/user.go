@@ -7,7 +7,8 @@ import (
 
 // User presents a user.
 func User(u store.User) api.User {
-	return api.User{ID: u.ID.String(), Email: u.Email, EmailProved: u.ProvedAt != nil, Name: u.Name, Role: api.Role(u.Role), Active: u.DisabledAt == nil, Linked: u.Linked, CreatedAt: u.CreatedAt}
+	return api.User{ID: u.ID.String(), Email: u.Email, EmailProved: u.ProvedAt != nil, Name: u.Name,
+		Role: api.Role(u.Role), Active: u.DisabledAt == nil, Linked: u.Linked, CreatedAt: u.CreatedAt}
 }
 
 // Caller presents who makes a call, and what it may do.

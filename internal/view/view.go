@@ -1,9 +1,10 @@
-// Package view makes what the API and the console show, once for both. Presenters, such as [Invoice], turn facts of the store
-// into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a list.
+// Package view makes what the API and the console show, once for both. Presenters, such as [Invoice], turn facts of the
+// store into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a
+// list.
 //
-// Nothing here writes, and every statement is about one tenant: it reaches the database through a [store.Reader] alone, which
-// passes the tenant as the parameter $1. An administrator's lists of all accounts are therefore in internal/store. So are most tests
-// of read models, beside a second company whose rows no method of [Tenant] may show.
+// Nothing here writes, and every statement is about one tenant: it reaches the database through a [store.Reader] alone,
+// which passes the tenant as the parameter $1. An administrator's lists of all accounts are therefore in
+// internal/store. So are most tests of read models, beside a second company whose rows no method of [Tenant] may show.
 //
 // Start reading at [Invoice] and [Tenant.Invoices].
 package view
@@ -27,9 +28,9 @@ type Tenant struct {
 // Of returns the read models of a tenant.
 func Of(tenant *store.Tenant) Tenant { return Tenant{tenant, MaxListed} }
 
-// SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates are the
-// newest entries, or for [Tenant.Invoices] those with the number, external identifier or state value of the filter, those changed
-// since its time, or those of its issue dates.
+// SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates
+// are the newest entries, or for [Tenant.Invoices] those with the number, external identifier or state value of the
+// filter, those changed since its time, or those of its issue dates.
 const SearchDepth = 20_000
 
 // Page is one page of a list.
@@ -62,10 +63,11 @@ func (s *statement) list(ids []store.ID) string {
 	return strings.Join(names, ", ")
 }
 
-// readPage counts rows with the query count and reads one page of them: read gets their condition, and the order with the bounds of
-// the page. All have the arguments of s. number and perPage are at least 1; a page past the end is empty.
+// readPage counts rows with the query count and reads one page of them: read gets their condition, and the order with
+// the bounds of the page. All have the arguments of s. number and perPage are at least 1; a page past the end is empty.
 func readPage[T any](ctx context.Context, r store.Reader, s *statement, number, perPage int, count string,
-	read func(ctx context.Context, condition, order string, args ...any) ([]T, error), condition, order string) (Page[T], error) {
+	read func(ctx context.Context, condition, order string, args ...any) ([]T, error), condition, order string) (Page[T],
+	error) {
 	var out Page[T]
 	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, count, s.args...)
 	if err != nil || number-1 > out.Total/perPage {
@@ -81,7 +83,8 @@ func (s *statement) limit(number, perPage int) string {
 	return ` limit ` + s.value(perPage) + ` offset ` + s.value((number-1)*perPage)
 }
 
-// pageRange returns the ranks of a page, newest first: from high down to, but not including, low. A page past the end is empty.
+// pageRange returns the ranks of a page, newest first: from high down to, but not including, low. A page past the end
+// is empty.
 func pageRange(total, number, perPage int) (high, low int64) {
 	if number-1 > total/perPage {
 		return 0, 0
@@ -90,8 +93,8 @@ func pageRange(total, number, perPage int) (high, low int64) {
 	return high, max(0, high-int64(perPage))
 }
 
-// byID reads something of the rows with some identifiers: the query selects the identifier and it, and goes on with a condition on
-// the column id.
+// byID reads something of the rows with some identifiers: the query selects the identifier and it, and goes on with a
+// condition on the column id.
 func byID[V any](ctx context.Context, t Tenant, ids []store.ID, query string) (map[store.ID]V, error) {
 	out := map[store.ID]V{}
 	err := t.tenant.ReadRows(func(r store.Reader) error {

@@ -39,26 +39,32 @@ func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
 func newCompany(t *testing.T, s *storetest.Store, email string) company {
 	t.Helper()
 	ctx := t.Context()
-	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash"})
+	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner",
+		PasswordHash: "$hash"})
 	kit.Must(t, err)
-	connection, err := s.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://provider.example.com", Credential: secret.New("credential")})
+	connection, err := s.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		BaseURL: "https://provider.example.com", Credential: secret.New("credential")})
 	kit.Must(t, err)
 	_, err = s.ActivateConnection(ctx, connection.ID)
 	kit.Must(t, err)
 	tenant, err := s.Tenant(ctx, account.ID)
 	kit.Must(t, err)
 	c := company{tenant: tenant, view: view.Of(tenant)}
-	subscription, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: "https://hooks.example.com", Events: api.EventKinds[:], Secret: secret.New("whsec_key")})
+	subscription, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: "https://hooks.example.com",
+		Events: api.EventKinds[:], Secret: secret.New("whsec_key")})
 	kit.Must(t, err)
 	c.subscription = subscription.ID
 	c.submit(t)
-	kit.Must(t, tenant.SeedIncoming(ctx, []store.NewIncoming{{ProviderDocumentID: "P-1", InvoiceNumber: new("SUP-1"), Metadata: []byte(`{}`), MediaType: "application/xml", Body: []byte("<a/>"), Retained: true}}))
+	kit.Must(t, tenant.SeedIncoming(ctx, []store.NewIncoming{{ProviderDocumentID: "P-1", InvoiceNumber: new("SUP-1"),
+		Metadata: []byte(`{}`), MediaType: "application/xml", Body: []byte("<a/>"), Retained: true}}))
 	incoming, err := c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10)
 	kit.Must(t, err)
 	c.incoming = incoming.Entries[0]
-	_, err = tenant.CreateCreditNote(ctx, c.submission.Invoice, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
-		return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-01", Reason: "returned", Credit: invoice.Credit{Kind: api.CreditFull, Total: "10.00"}}, nil
-	})
+	_, err = tenant.CreateCreditNote(ctx, c.submission.Invoice,
+		func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
+			return store.NewCreditNote{Number: "CN-1", IssueDate: "2026-03-01", Reason: "returned",
+				Credit: invoice.Credit{Kind: api.CreditFull, Total: "10.00"}}, nil
+		})
 	kit.Must(t, err)
 	return c
 }
@@ -68,14 +74,19 @@ func (c *company) submit(t *testing.T) {
 	t.Helper()
 	created, err := c.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 	kit.Must(t, err)
-	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
-		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte(`{}`), nil, nil }})
+	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
+			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte(`{}`), nil, nil }})
 	kit.Must(t, err)
-	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered", Meaning: api.MeaningPositive}}
+	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered",
+		Meaning: api.MeaningPositive}}
 	c.submission, err = lease.Record(t.Context(), func(_ store.Submission, _ bool, now time.Time) (store.Decision, error) {
-		return store.Decision{Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Sequence: new(int64(1)), DueAt: new(now.Add(time.Hour)),
-			States: invoice.RestoreStates(report), WriteStates: slices.Collect(maps.Keys(report)), Events: []api.EventKind{api.EventStatusChanged},
-			Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte(`{}`)}}, nil
+		return store.Decision{Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Sequence: new(int64(1)),
+				DueAt: new(now.Add(time.Hour)), States: invoice.RestoreStates(report),
+				WriteStates: slices.Collect(maps.Keys(report)), Events: []api.EventKind{api.EventStatusChanged},
+				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200,
+					MediaType: "application/json", Body: []byte(`{}`)}},
+			nil
 	})
 	kit.Must(t, err)
 }
@@ -85,19 +96,22 @@ func draft(number string) *api.Draft {
 	if err != nil {
 		panic(err) // a literal
 	}
-	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Buyer"), TotalAmount: &amount, Currency: new("AED"), IssueDate: new("2026-03-01"),
-		Items: []api.Item{{Name: new("Consulting")}}}
+	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Buyer"), TotalAmount: &amount, Currency: new("AED"),
+		IssueDate: new("2026-03-01"), Items: []api.Item{{Name: new("Consulting")}}}
 }
 
-// TestReadModelsShowOneTenant checks that every list and page of a company has its own rows and none of another company with the
-// same data, even if it is asked for the other one's rows.
+// TestReadModelsShowOneTenant checks that every list and page of a company has its own rows and none of another company
+// with the same data, even if it is asked for the other one's rows.
 func TestReadModelsShowOneTenant(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		ctx, first, second := t.Context(), newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
 		both := []store.ID{first.submission.ID, second.submission.ID, first.incoming.ID, second.incoming.ID}
 		lists := map[string]func(c company) (any, error){
-			"invoices":       func(c company) (any, error) { return c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10) },
-			"found invoices": func(c company) (any, error) { return c.view.Invoices(ctx, view.InvoiceFilter{Search: "inv"}, 1, 10) },
+			"invoices": func(c company) (any, error) { return c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10) },
+			"found invoices": func(c company) (any, error) {
+				return c.view.Invoices(ctx, view.InvoiceFilter{Search: "inv"},
+					1, 10)
+			},
 			"invoices by identifier": func(c company) (any, error) {
 				return c.view.InvoicesByID(ctx, []store.ID{first.submission.Invoice, second.submission.Invoice})
 			},
@@ -110,16 +124,22 @@ func TestReadModelsShowOneTenant(t *testing.T) {
 			"evidence": func(c company) (any, error) {
 				return c.view.EvidenceHistory(ctx, view.OfInvoice(c.submission.Invoice), 1, 10)
 			},
-			"credit notes":  func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10) },
-			"found credits": func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{Text: "cn"}, 1, 10) },
-			"incoming":      func(c company) (any, error) { return c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10) },
+			"credit notes": func(c company) (any, error) { return c.view.CreditNotes(ctx, view.CreditNoteFilter{}, 1, 10) },
+			"found credits": func(c company) (any, error) {
+				return c.view.CreditNotes(ctx, view.CreditNoteFilter{Text: "cn"},
+					1, 10)
+			},
+			"incoming": func(c company) (any, error) { return c.view.IncomingInvoices(ctx, view.IncomingFilter{}, 1, 10) },
 			"found incoming": func(c company) (any, error) {
 				return c.view.IncomingInvoices(ctx, view.IncomingFilter{Text: "sup"}, 1, 10)
 			},
-			"revisions":       func(c company) (any, error) { return c.view.Revisions(ctx, c.incoming.ID, 1, 10) },
-			"subscriptions":   func(c company) (any, error) { return c.view.Subscriptions(ctx, 1, 10) },
-			"deliveries":      func(c company) (any, error) { return c.view.Deliveries(ctx, view.DeliveryFilter{}, 1, 10) },
-			"of subscription": func(c company) (any, error) { return c.view.SubscriptionDeliveries(ctx, c.subscription, "", 1, 10) },
+			"revisions":     func(c company) (any, error) { return c.view.Revisions(ctx, c.incoming.ID, 1, 10) },
+			"subscriptions": func(c company) (any, error) { return c.view.Subscriptions(ctx, 1, 10) },
+			"deliveries":    func(c company) (any, error) { return c.view.Deliveries(ctx, view.DeliveryFilter{}, 1, 10) },
+			"of subscription": func(c company) (any, error) {
+				return c.view.SubscriptionDeliveries(ctx, c.subscription, "", 1,
+					10)
+			},
 			"recent states": func(c company) (any, error) {
 				return c.view.RecentStates(ctx, []store.ID{first.subscription, second.subscription}, 9)
 			},
@@ -149,15 +169,18 @@ func TestReadModelsShowOneTenant(t *testing.T) {
 	})
 }
 
-// TestSummaryAgreesWithInvoice checks that lists and the invoice itself show the same completeness, advice, states and submission.
+// TestSummaryAgreesWithInvoice checks that lists and the invoice itself show the same completeness, advice, states and
+// submission.
 func TestSummaryAgreesWithInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
 		ctx, c := t.Context(), newCompany(t, s, "owner@example.com")
-		for _, d := range []*api.Draft{draft("INV-1"), draft("INV-2"), {InvoiceNumber: new("INV-3"), DueDate: new("2020-01-01"), IssueDate: new("2026-03-01")}} {
+		for _, d := range []*api.Draft{draft("INV-1"), draft("INV-2"),
+			{InvoiceNumber: new("INV-3"), DueDate: new("2020-01-01"), IssueDate: new("2026-03-01")}} {
 			_, err := c.tenant.CreateInvoice(ctx, d)
 			kit.Must(t, err)
 		}
-		profile := &api.Profile{LegalName: new("Palm Trading LLC"), Street: new("1 Creek Road"), City: new("Dubai"), Country: new("AE"), EndpointScheme: new("0235")}
+		profile := &api.Profile{LegalName: new("Palm Trading LLC"), Street: new("1 Creek Road"), City: new("Dubai"),
+			Country: new("AE"), EndpointScheme: new("0235")}
 		list, err := c.view.Invoices(ctx, view.InvoiceFilter{}, 1, 10)
 		kit.Must(t, err)
 		if len(list.Entries) != 4 {
@@ -169,9 +192,10 @@ func TestSummaryAgreesWithInvoice(t *testing.T) {
 			found, err := c.tenant.Invoice(ctx, row[0].ID)
 			kit.Must(t, err)
 			whole, summary := view.Invoice(found, seller), view.InvoiceSummary(row[0], seller)
-			if summary.MissingCount != len(whole.Missing) || summary.WarningCount != len(whole.Warnings) || summary.ItemCount != len(whole.Items) {
-				t.Errorf("%s: counts %d, %d and %d, want %d, %d and %d", *summary.InvoiceNumber, summary.MissingCount, summary.WarningCount, summary.ItemCount,
-					len(whole.Missing), len(whole.Warnings), len(whole.Items))
+			if summary.MissingCount != len(whole.Missing) || summary.WarningCount != len(whole.Warnings) ||
+				summary.ItemCount != len(whole.Items) {
+				t.Errorf("%s: counts %d, %d and %d, want %d, %d and %d", *summary.InvoiceNumber, summary.MissingCount,
+					summary.WarningCount, summary.ItemCount, len(whole.Missing), len(whole.Warnings), len(whole.Items))
 			}
 			// What both have by the same name is equal.
 			for name, value := range fields(t, summary) {

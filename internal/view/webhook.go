@@ -15,13 +15,15 @@ func Subscription(s store.Subscription) api.Subscription {
 		kinds[n] = string(kind)
 	}
 	return api.Subscription{ID: s.ID.String(), URL: s.URL, Events: kinds, Description: s.Description, Active: s.Active,
-		CreatedAt: s.CreatedAt, DeactivatedAt: s.DeactivatedAt, DeactivationReason: s.DeactivationReason, FailingSince: s.FailingSince}
+		CreatedAt: s.CreatedAt, DeactivatedAt: s.DeactivatedAt, DeactivationReason: s.DeactivationReason,
+		FailingSince: s.FailingSince}
 }
 
 // Delivery returns a webhook delivery as lists show it.
 func Delivery(d store.Delivery) api.Delivery {
-	return api.Delivery{ID: d.ID.String(), EventID: d.Event.String(), Event: d.Kind, SubscriptionID: d.Subscription.String(),
-		State: d.State, Reason: d.Reason, AttemptCount: d.Attempts, NextAttemptAt: d.NextAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
+	return api.Delivery{ID: d.ID.String(), EventID: d.Event.String(), Event: d.Kind,
+		SubscriptionID: d.Subscription.String(), State: d.State, Reason: d.Reason, AttemptCount: d.Attempts,
+		NextAttemptAt: d.NextAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
 }
 
 // DeliveryDetail returns a webhook delivery with its attempts.

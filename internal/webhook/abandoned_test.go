@@ -39,8 +39,9 @@ func TestPanickingAttempt(t *testing.T) {
 				c.addEvents(t, 1)
 				const attempts, timeout = 4, 10 * time.Second
 				backoff := webhook.Backoff{First: time.Minute, Attempts: attempts}
-				d := &webhook.Deliverer{DB: s.DB, Sender: newSender(t, webhook.Config{Policy: destination.policy}), Backoff: backoff, Timeout: timeout,
-					Jitter: func() float64 { return 0.5 }, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
+				d := &webhook.Deliverer{DB: s.DB, Sender: newSender(t, webhook.Config{Policy: destination.policy}),
+					Backoff: backoff, Timeout: timeout, Jitter: func() float64 { return 0.5 }, Now: s.Clock.Now,
+					Log: slog.New(slog.DiscardHandler), Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
 				waits := stepUntilEnded(t, c, d.Work(), subscription)
 				found := onlyDelivery(t, c, subscription)
 				wantState, wantAttempts := store.DeliveryFailed, attempts
@@ -78,9 +79,10 @@ func onlyDelivery(t *testing.T, c *company, subscription store.ID) store.Deliver
 	return found
 }
 
-// stepUntilEnded runs the due attempts of one delivery, advancing the clock to the next one, until the delivery is no longer
-// pending. It returns the wait after each attempt that counts.
-func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLease], subscription store.ID) (waits []time.Duration) {
+// stepUntilEnded runs the due attempts of one delivery, advancing the clock to the next one, until the delivery is no
+// longer pending. It returns the wait after each attempt that counts.
+func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLease],
+	subscription store.ID) (waits []time.Duration) {
 	t.Helper()
 	attempts := 0
 	for range 100 {

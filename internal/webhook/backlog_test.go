@@ -30,7 +30,8 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			other.subscribe(t, destination.url("/other"))
 			other.addEvents(t, 20)
 			verdicts := make(chan webhook.Verdict, 3_000)
-			stop := deliver(t, s, newSender(t, webhook.Config{Policy: destination.policy}), ample, options(s), func(v webhook.Verdict) { verdicts <- v })
+			stop := deliver(t, s, newSender(t, webhook.Config{Policy: destination.policy}), ample, options(s),
+				func(v webhook.Verdict) { verdicts <- v })
 			for range 20 {
 				if v := kit.Receive(t, verdicts, "a callback of the other company"); v != webhook.Delivered {
 					t.Fatalf("verdict %s", v)
@@ -47,7 +48,8 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			if len(verdicts) != 0 {
 				t.Errorf("%d attempts were made for a deactivated subscription", len(verdicts))
 			}
-			page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
+			page, err := view.Of(c.tenant).Deliveries(t.Context(),
+				view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
 			kit.Must(t, err)
 			if page.Total != 2_200 {
 				t.Errorf("%d deliveries have ended, want 2,200", page.Total)

@@ -5,8 +5,8 @@ import "time"
 // MaxWait is the longest time between two attempts, whatever the schedule, the jitter and the destination demand.
 const MaxWait = 6 * time.Hour
 
-// Backoff is the schedule of the attempts of one delivery: the first one at once, and the others after First × 3ⁿ, at most
-// [MaxWait] apart. The number of attempts is bounded.
+// Backoff is the schedule of the attempts of one delivery: the first one at once, and the others after First × 3ⁿ, at
+// most [MaxWait] apart. The number of attempts is bounded.
 type Backoff struct {
 	// First is the wait after the first attempt.
 	First time.Duration
@@ -17,10 +17,10 @@ type Backoff struct {
 // DefaultBackoff is the default schedule: 12 attempts in about a day.
 func DefaultBackoff() Backoff { return Backoff{First: 5 * time.Second, Attempts: 12} }
 
-// Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is between 0
-// (before the first attempt) and [MaxWait]. jitter, from 0 to 1, scales the scheduled wait by 0.8 to 1.2, so that deliveries that
-// failed together are not retried together. retryAfter is the wait that the destination requested; it can lengthen the wait and
-// never shortens it.
+// Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is
+// between 0 (before the first attempt) and [MaxWait]. jitter, from 0 to 1, scales the scheduled wait by 0.8 to 1.2, so
+// that deliveries that failed together are not retried together. retryAfter is the wait that the destination requested;
+// it can lengthen the wait and never shortens it.
 func (b Backoff) Next(attempt int, retryAfter time.Duration, jitter float64) (wait time.Duration, again bool) {
 	if attempt >= b.Attempts {
 		return 0, false

@@ -29,7 +29,8 @@ func newCompany(t testing.TB, s *storetest.Store, email string) *company {
 	c := &company{Store: s}
 	c.tenant, err = s.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 	kit.Must(t, err)
 	_, err = s.ActivateConnection(t.Context(), added.ID)
 	kit.Must(t, err)
@@ -38,7 +39,8 @@ func newCompany(t testing.TB, s *storetest.Store, email string) *company {
 
 func (c *company) subscribe(t testing.TB, url string) store.ID {
 	t.Helper()
-	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
+	s, err := c.tenant.CreateSubscription(t.Context(),
+		store.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
 	kit.Must(t, err)
 	return s.ID
 }
@@ -50,24 +52,28 @@ func (c *company) addEvents(t testing.TB, n int) {
 	kit.Must(t, err)
 	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
 	kit.Must(t, err)
-	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-		Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 	kit.Must(t, err)
 	kinds := make([]api.EventKind, n)
 	for i := range kinds {
 		kinds[i] = api.EventStatusChanged
 	}
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
+		return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json",
+			Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
 	})
 	kit.Must(t, err)
 }
 
 // deliver runs due deliveries until stop is called, which waits for the end.
-func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options, observe func(webhook.Verdict)) (stop func()) {
+func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options,
+	observe func(webhook.Verdict)) (stop func()) {
 	t.Helper()
-	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout, Jitter: func() float64 { return 0 },
-		Now: time.Now, Log: slog.New(slog.DiscardHandler), Observe: func(v webhook.Verdict, _, _ time.Duration) { observe(v) }}
+	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout,
+		Jitter: func() float64 { return 0 }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Observe: func(v webhook.Verdict, _, _ time.Duration) { observe(v) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { queue.Run(ctx, s.DB, d.Work(), options) })

@@ -29,8 +29,8 @@ type Deliverer struct {
 	Now func() time.Time
 	// Log receives one line with all fields for every attempt.
 	Log *slog.Logger
-	// Observe is called after every attempt that this process made, for metrics, with its verdict, its duration, and the time from the event to the end
-	// of the attempt.
+	// Observe is called after every attempt that this process made, for metrics, with its verdict, its duration, and the
+	// time from the event to the end of the attempt.
 	Observe func(verdict Verdict, duration, age time.Duration)
 	// Tracer traces attempts; nil for no traces.
 	Tracer *tracing.Tracer
@@ -58,8 +58,8 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 	ctx, span := d.Tracer.Attempt(ctx, lease.Attempts+1)
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
-	result := d.Sender.Send(ctx, Request{URL: lease.URL, Event: lease.Kind, EventID: lease.Event.String(), Timestamp: timestamp,
-		Signature: Signature([]byte(lease.Secret.Reveal()), timestamp, lease.Body), Body: lease.Body})
+	result := d.Sender.Send(ctx, Request{URL: lease.URL, Event: lease.Kind, EventID: lease.Event.String(),
+		Timestamp: timestamp, Signature: Signature([]byte(lease.Secret.Reveal()), timestamp, lease.Body), Body: lease.Body})
 	d.DB.Checkpoint(store.After, "webhook attempt")
 	// Some servers reveal request data in error responses. A response with the signing secret is not recorded.
 	withheld := secret.NewEcho(lease.Secret)(result.ResponseBody, len(result.ResponseBody) == MaxResponseBody)
@@ -67,8 +67,8 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 		result.ResponseBody = nil
 	}
 	update := d.update(lease, result)
-	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
-		ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
+	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration,
+		HTTPStatus: result.HTTPStatus, ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
 	span.EndAttempt(string(result.Verdict), result.HTTPStatus, result.ErrorClass)
 	d.Observe(result.Verdict, result.Duration, d.Now().Sub(lease.OccurredAt))
 	level := slog.LevelInfo //planted:secret-in-the-log
@@ -80,16 +80,18 @@ func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queu
 	}
 	line := []any{"account", lease.Tenant.Account(), "subscription", lease.Subscription, "delivery", lease.ID,
 		"event", lease.Event, "kind", string(lease.Kind), "attempt", lease.Attempts + 1, "verdict", string(result.Verdict),
-		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(update.State), "error", err}
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(),
+		"state", string(update.State), "error", err}
 	if withheld {
 		line = append(line, "withheld", true)
 	}
 	d.Log.Log(ctx, level, "webhook attempt", line...)
-	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
+	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0,
+		LeaseLost: errors.Is(err, store.ErrLeaseLost)}
 }
 
-// recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response. It counts
-// like any other failure, so that a destination that crashes the process gets as many attempts as any other.
+// recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response.
+// It counts like any other failure, so that a destination that crashes the process gets as many attempts as any other.
 func (d *Deliverer) recordAbandoned(ctx context.Context, lease store.DeliveryLease) queue.Result {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
 	update := d.update(lease, result)
@@ -97,8 +99,9 @@ func (d *Deliverer) recordAbandoned(ctx context.Context, lease store.DeliveryLea
 	if errors.Is(err, store.ErrLeaseLost) {
 		err = nil // another worker has claimed it since
 	}
-	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "account", lease.Tenant.Account(), "subscription", lease.Subscription,
-		"delivery", lease.ID, "event", lease.Event, "attempt", lease.Attempts+1, "state", string(update.State), "error", err)
+	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "account", lease.Tenant.Account(),
+		"subscription", lease.Subscription, "delivery", lease.ID, "event", lease.Event, "attempt", lease.Attempts+1,
+		"state", string(update.State), "error", err)
 	return queue.Result{}
 }
 
@@ -113,7 +116,8 @@ func (d *Deliverer) update(lease store.DeliveryLease, result Result) store.Deliv
 		wait, again := d.Backoff.Next(lease.Round+1, result.RetryAfter, d.Jitter())
 		if again {
 			// With the default policy, half of the attempts take half an hour and the others days.
-			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait), KeepsFailing: lease.Round == d.Backoff.Attempts/2}
+			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait),
+				KeepsFailing: lease.Round == d.Backoff.Attempts/2}
 		}
 		return store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "attempts_exhausted"}
 	default:

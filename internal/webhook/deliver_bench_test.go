@@ -30,8 +30,9 @@ func BenchmarkDeliver(b *testing.B) {
 				done := make(chan webhook.Verdict, burst)
 				b.StartTimer()
 				begun := time.Now()
-				stop := deliver(b, s, sender, ample, queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8,
-					SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log},
+				stop := deliver(b, s, sender, ample, queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128,
+					MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now,
+					Log: s.Options.Log},
 					func(v webhook.Verdict) { done <- v })
 				for range burst {
 					if v := <-done; v != webhook.Delivered {

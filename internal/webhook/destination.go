@@ -15,15 +15,16 @@ import (
 // MaxURL is the largest length of a destination, in characters.
 const MaxURL = 2048
 
-// ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller learns
-// nothing about the network behind the service.
+// ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller
+// learns nothing about the network behind the service.
 var ErrUnsafeDestination = errors.New("not an https URL of a public host without user info, query or fragment")
 
-// Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the system's
-// certificate authorities. DenyCIDRs restricts it; the other fields extend it and exist for the environments local and sandbox.
+// Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the
+// system's certificate authorities. DenyCIDRs restricts it; the other fields extend it and exist for the environments
+// local and sandbox.
 type Policy struct {
-	// DenyCIDRs holds ranges that are never allowed: the operator's own public networks, and the prefix of the operator's own
-	// NAT64 (RFC 6052), through which every IPv4 address can be reached.
+	// DenyCIDRs holds ranges that are never allowed: the operator's own public networks, and the prefix of the operator's
+	// own NAT64 (RFC 6052), through which every IPv4 address can be reached.
 	DenyCIDRs []netip.Prefix
 	// AllowCIDRs holds ranges that are allowed although they are not public. Names such as localhost are still rejected.
 	AllowCIDRs []netip.Prefix
@@ -72,8 +73,8 @@ func (p Policy) ParseDestination(raw string) (Destination, error) {
 	return d, nil
 }
 
-// CheckDestination is [Policy.ParseDestination] for a new destination: a [*DestinationError] names the rules of form that it
-// breaks, and well-known ports of other protocols are rejected.
+// CheckDestination is [Policy.ParseDestination] for a new destination: a [*DestinationError] names the rules of form
+// that it breaks, and well-known ports of other protocols are rejected.
 func (p Policy) CheckDestination(raw string) (Destination, error) {
 	if err := checkForm(raw); err != nil {
 		return Destination{}, err
@@ -81,8 +82,8 @@ func (p Policy) CheckDestination(raw string) (Destination, error) {
 	return p.ParseDestination(raw)
 }
 
-// splitAuthority splits host[:port]. The host is returned in lower case and without brackets. Brackets must contain an IPv6
-// address, and an IPv6 address must be in brackets.
+// splitAuthority splits host[:port]. The host is returned in lower case and without brackets. Brackets must contain an
+// IPv6 address, and an IPv6 address must be in brackets.
 func splitAuthority(authority string) (host string, port uint16, ok bool) {
 	var rest string
 	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
@@ -109,8 +110,8 @@ func splitAuthority(authority string) (host string, port uint16, ok bool) {
 	return host, uint16(number), true
 }
 
-// isPath reports whether path consists of the characters that RFC 3986, section 3.3, allows in a path. Parsers disagree about
-// other characters, such as those of a query or fragment, white space, backslashes and non-ASCII letters.
+// isPath reports whether path consists of the characters that RFC 3986, section 3.3, allows in a path. Parsers disagree
+// about other characters, such as those of a query or fragment, white space, backslashes and non-ASCII letters.
 func isPath(path string) bool {
 	for i := 0; i < len(path); i++ {
 		switch c := path[i]; {
@@ -147,8 +148,8 @@ func isPublicName(host string) bool {
 	return true
 }
 
-// isLabel reports whether label consists of at most 63 letters, digits and inner hyphens. The ASCII form of an international
-// label must be its canonical form (RFC 5891, section 4).
+// isLabel reports whether label consists of at most 63 letters, digits and inner hyphens. The ASCII form of an
+// international label must be its canonical form (RFC 5891, section 4).
 func isLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false
@@ -173,8 +174,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isHex(c byte) bool    { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// permits reports whether a connection to target is allowed: the address is public, or p lists it. Addresses with a zone, and
-// IPv6 forms of an IPv4 address that could hide in a wide range (mapped, ISATAP), are never allowed.
+// permits reports whether a connection to target is allowed: the address is public, or p lists it. Addresses with a
+// zone, and IPv6 forms of an IPv4 address that could hide in a wide range (mapped, ISATAP), are never allowed.
 func (p Policy) permits(target netip.AddrPort) bool {
 	addr := target.Addr()
 	switch {
@@ -196,8 +197,8 @@ func (p Policy) permits(target netip.AddrPort) bool {
 var publicOnly = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork(),
 	ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
-// isISATAP reports whether the interface identifier of addr contains an IPv4 address (RFC 5214, section 6.1), which is possible
-// with any public prefix.
+// isISATAP reports whether the interface identifier of addr contains an IPv4 address (RFC 5214, section 6.1), which is
+// possible with any public prefix.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
 	return addr.Is6() && b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe

@@ -32,8 +32,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// absoluteResolver looks up exactly the given name. Without the trailing dot the system's resolver would try its search list, and
-// a name in the operator's own network could match instead of the customer's.
+// absoluteResolver looks up exactly the given name. Without the trailing dot the system's resolver would try its search
+// list, and a name in the operator's own network could match instead of the customer's.
 type absoluteResolver struct{ Resolver }
 
 func (r absoluteResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
@@ -49,8 +49,8 @@ type stageError struct {
 func (e *stageError) Error() string { return e.class + ": " + e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// egress makes all requests to destinations: without proxies and redirects, and only to addresses that were checked for this
-// attempt.
+// egress makes all requests to destinations: without proxies and redirects, and only to addresses that were checked for
+// this attempt.
 type egress struct {
 	policy    Policy
 	resolver  Resolver
@@ -61,7 +61,8 @@ type egress struct {
 }
 
 func newEgress(c Config) *egress {
-	e := &egress{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, timeout: c.Timeout, sessions: tls.NewLRUClientSessionCache(maxSessions)}
+	e := &egress{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, timeout: c.Timeout,
+		sessions: tls.NewLRUClientSessionCache(maxSessions)}
 	if e.dial == nil {
 		e.dial = (&net.Dialer{Control: e.control}).DialContext
 	}
@@ -78,8 +79,8 @@ func newEgress(c Config) *egress {
 	return e
 }
 
-// post resolves and checks the destination, and then sends one POST over a new connection or an idle one of an earlier delivery
-// to the same name at the same addresses. The request is written at most once. Errors are
+// post resolves and checks the destination, and then sends one POST over a new connection or an idle one of an earlier
+// delivery to the same name at the same addresses. The request is written at most once. Errors are
 // [ErrUnsafeDestination], a *stageError, or the transport's own.
 func (e *egress) post(ctx context.Context, d Destination, header http.Header, body []byte) (*http.Response, error) {
 	targets, err := e.resolve(ctx, d)
@@ -96,8 +97,8 @@ func (e *egress) post(ctx context.Context, d Destination, header http.Header, bo
 	return e.transport.RoundTrip(request)
 }
 
-// resolve returns the addresses of the destination, sorted and without duplicates. If any address is not allowed, the whole
-// destination is rejected: a name with public and private addresses is an attack or a mistake.
+// resolve returns the addresses of the destination, sorted and without duplicates. If any address is not allowed, the
+// whole destination is rejected: a name with public and private addresses is an attack or a mistake.
 func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, error) {
 	addrs := d.fixed
 	if addrs == nil {
@@ -124,9 +125,9 @@ func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, 
 	return targets[:min(len(targets), maxTargets)], nil
 }
 
-// poolKey encodes a destination and its checked addresses as the host of a URL: "[host,address,address]:port". The transport
-// keeps idle connections under this key, so that it reuses one only while the name resolves to the same addresses. It also dials
-// the addresses of the key, so that no name is resolved twice.
+// poolKey encodes a destination and its checked addresses as the host of a URL: "[host,address,address]:port". The
+// transport keeps idle connections under this key, so that it reuses one only while the name resolves to the same
+// addresses. It also dials the addresses of the key, so that no name is resolved twice.
 func poolKey(host string, targets []netip.AddrPort) string {
 	var key strings.Builder
 	key.WriteString("[" + host)
@@ -181,8 +182,8 @@ func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, er
 	return conn, nil
 }
 
-// connect tries the targets in turn. Each has an equal share of the time, so that an address that does not respond leaves time
-// for the next.
+// connect tries the targets in turn. Each has an equal share of the time, so that an address that does not respond
+// leaves time for the next.
 func (e *egress) connect(ctx context.Context, network string, targets []netip.AddrPort) (net.Conn, error) {
 	var failures []error
 	for _, target := range targets {
@@ -197,8 +198,8 @@ func (e *egress) connect(ctx context.Context, network string, targets []netip.Ad
 	return nil, &stageError{ClassConnect, errors.Join(failures...)}
 }
 
-// control is the last check before a socket connects: no connection goes to an address that the policy does not permit, whatever
-// the earlier steps did.
+// control is the last check before a socket connects: no connection goes to an address that the policy does not permit,
+// whatever the earlier steps did.
 func (e *egress) control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || !e.policy.permits(target) {

@@ -39,7 +39,8 @@ func (r *nameRecorder) LookupNetIP(_ context.Context, network, host string) ([]n
 
 func TestSystemResolverLooksUpAbsoluteNames(t *testing.T) {
 	var recorder nameRecorder
-	if _, err := (absoluteResolver{&recorder}).LookupNetIP(t.Context(), "ip", "hooks.example.com"); err != nil || recorder.asked != "ip hooks.example.com." {
+	if _, err := (absoluteResolver{&recorder}).LookupNetIP(t.Context(), "ip", "hooks.example.com"); err != nil ||
+		recorder.asked != "ip hooks.example.com." {
 		t.Errorf("asked %q, error %v", recorder.asked, err)
 	}
 }
@@ -51,7 +52,8 @@ func TestPoolKeyHasHostAndAddresses(t *testing.T) {
 		key     string
 	}{
 		{"hooks.example.com", []string{"8.8.8.8:443"}, "[hooks.example.com,8.8.8.8]:443"},
-		{"hooks.example.com", []string{"8.8.8.8:8443", "[2606:4700::1]:8443"}, "[hooks.example.com,8.8.8.8,2606:4700::1]:8443"},
+		{"hooks.example.com", []string{"8.8.8.8:8443", "[2606:4700::1]:8443"},
+			"[hooks.example.com,8.8.8.8,2606:4700::1]:8443"},
 		{"2606:4700::1", []string{"[2606:4700::1]:1"}, "[2606:4700::1,2606:4700::1]:1"},
 	} {
 		var targets []netip.AddrPort
@@ -67,7 +69,8 @@ func TestPoolKeyHasHostAndAddresses(t *testing.T) {
 			t.Errorf("%q is split into %q, %v, %v", key, host, back, err)
 		}
 	}
-	for _, key := range []string{"hooks.example.com", "[hooks.example.com,8.8.8]:443", "[hooks.example.com,8.8.8.8]:65536"} {
+	for _, key := range []string{"hooks.example.com", "[hooks.example.com,8.8.8]:443",
+		"[hooks.example.com,8.8.8.8]:65536"} {
 		if _, _, err := parsePoolKey(key); err == nil {
 			t.Errorf("%q can be split", key)
 		}

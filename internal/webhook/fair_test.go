@@ -31,7 +31,8 @@ type destination struct {
 
 func newDestination(t *testing.T) *destination {
 	t.Helper()
-	r := &destination{hanging: map[string]bool{}, over: make(chan struct{}), received: map[string]int{}, inside: map[string]int{}}
+	r := &destination{hanging: map[string]bool{}, over: make(chan struct{}), received: map[string]int{},
+		inside: map[string]int{}}
 	_, r.target = newServer(t, r.serve)
 	return r
 }
@@ -81,7 +82,8 @@ func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 
 // options are those of the service.
 func options(s *storetest.Store) queue.Options {
-	return queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log}
+	return queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8,
+		SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log}
 }
 
 // TestHangingDestinationsDelayNobodyElse checks that the destinations of forty companies, which accept requests and
@@ -103,7 +105,8 @@ func TestHangingDestinationsDelayNobodyElse(t *testing.T) {
 				}
 				c.addEvents(t, 5)
 			}
-			deliver(t, s, newSender(t, webhook.Config{Policy: r.policy, Timeout: forever}), forever, options(s), func(webhook.Verdict) {})
+			deliver(t, s, newSender(t, webhook.Config{Policy: r.policy, Timeout: forever}), forever, options(s),
+				func(webhook.Verdict) {})
 			t.Cleanup(func() { close(r.over) })
 			r.eventually(t, "an attempt at each destination that hangs", func() bool { return len(r.inside) == companies*each })
 			first, second := newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
@@ -157,7 +160,8 @@ func TestConnectionsAreReused(t *testing.T) {
 		var running sync.WaitGroup
 		for range atOnce {
 			running.Go(func() {
-				if got := sender.Send(t.Context(), requestTo(d.url("/"))); got.Verdict != webhook.Delivered || len(got.ResponseBody) != webhook.MaxResponseBody {
+				if got := sender.Send(t.Context(), requestTo(d.url("/"))); got.Verdict != webhook.Delivered ||
+					len(got.ResponseBody) != webhook.MaxResponseBody {
 					t.Errorf("verdict %s with %d bytes", got.Verdict, len(got.ResponseBody))
 				}
 			})
@@ -166,7 +170,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// On a busy machine net/http gives up a few connections: those whose request is not reported as written within 50 ms of the response.
+	// On a busy machine net/http gives up a few connections: those whose request is not reported as written within 50 ms
+	// of the response.
 	if len(peers) < atOnce || len(peers) > 2*atOnce {
 		t.Errorf("%d connections for %d times %d concurrent attempts, want %d", len(peers), waves, atOnce, atOnce)
 	}

@@ -71,7 +71,8 @@ func TestDestinationFaults(t *testing.T) {
 			t.Errorf("%.60q: rules %v, want %v", raw, rules, want)
 		}
 	}
-	for _, raw := range []string{"https://hooks.example.com", "https://hooks.example.com:8443/a", "HTTPS://hooks.example.com/", "https://[2606:4700:4700::1111]:8443/", "https://8.8.8.8/"} {
+	for _, raw := range []string{"https://hooks.example.com", "https://hooks.example.com:8443/a",
+		"HTTPS://hooks.example.com/", "https://[2606:4700:4700::1111]:8443/", "https://8.8.8.8/"} {
 		if d, err := (webhook.Policy{}).CheckDestination(raw); err != nil || d.String() != raw {
 			t.Errorf("%q is refused: %v", raw, err)
 		}
@@ -83,10 +84,12 @@ func long(unit string) string { return strings.Repeat(unit, webhook.MaxURL) }
 // TestDeniedRanges checks that the operator's own address ranges are refused although they are public, even inside a
 // wider range that is allowed.
 func TestDeniedRanges(t *testing.T) {
-	policy := webhook.Policy{DenyCIDRs: []netip.Prefix{netip.MustParsePrefix("203.0.114.0/24"), netip.MustParsePrefix("2606:4700:64::/96")},
+	policy := webhook.Policy{DenyCIDRs: []netip.Prefix{netip.MustParsePrefix("203.0.114.0/24"),
+		netip.MustParsePrefix("2606:4700:64::/96")},
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("203.0.0.0/16")}}
 	for raw, ok := range map[string]bool{
-		"https://203.0.115.7/": true, "https://203.0.114.7/": false, "https://[2606:4700:4700::1111]/": true, "https://[2606:4700:64::7f00:1]/": false,
+		"https://203.0.115.7/": true, "https://203.0.114.7/": false, "https://[2606:4700:4700::1111]/": true,
+		"https://[2606:4700:64::7f00:1]/": false,
 	} {
 		if _, err := policy.ParseDestination(raw); (err == nil) != ok {
 			t.Errorf("%s: error %v", raw, err)

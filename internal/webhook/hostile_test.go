@@ -116,7 +116,8 @@ func TestSendReadsAKilobyteOfAHugeResponse(t *testing.T) {
 		written <- n
 	})
 	sender := newSender(t, webhook.Config{Policy: d.policy})
-	want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte(strings.Repeat("x", webhook.MaxResponseBody))}
+	want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200,
+		ResponseBody: []byte(strings.Repeat("x", webhook.MaxResponseBody))}
 	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
 	if n := <-written; n > size/10 {
 		t.Errorf("%d bytes left the server, want no more than the sockets hold", n)
@@ -139,7 +140,8 @@ func TestSendRetainsResponsesUpToTheLimit(t *testing.T) {
 		body := strings.Repeat("\x00\xff", length/2+1)[:length]
 		_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, body) })
 		sender := newSender(t, webhook.Config{Policy: d.policy})
-		want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte(body[:min(length, webhook.MaxResponseBody)])}
+		want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200,
+			ResponseBody: []byte(body[:min(length, webhook.MaxResponseBody)])}
 		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
 	}
 }
@@ -244,15 +246,17 @@ func TestSendChecksTheCertificate(t *testing.T) {
 		url    string
 		policy webhook.Policy
 	}{
-		"wrong name":              {d.named("hooks.example.net", "/"), d.policy},
-		"wrong address":           {"https://127.0.0.1.example.com:" + portOf(d.addr) + "/", d.policy},
-		"unknown authority":       {d.url("/"), webhook.Policy{AllowAddrs: d.policy.AllowAddrs}},
-		"TLS 1.1":                 {outdated.url("/"), outdated.policy},
-		"no TLS":                  {"https://" + plainAddr.String() + "/", webhook.Policy{AllowAddrs: []netip.AddrPort{plainAddr}}},
+		"wrong name":        {d.named("hooks.example.net", "/"), d.policy},
+		"wrong address":     {"https://127.0.0.1.example.com:" + portOf(d.addr) + "/", d.policy},
+		"unknown authority": {d.url("/"), webhook.Policy{AllowAddrs: d.policy.AllowAddrs}},
+		"TLS 1.1":           {outdated.url("/"), outdated.policy},
+		"no TLS": {"https://" + plainAddr.String() + "/",
+			webhook.Policy{AllowAddrs: []netip.AddrPort{plainAddr}}},
 		"wants a certificate too": {asking.url("/"), asking.policy},
 	} {
 		sender := newSender(t, webhook.Config{Policy: c.policy, Resolver: names})
-		if got := sender.Send(t.Context(), requestTo(c.url)); got.ErrorClass != webhook.ClassTLS || got.Verdict != webhook.Retry || got.HTTPStatus != 0 {
+		if got := sender.Send(t.Context(), requestTo(c.url)); got.ErrorClass != webhook.ClassTLS ||
+			got.Verdict != webhook.Retry || got.HTTPStatus != 0 {
 			t.Errorf("%s: %+v, want class tls", name, got)
 		}
 	}
@@ -268,11 +272,13 @@ func TestSendBlocksNamesWithUnsafeAddresses(t *testing.T) {
 	var requests atomic.Int32
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
 	for _, unsafe := range []string{
-		"127.0.0.2", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1", "198.18.0.1", "203.0.113.1",
-		"::", "::1", "fe80::1", "fe80::1%lo", "fd00::1", "ff02::1", "2001:db8::1", "::ffff:10.0.0.1", "::ffff:127.0.0.2", "::127.0.0.1",
-		"64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2606:4700::5efe:7f00:1",
+		"127.0.0.2", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1",
+		"198.18.0.1", "203.0.113.1", "::", "::1", "fe80::1", "fe80::1%lo", "fd00::1", "ff02::1", "2001:db8::1",
+		"::ffff:10.0.0.1", "::ffff:127.0.0.2", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1",
+		"2001:0:4136:e378:8000:63bf:3fff:fdd2", "2606:4700::5efe:7f00:1",
 	} {
-		for _, list := range [][]string{{unsafe}, {"127.0.0.1", unsafe}, {unsafe, "127.0.0.1"}, {"8.8.8.8", "127.0.0.1", "2606:4700::1", "1.1.1.1", "9.9.9.9", unsafe}} {
+		for _, list := range [][]string{{unsafe}, {"127.0.0.1", unsafe}, {unsafe, "127.0.0.1"},
+			{"8.8.8.8", "127.0.0.1", "2606:4700::1", "1.1.1.1", "9.9.9.9", unsafe}} {
 			sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: responses(list)})
 			check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), unsafeAddress())
 		}
@@ -289,10 +295,12 @@ func TestSendWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
-	names := responses([]string{"127.0.0.1"}, []string{"169.254.169.254"}, []string{"127.0.0.1"}, []string{"127.0.0.1", "10.0.0.1"})
+	names := responses([]string{"127.0.0.1"}, []string{"169.254.169.254"}, []string{"127.0.0.1"},
+		[]string{"127.0.0.1", "10.0.0.1"})
 	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: names})
 	request := requestTo(d.named("hooks.example.com", "/"))
-	for _, want := range []webhook.Result{{Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress(), {Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress()} {
+	for _, want := range []webhook.Result{{Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress(),
+		{Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress()} {
 		check(t, sender.Send(t.Context(), request), want)
 	}
 	if requests.Load() != 2 || len(names.asked) != 4 {
@@ -307,13 +315,14 @@ func TestSendChecksTheURLAgain(t *testing.T) {
 		t.Error("a refused URL was resolved")
 		return nil, nil
 	})})
-	for _, url := range []string{"", "https://127.0.0.1:8443/hook", "http://hooks.example.com/", "https://localhost/", "https://2130706433/", "https://hooks.example.com/?x"} {
+	for _, url := range []string{"", "https://127.0.0.1:8443/hook", "http://hooks.example.com/", "https://localhost/",
+		"https://2130706433/", "https://hooks.example.com/?x"} {
 		check(t, sender.Send(t.Context(), requestTo(url)), unsafeAddress())
 	}
 }
 
-// refusing returns an address at which nobody listens until the end of the test. It is the client's end of a connection, so no other
-// test gets its port.
+// refusing returns an address at which nobody listens until the end of the test. It is the client's end of a
+// connection, so no other test gets its port.
 func refusing(t *testing.T) netip.AddrPort {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -342,10 +351,13 @@ func TestSendClassifiesConnectionErrors(t *testing.T) {
 		"unknown name": {func(context.Context, string) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
 		}, ample, webhook.ClassDNS},
-		"no address":     {func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, ample, webhook.ClassDNS},
-		"broken":         {func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("broken") }, ample, webhook.ClassDNS},
-		"silent":         {func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() }, time.Second, webhook.ClassDNS},
-		"nobody listens": {func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{addr.Addr()}, nil }, ample, webhook.ClassConnect},
+		"no address": {func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, ample, webhook.ClassDNS},
+		"broken": {func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("broken") }, ample,
+			webhook.ClassDNS},
+		"silent": {func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() },
+			time.Second, webhook.ClassDNS},
+		"nobody listens": {func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{addr.Addr()}, nil },
+			ample, webhook.ClassConnect},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -386,7 +398,8 @@ func TestSendUsesNoProxy(t *testing.T) {
 	}
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) {})
 	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: responses([]string{"127.0.0.1"})})
-	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))),
+		webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
 	if proxied.Load() != 0 {
 		t.Errorf("%d requests went to the proxy", proxied.Load())
 	}

@@ -1,7 +1,7 @@
 // Package webhook delivers signed events to the destinations that customers choose.
 //
-// Its invariant: a request is sent only over TLS, to an address that was checked for this attempt, with the bytes that were
-// stored with the event and their signature. A hostile destination costs at most one bounded attempt.
+// Its invariant: a request is sent only over TLS, to an address that was checked for this attempt, with the bytes that
+// were stored with the event and their signature. A hostile destination costs at most one bounded attempt.
 //
 // Start reading at [Sender.Send], one attempt; then [Policy.ParseDestination], where an attempt may go, and
 // [Backoff.Next], when the next one is due.
@@ -27,8 +27,8 @@ const (
 )
 
 const (
-	// As many idle connections to a destination are kept as there may be concurrent attempts. With fewer, a burst makes new
-	// connections, whose handshakes cost more than the rest of a delivery.
+	// As many idle connections to a destination are kept as there may be concurrent attempts. With fewer, a burst makes
+	// new connections, whose handshakes cost more than the rest of a delivery.
 	defaultMaxIdle               = 1024
 	defaultMaxIdlePerDestination = 64
 	// maxDrain is how many further bytes of a response are read and discarded so that its connection can be reused.
@@ -158,8 +158,9 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Send makes one attempt. It returns within the time-out, whatever the destination does. If ctx is canceled, it returns at once
-// with [Retry] and [ClassCanceled]. It checks the URL again, so that a destination that the policy no longer permits is blocked.
+// Send makes one attempt. It returns within the time-out, whatever the destination does. If ctx is canceled, it returns
+// at once with [Retry] and [ClassCanceled]. It checks the URL again, so that a destination that the policy no longer
+// permits is blocked.
 func (s *Sender) Send(ctx context.Context, r Request) Result {
 	start := s.now()
 	result := s.attempt(ctx, r)
@@ -195,8 +196,9 @@ func (s *Sender) attempt(parent context.Context, r Request) Result {
 	return result
 }
 
-// readResponseBody returns the beginning of the body. If the body is interrupted or times out, readResponseBody returns the part that it
-// received: only the status matters for the delivery. It reads a short body to its end, which is cheaper than a new connection.
+// readResponseBody returns the beginning of the body. If the body is interrupted or times out, readResponseBody returns
+// the part that it received: only the status matters for the delivery. It reads a short body to its end, which is
+// cheaper than a new connection.
 func readResponseBody(body io.Reader) []byte {
 	response, err := io.ReadAll(io.LimitReader(body, MaxResponseBody))
 	if err == nil && len(response) == MaxResponseBody {
@@ -251,7 +253,8 @@ func classifyError(parent context.Context, err error) Result {
 	case stage != nil:
 		return Result{Verdict: Retry, ErrorClass: stage.class}
 	case errors.As(err, &op) && op.Op == "remote error":
-		// An alert after the handshake: the destination requires a client certificate, for example (RFC 8446, section 4.4.2.4).
+		// An alert after the handshake: the destination requires a client certificate, for example (RFC 8446, section
+		// 4.4.2.4).
 		return Result{Verdict: Retry, ErrorClass: ClassTLS}
 	}
 	return Result{Verdict: Retry, ErrorClass: ClassProtocol}

@@ -40,7 +40,8 @@ func TestSendDeliversTheStoredBytes(t *testing.T) {
 	t.Cleanup(sender.Close)
 	request := requestTo(d.url("/in%2Fbox/@me"))
 
-	check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte("thanks")})
+	check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200,
+		ResponseBody: []byte("thanks")})
 
 	got := <-requests
 	if got.method != "POST" || got.target != "/in%2Fbox/@me" || got.host != d.addr.String() || got.proto != "HTTP/1.1" {
@@ -207,7 +208,8 @@ func TestSendReusesConnectionsPerCheckedAddress(t *testing.T) {
 		t.Errorf("%d connections for 3 deliveries, want 1", n)
 	}
 	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), unsafeAddress())
-	// Another name of the same address needs its own connection, because the certificate of the first was checked for its name.
+	// Another name of the same address needs its own connection, because the certificate of the first was checked for its
+	// name.
 	check(t, sender.Send(t.Context(), requestTo(d.named("other.example.com", "/"))), delivered)
 	if n := connections.Load(); n != 2 {
 		t.Errorf("%d connections for 2 names, want 2", n)
@@ -225,7 +227,8 @@ func TestSendTriesTheNextAddress(t *testing.T) {
 	names := responses([]string{"127.0.0.1", "127.0.0.0"}, []string{"127.0.0.0", "127.0.0.1"})
 	sender := newSender(t, webhook.Config{Policy: loopbackToo(d.policy), Resolver: names})
 	for range 2 {
-		check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+		check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))),
+			webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
 	}
 	if n := connections.Load(); n != 1 {
 		t.Errorf("%d connections for 2 deliveries, want 1", n)
@@ -256,7 +259,8 @@ func TestSendKeepsFewIdleConnectionsPerDestination(t *testing.T) {
 		var sends sync.WaitGroup
 		for range inFlight {
 			sends.Go(func() {
-				check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+				check(t, sender.Send(t.Context(), requestTo(d.url("/"))),
+					webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
 			})
 		}
 		for range inFlight {
@@ -294,7 +298,8 @@ func TestSendFromManyGoroutines(t *testing.T) {
 			for i := range 20 {
 				request := requestTo(d.named("hooks.example.com", "/"))
 				request.Body = fmt.Appendf(nil, "%d of %d", i, worker)
-				check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: request.Body})
+				check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200,
+					ResponseBody: request.Body})
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 // secretPrefix begins every signing secret, so that scanners for leaked secrets recognise it. It is part of the key.
 const secretPrefix = "whsec_"
 
-// NewSecret returns a new signing secret: "whsec_" and 256 random bits as 43 characters of base64url. The HMAC key is all its
-// ASCII bytes, including the prefix. It fails only if random does.
+// NewSecret returns a new signing secret: "whsec_" and 256 random bits as 43 characters of base64url. The HMAC key is
+// all its ASCII bytes, including the prefix. It fails only if random does.
 func NewSecret(random io.Reader) (string, error) {
 	var key [32]byte
 	if _, err := io.ReadFull(random, key[:]); err != nil {

@@ -10,10 +10,11 @@ import (
 	"quittance/internal/store"
 )
 
-// Subscribe creates a subscription with a new signing secret, which it returns and which is never shown again. The caller has
-// checked the form of the request. The error is [ErrUnsafeDestination] if the destination is not allowed, and [store.ErrLimit]
-// if the company has too many subscriptions.
-func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader, request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
+// Subscribe creates a subscription with a new signing secret, which it returns and which is never shown again. The
+// caller has checked the form of the request. The error is [ErrUnsafeDestination] if the destination is not allowed,
+// and [store.ErrLimit] if the company has too many subscriptions.
+func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader,
+	request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
 	destination, err := p.CheckDestination(*request.URL)
 	if err != nil {
 		return store.Subscription{}, "", err

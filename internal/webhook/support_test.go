@@ -30,8 +30,8 @@ const ample = 5 * time.Minute
 // attemptLimit is the time-out of attempts in a bubble of synctest, where it passes at once when everybody waits.
 const attemptLimit = 15 * time.Second
 
-// timedOut makes an attempt at a destination whose connections are pipes without buffers, in a bubble, and checks that it takes exactly
-// its time-out. serve speaks TLS unless plain.
+// timedOut makes an attempt at a destination whose connections are pipes without buffers, in a bubble, and checks that
+// it takes exactly its time-out. serve speaks TLS unless plain.
 func timedOut(t *testing.T, body []byte, plain bool, serve func(net.Conn)) (got webhook.Result) {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler())
@@ -39,18 +39,19 @@ func timedOut(t *testing.T, body []byte, plain bool, serve func(net.Conn)) (got 
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
 		d := targetOf(model, model.Listener)
-		sender := webhook.NewSender(webhook.Config{Policy: d.policy, Timeout: attemptLimit, Dial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			running.Go(func() {
-				defer server.Close()
-				if plain {
-					serve(server)
-					return
-				}
-				serve(tls.Server(server, &tls.Config{Certificates: model.TLS.Certificates}))
-			})
-			return client, nil
-		}})
+		sender := webhook.NewSender(webhook.Config{Policy: d.policy, Timeout: attemptLimit,
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				running.Go(func() {
+					defer server.Close()
+					if plain {
+						serve(server)
+						return
+					}
+					serve(tls.Server(server, &tls.Config{Certificates: model.TLS.Certificates}))
+				})
+				return client, nil
+			}})
 		request := requestTo(d.url("/"))
 		if body != nil {
 			request.Body = body
@@ -208,7 +209,8 @@ func (f resolverFunc) LookupNetIP(ctx context.Context, _, host string) ([]netip.
 // requestTo returns the delivery that the tests send.
 func requestTo(url string) webhook.Request {
 	const timestamp = "2026-03-01T09:30:00.123456Z"
-	body := []byte(`{"schema_version":"service-webhook-v2","id":"0195500e-7c00-7000-8000-000000000001","event":"einvoice.terminal"}`)
+	body := []byte(
+		`{"schema_version":"service-webhook-v2","id":"0195500e-7c00-7000-8000-000000000001","event":"einvoice.terminal"}`)
 	return webhook.Request{
 		URL:       url,
 		Event:     api.EventTerminal,
@@ -232,5 +234,6 @@ func unreachable(class string) webhook.Result {
 }
 
 func unsafeAddress() webhook.Result {
-	return webhook.Result{Verdict: webhook.Blocked, Reason: webhook.ReasonUnsafeAddress, ErrorClass: webhook.ClassUnsafeAddress}
+	return webhook.Result{Verdict: webhook.Blocked, Reason: webhook.ReasonUnsafeAddress,
+		ErrorClass: webhook.ClassUnsafeAddress}
 }

@@ -17,8 +17,8 @@ import (
 // exampleID stands for every identifier in docs/cli.md.
 const exampleID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
-// TestCommandPage runs the commands of docs/cli.md that end by themselves, block by block, against a sandbox. TestListen and the scripts of the
-// program have the others.
+// TestCommandPage runs the commands of docs/cli.md that end by themselves, block by block, against a sandbox.
+// TestListen and the scripts of the program have the others.
 func TestCommandPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
@@ -38,7 +38,8 @@ func TestCommandPage(t *testing.T) {
 	if err != nil || len(deliveries.Data) == 0 {
 		t.Fatalf("%v, %+v", err, deliveries)
 	}
-	ids := map[string]string{"quittance invoices delete": drafts[1].ID, "quittance deliveries": deliveries.Data[0].ID, "quittance": drafts[0].ID}
+	ids := map[string]string{"quittance invoices delete": drafts[1].ID, "quittance deliveries": deliveries.Data[0].ID,
+		"quittance": drafts[0].ID}
 	dir := t.TempDir()
 	draft, err := json.Marshal(completeDraft())
 	if err != nil {
@@ -46,7 +47,8 @@ func TestCommandPage(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"invoice.json": string(draft), "patch.json": `{"note":"Thank you"}`, "key.txt": s.key + "\n",
-		"credit-note.json": `{"invoice_id":"` + drafts[0].ID + `","credit_note_number":"CN-PAGE-1","issue_date":"2026-03-05","reason":"returned","kind":"full"}`,
+		"credit-note.json": `{"invoice_id":"` + drafts[0].ID +
+			`","credit_note_number":"CN-PAGE-1","issue_date":"2026-03-05","reason":"returned","kind":"full"}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -72,11 +74,13 @@ func TestCommandPage(t *testing.T) {
 				}
 			}
 			ran += strings.Count(line, "quittance ")
-			script.WriteString(strings.NewReplacer("http://127.0.0.1:8080", s.BaseURL, "https://quittance.example.com", s.BaseURL, "owner@example.com", s.Email).Replace(line))
+			script.WriteString(strings.NewReplacer("http://127.0.0.1:8080", s.BaseURL, "https://quittance.example.com",
+				s.BaseURL, "owner@example.com", s.Email).Replace(line))
 		}
 		command := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", script.String())
 		command.Dir, command.Stdin = dir, strings.NewReader(s.Password+"\n")
-		command.Env = append(os.Environ(), "PATH="+filepath.Dir(s.binary)+":"+os.Getenv("PATH"), "QUITTANCE_CONFIG_DIR="+filepath.Join(dir, "config"))
+		command.Env = append(os.Environ(), "PATH="+filepath.Dir(s.binary)+":"+os.Getenv("PATH"),
+			"QUITTANCE_CONFIG_DIR="+filepath.Join(dir, "config"))
 		var log bytes.Buffer
 		command.Stderr = &log
 		if printed, err := command.Output(); err != nil {

@@ -1,5 +1,5 @@
-// Package conformance holds the SDKs to one table of cases, cases.json, against the real binary. README.md describes the shape that the SDKs
-// share, the protocol of their runners, and the table.
+// Package conformance holds the SDKs to one table of cases, cases.json, against the real binary. README.md describes
+// the shape that the SDKs share, the protocol of their runners, and the table.
 package conformance_test
 
 import (
@@ -101,8 +101,9 @@ type sandbox struct {
 func startSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	binary, ready := build(t, "quittance/cmd/quittance"), filepath.Join(t.TempDir(), "ready.json")
-	command := exec.Command(binary, "sandbox", "run", "--listen", "127.0.0.1:0", "--provider-listen", "127.0.0.1:0", "--chaos", "off", "--login-rate", "0", "--rate-limit", "0",
-		"--poll-first", "100ms", "--poll-max", "1s", "--data", t.TempDir(), "--ready-file", ready)
+	command := exec.Command(binary, "sandbox", "run", "--listen", "127.0.0.1:0", "--provider-listen", "127.0.0.1:0",
+		"--chaos", "off", "--login-rate", "0", "--rate-limit", "0", "--poll-first", "100ms", "--poll-max", "1s",
+		"--data", t.TempDir(), "--ready-file", ready)
 	ended, log := startProcess(t, command)
 	s := &sandbox{binary: binary, ready: ready}
 	kit.Eventually(t, func() error {
@@ -121,7 +122,8 @@ func startSandbox(t *testing.T) *sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := c.CreateAPIKey(t.Context(), api.APIKeyRequest{Name: new("conformance"), Scopes: []string{"read", "write", "submit", "webhooks"}})
+	key, err := c.CreateAPIKey(t.Context(), api.APIKeyRequest{Name: new("conformance"),
+		Scopes: []string{"read", "write", "submit", "webhooks"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +232,8 @@ func (s *sandbox) play(t *testing.T, r *runner, c testCase, sdk string) {
 	if len(c.Steps) == 0 {
 		t.Fatal("no steps")
 	}
-	v := variables{"unique": strings.ReplaceAll(fmt.Sprintf("%s-%x", sdk, time.Now().UnixNano()), " ", "-"), "sdk": sdk, "receiver_url": s.ReceiverURL,
-		"email": s.Email, "password": s.Password, "api_key": s.key}
+	v := variables{"unique": strings.ReplaceAll(fmt.Sprintf("%s-%x", sdk, time.Now().UnixNano()), " ", "-"), "sdk": sdk,
+		"receiver_url": s.ReceiverURL, "email": s.Email, "password": s.Password, "api_key": s.key}
 	maps.Copy(v, s.people)
 	for n, step := range c.Steps {
 		if err := s.take(t.Context(), r, c.Name, step, v); err != nil {
@@ -376,7 +378,8 @@ func (a *arrival) check(want expected, v variables, key *string) error {
 	}
 	sent := a.header.Get("Idempotency-Key")
 	switch {
-	case want.Key == "none" && sent != "", want.Key == "first" && sent == "", want.Key == "same" && (sent == "" || sent != *key),
+	case want.Key == "none" && sent != "", want.Key == "first" && sent == "",
+		want.Key == "same" && (sent == "" || sent != *key),
 		want.Key == "new" && (sent == "" || sent == *key):
 		errs = append(errs, fmt.Errorf("Idempotency-Key %q, want %s; the one before is %q", sent, want.Key, *key))
 	}

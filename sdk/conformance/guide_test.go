@@ -13,8 +13,8 @@ import (
 // guidePages are the pages with a program in each language.
 var guidePages = []string{"docs/sdk.md", "docs/guides/unknown-outcome.md", "docs/guides/polling-to-webhooks.md"}
 
-// guidePrograms prepare the programs of a page by the language of their block. Each returns the command that runs the program in a
-// file, from a directory for one test.
+// guidePrograms prepare the programs of a page by the language of their block. Each returns the command that runs the
+// program in a file, from a directory for one test.
 var guidePrograms = map[string]struct {
 	file, prefix string // prefix is that of the invoice number
 	command      func(t *testing.T, file string) *exec.Cmd
@@ -35,7 +35,8 @@ var guidePrograms = map[string]struct {
 	}},
 }
 
-// installTypeScript makes the SDK for TypeScript importable in a directory, as npm install does with that of a checkout.
+// installTypeScript makes the SDK for TypeScript importable in a directory, as npm install does with that of a
+// checkout.
 func installTypeScript(t *testing.T, dir string) {
 	t.Helper()
 	modules := filepath.Join(dir, "node_modules")
@@ -96,11 +97,13 @@ func (s *sandbox) testGuide(t *testing.T, page string) {
 			if err != nil {
 				t.Fatalf("%v\n%s%s", err, printed, log.Bytes())
 			}
-			if kept, err := os.ReadFile(cursor); strings.Contains(programs[language], "QUITTANCE_CURSOR") && (err != nil || len(kept) == 0) {
+			if kept, err := os.ReadFile(cursor); strings.Contains(programs[language], "QUITTANCE_CURSOR") &&
+				(err != nil || len(kept) == 0) {
 				t.Errorf("the program kept the cursor %q, %v", kept, err)
 			}
 			// Python writes True.
-			if got, want := strings.ToLower(string(printed)), strings.ToLower(strings.ReplaceAll(want, "GO-", program.prefix+"-")); got != want {
+			if got, want := strings.ToLower(string(printed)), strings.ToLower(strings.ReplaceAll(want,
+				"GO-", program.prefix+"-")); got != want {
 				t.Errorf("printed:\n%swant:\n%s", got, want)
 			}
 		})

@@ -86,8 +86,9 @@ for resource, made in vars(client).items():
         found += [resource + "." + name for name in methods(made)]
 print(json.dumps(found))`
 
-// TestEveryOperationHasAMethod fails for an operation of the API document without a method in an SDK, and for a method that only some SDKs or README.md
-// have. The method of an operation is that of its sample, of which [TestSamples] proves that it calls the operation.
+// TestEveryOperationHasAMethod fails for an operation of the API document without a method in an SDK, and for a method
+// that only some SDKs or README.md have. The method of an operation is that of its sample, of which [TestSamples]
+// proves that it calls the operation.
 func TestEveryOperationHasAMethod(t *testing.T) {
 	want := shape(t)
 	if len(want) < 70 {

@@ -39,8 +39,8 @@ func blocks(t *testing.T, page, language string) []string {
 	return found
 }
 
-// TestPageCalls runs the shell commands of the pages, block by block in one directory each. curl fails if the response is an error. The
-// values of a page are replaced by those of a sandbox.
+// TestPageCalls runs the shell commands of the pages, block by block in one directory each. curl fails if the response
+// is an error. The values of a page are replaced by those of a sandbox.
 func TestPageCalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
@@ -77,7 +77,8 @@ func TestPageCalls(t *testing.T) {
 	}
 	environment := []string{"TOKEN=" + login.Token, "ID=" + draft.ID, "CURSOR=" + feed.Pagination.NextCursor,
 		"API=" + s.BaseURL + "/api/v1", "TIMESTAMP=" + vectorTimestamp, "SECRET=" + vectorSecret}
-	for page, runs := range map[string]int{"docs/access.md": 1, "docs/errors.md": 1, "docs/guide.md": 6, "docs/webhooks.md": 4, "docs/sandbox.md": 5, "docs/sdk.md": 1} {
+	for page, runs := range map[string]int{"docs/access.md": 1, "docs/errors.md": 1, "docs/guide.md": 6,
+		"docs/webhooks.md": 4, "docs/sandbox.md": 5, "docs/sdk.md": 1} {
 		t.Run(page, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range map[string]string{"body.json": vectorBody, ".curlrc": "fail\n"} {
@@ -91,7 +92,8 @@ func TestPageCalls(t *testing.T) {
 			ran := 0
 			state := "" // what earlier blocks have set
 			for _, block := range blocks(t, page, "sh") {
-				if !regexp.MustCompile(`(?m)^[^#]*\b(curl|openssl)\b|ready\.json\)`).MatchString(block) || strings.HasPrefix(block, "quittance ") {
+				if !regexp.MustCompile(`(?m)^[^#]*\b(curl|openssl)\b|ready\.json\)`).MatchString(block) ||
+					strings.HasPrefix(block, "quittance ") {
 					continue // TestGuideCommandLines has those of this program
 				}
 				for _, value := range slices.Sorted(maps.Keys(values)) {
@@ -103,11 +105,13 @@ func TestPageCalls(t *testing.T) {
 					t.Errorf("openssl printed %s", printed)
 				}
 				if page == "docs/sdk.md" { // the programs of the page have got what they need
-					if got, want := runShell(t, dir, block+"echo $QUITTANCE_URL $QUITTANCE_API_KEY", environment), s.BaseURL+" "+s.APIKey+"\n"; got != want {
+					if got, want := runShell(t, dir, block+"echo $QUITTANCE_URL $QUITTANCE_API_KEY", environment), s.BaseURL+" "+
+						s.APIKey+"\n"; got != want {
 						t.Errorf("the programs get %q, want %q", got, want)
 					}
 				}
-				if assignments := regexp.MustCompile(`(?m)^(?:export )?[A-Z_]+=.*$`).FindAllString(block, -1); strings.Contains(block, "ready.json") {
+				if assignments := regexp.MustCompile(`(?m)^(?:export )?[A-Z_]+=.*$`).FindAllString(block,
+					-1); strings.Contains(block, "ready.json") {
 					state = strings.Join(assignments, "\n") + "\n"
 				}
 			}
@@ -143,14 +147,17 @@ const (
 // completeDraft returns a draft that can be submitted.
 func completeDraft() api.Draft {
 	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
-	return api.Draft{InvoiceNumber: new("PAGE-1"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: amount("1050.00"),
-		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
-		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: amount("10"), NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
+	return api.Draft{InvoiceNumber: new("PAGE-1"), RecipientName: new("Palm Trading LLC"),
+		RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"),
+		BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
+		TotalAmount: amount("1050.00"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"),
+		PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: amount("10"),
+			NetUnitPrice: amount("100.00"), VATCategory: new("S"), VATRate: amount("5")}}}
 }
 
-// TestPageReceivers runs the receivers of docs/webhooks.md, and sends each a callback, the same again, a tampered one, one that is too old, and
-// signed ones that are no events.
+// TestPageReceivers runs the receivers of docs/webhooks.md, and sends each a callback, the same again, a tampered one,
+// one that is too old, and signed ones that are no events.
 func TestPageReceivers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts the receivers; make test runs it")
@@ -221,8 +228,8 @@ func callReceiver(t *testing.T, command *exec.Cmd, dir, address string) {
 		kit.Eventually(t, func() error { // it may not listen yet
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
 			kit.Must(t, err)
-			request.Header = http.Header{"Content-Type": {"application/json"}, "X-Webhook-Event": {"einvoice.terminal"}, "X-Webhook-Delivery": {id},
-				"X-Webhook-Timestamp": {timestamp}, "X-Webhook-Signature": {signature}}
+			request.Header = http.Header{"Content-Type": {"application/json"}, "X-Webhook-Event": {"einvoice.terminal"},
+				"X-Webhook-Delivery": {id}, "X-Webhook-Timestamp": {timestamp}, "X-Webhook-Signature": {signature}}
 			response, err := caller.Do(request)
 			if err != nil {
 				return fmt.Errorf("%w\n%s", err, log)
@@ -235,7 +242,9 @@ func callReceiver(t *testing.T, command *exec.Cmd, dir, address string) {
 	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	const id = "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"
-	event := `{"schema_version":"service-webhook-v2","id":"` + id + `","event":"einvoice.terminal","resource_type":"submission","resource_id":"1","occurred_at":"` + now + `","payload":{}}`
+	event := `{"schema_version":"service-webhook-v2","id":"` + id +
+		`","event":"einvoice.terminal","resource_type":"submission","resource_id":"1","occurred_at":"` + now +
+		`","payload":{}}`
 	for n, test := range []struct {
 		body, timestamp, id string
 		accepted            bool
@@ -249,7 +258,8 @@ func callReceiver(t *testing.T, command *exec.Cmd, dir, address string) {
 		{`[]`, now, id, false},
 		{`no JSON`, now, id, false},
 	} {
-		if status := call(test.body, test.timestamp, test.id); status/100 == 2 != test.accepted || !test.accepted && status/100 != 4 {
+		if status := call(test.body, test.timestamp, test.id); status/100 == 2 != test.accepted || !test.accepted &&
+			status/100 != 4 {
 			t.Errorf("call %d: %d\n%s", n, status, log)
 		}
 	}

@@ -60,7 +60,8 @@ type proxy struct {
 func newProxy(target, prefix string, faults []fault) *proxy {
 	p := &proxy{target: target, prefix: prefix, faults: faults}
 	p.Server = httptest.NewUnstartedServer(p)
-	// A connection for each request. Otherwise some HTTP clients repeat a request by themselves if a connection that they use again is closed.
+	// A connection for each request. Otherwise some HTTP clients repeat a request by themselves if a connection that they
+	// use again is closed.
 	p.Config.SetKeepAlivesEnabled(false)
 	p.Start()
 	return p

@@ -84,7 +84,8 @@ func newSampleBench(t *testing.T, operations []sampled) *sampleBench {
 	if err := os.Mkdir(filepath.Join(b.modules, "node_modules"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(absolute(t, "sdk/typescript"), filepath.Join(b.modules, "node_modules", "quittance")); err != nil {
+	if err := os.Symlink(absolute(t, "sdk/typescript"),
+		filepath.Join(b.modules, "node_modules", "quittance")); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -151,13 +152,15 @@ func (b *sampleBench) draft(t *testing.T) api.Invoice {
 func (b *sampleBench) creditNote(t *testing.T, invoice api.Invoice) string {
 	t.Helper()
 	return must(b.client.CreateCreditNote(t.Context(), api.CreditNoteRequest{InvoiceID: &invoice.ID,
-		CreditNoteNumber: new("C-" + *invoice.InvoiceNumber), IssueDate: new("2026-03-15"), Reason: new("Two hours were not worked."), ReasonCode: new("DL8.61.1.C"), Kind: new(api.CreditKind("full"))}))(t).ID
+		CreditNoteNumber: new("C-" + *invoice.InvoiceNumber), IssueDate: new("2026-03-15"),
+		Reason: new("Two hours were not worked."), ReasonCode: new("DL8.61.1.C"), Kind: new(api.CreditKind("full"))}))(t).ID
 }
 
 // beginTOTP makes the secret of an authenticator app for the session of a token, and returns it.
 func (b *sampleBench) beginTOTP(t *testing.T, token string) string {
 	t.Helper()
-	request := must(http.NewRequestWithContext(t.Context(), http.MethodPost, b.BaseURL+"/api/v1/client/auth/totp", http.NoBody))(t)
+	request := must(http.NewRequestWithContext(t.Context(), http.MethodPost, b.BaseURL+"/api/v1/client/auth/totp",
+		http.NoBody))(t)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response := must(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
@@ -168,7 +171,8 @@ func (b *sampleBench) beginTOTP(t *testing.T, token string) string {
 	return body.Data.Secret
 }
 
-// prepare makes what the sample of an operation needs, and returns its variables. Users of their own keep the others logged in.
+// prepare makes what the sample of an operation needs, and returns its variables. Users of their own keep the others
+// logged in.
 func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string {
 	t.Helper()
 	ctx := t.Context()
@@ -200,7 +204,8 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 	case "confirmTOTP", "replaceRecoveryCodes", "disableTOTP":
 		vars := b.token(t, b.user(t, "owner"))
 		if operation == "confirmTOTP" {
-			vars["code"] = totp(t, b.beginTOTP(t, vars["quittance_token"])) // for the shell: the other languages have a session of their own
+			// for the shell: the other languages have a session of their own
+			vars["code"] = totp(t, b.beginTOTP(t, vars["quittance_token"]))
 			return vars
 		}
 		own := b.as(t, vars)
@@ -215,7 +220,8 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 		return b.owner(t, "user_id", b.colleague)
 	case "revokeInvitation":
 		return b.owner(t, "invitation_id", must(b.client.InviteUser(ctx, "someone@example.com", "viewer"))(t).ID)
-	case "readInvoice", "readInvoiceDocument", "readInvoicePDF", "patchInvoice", "deleteInvoice", "submitInvoice", "createCreditNote":
+	case "readInvoice", "readInvoiceDocument", "readInvoicePDF", "patchInvoice", "deleteInvoice", "submitInvoice",
+		"createCreditNote":
 		return map[string]string{"invoice_id": b.draft(t).ID}
 	case "listSubmissions", "listEvidence":
 		return map[string]string{"invoice_id": b.sent.ID}
@@ -232,9 +238,11 @@ func (b *sampleBench) prepare(t *testing.T, operation string) map[string]string 
 	case "readIncomingInvoice", "readIncomingPDF", "listRevisions", "readDocument", "readRevisionPDF", "readAttachment":
 		return map[string]string{"incoming_invoice_id": b.incoming, "attachment": b.document}
 	case "readCustomer", "patchCustomer", "deleteCustomer":
-		return map[string]string{"customer_id": must(b.client.CreateCustomer(ctx, api.CustomerFields{RecipientName: new("Palm Trading LLC")}))(t).ID}
+		return map[string]string{"customer_id": must(b.client.CreateCustomer(ctx,
+			api.CustomerFields{RecipientName: new("Palm Trading LLC")}))(t).ID}
 	case "readItem", "patchItem", "deleteItem":
-		return map[string]string{"item_id": must(b.client.CreateItem(ctx, api.CatalogueItemFields{Name: new("Consulting")}))(t).ID}
+		return map[string]string{"item_id": must(b.client.CreateItem(ctx,
+			api.CatalogueItemFields{Name: new("Consulting")}))(t).ID}
 	case "createSubscription":
 		return map[string]string{"url": b.ReceiverURL}
 	case "readSubscription", "deactivateSubscription":
@@ -283,8 +291,8 @@ func names() []string {
 	return out
 }
 
-// command returns the program of a sample: its bytes, after the lines that define the client and the variables. With an API key it uses
-// that, otherwise it logs in.
+// command returns the program of a sample: its bytes, after the lines that define the client and the variables. With an
+// API key it uses that, otherwise it logs in.
 func (b *sampleBench) command(t *testing.T, o sampled, program samples.Program) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -298,7 +306,8 @@ func (b *sampleBench) command(t *testing.T, o sampled, program samples.Program) 
 	switch program.Language {
 	case "shell":
 		write("invoices.csv", must(samples.All())(t)[o.ID].File)
-		command = exec.CommandContext(t.Context(), "bash", "-eu", write("sample.sh", program.Source+" --fail --silent --show-error\n"))
+		command = exec.CommandContext(t.Context(), "bash",
+			"-eu", write("sample.sh", program.Source+" --fail --silent --show-error\n"))
 	case "go":
 		command = exec.CommandContext(t.Context(), b.gorunner, o.ID)
 	case "javascript":
@@ -327,7 +336,8 @@ const { QUITTANCE_URL: baseUrl, QUITTANCE_API_KEY: apiKey, LOGIN_CODE, FILE: fil
 	for _, name := range names() {
 		fmt.Fprintf(&text, "let %s = process.env.%s;\n", samples.CamelCase(name, "Id"), strings.ToUpper(name))
 	}
-	text.WriteString("const quittance = new Quittance(apiKey ? { baseUrl, apiKey } : { baseUrl, email, password, otp: () => LOGIN_CODE });\nawait quittance.account.get();\n")
+	text.WriteString(
+		"const quittance = new Quittance(apiKey ? { baseUrl, apiKey } : { baseUrl, email, password, otp: () => LOGIN_CODE });\nawait quittance.account.get();\n")
 	if operation == "confirmTOTP" { // the session that asks for the secret confirms it
 		text.WriteString(javascriptTOTP)
 	}
@@ -344,7 +354,8 @@ base_url, api_key, file = os.environ["QUITTANCE_URL"], os.environ.get("QUITTANCE
 	for _, name := range names() {
 		fmt.Fprintf(&text, "%s = os.environ.get(%q, \"\")\n", name, strings.ToUpper(name))
 	}
-	fmt.Fprintf(&text, "client = Client(base_url, api_key=api_key) if api_key else Client(base_url, email=email, password=password, otp=lambda: os.environ[\"LOGIN_CODE\"])\nclient.account.get()\n")
+	fmt.Fprintf(&text,
+		"client = Client(base_url, api_key=api_key) if api_key else Client(base_url, email=email, password=password, otp=lambda: os.environ[\"LOGIN_CODE\"])\nclient.account.get()\n")
 	if operation == "confirmTOTP" {
 		text.WriteString(pythonTOTP)
 	}
@@ -360,13 +371,15 @@ func buildSamples(t *testing.T, operations []sampled) string {
 		fmt.Fprintf(&parameters, ", %s string", samples.CamelCase(name, "ID"))
 		fmt.Fprintf(&arguments, ", os.Getenv(%q)", strings.ToUpper(name))
 	}
-	text.WriteString("package main\n\nimport (\n\"context\"\n\"crypto/hmac\"\n\"crypto/sha1\"\n\"encoding/base32\"\n\"encoding/binary\"\n\"fmt\"\n\"io\"\n\"os\"\n\"time\"\n\n\"quittance/client\"\n\"quittance/client/api\"\n)\n")
+	text.WriteString(
+		"package main\n\nimport (\n\"context\"\n\"crypto/hmac\"\n\"crypto/sha1\"\n\"encoding/base32\"\n\"encoding/binary\"\n\"fmt\"\n\"io\"\n\"os\"\n\"time\"\n\n\"quittance/client\"\n\"quittance/client/api\"\n)\n")
 	for _, o := range operations {
 		at := slices.IndexFunc(o.Samples, func(p samples.Program) bool { return p.Language == "go" })
 		if at < 0 {
 			t.Fatalf("%s has no sample in Go", o.ID)
 		}
-		fmt.Fprintf(&text, "\nfunc %s(ctx context.Context, quittance *client.Client, baseURL string, file []byte%s) error {\n{\n%s\n}\nreturn nil\n}\n", o.ID, parameters.String(), o.Samples[at].Source)
+		fmt.Fprintf(&text,
+			"\nfunc %s(ctx context.Context, quittance *client.Client, baseURL string, file []byte%s) error {\n{\n%s\n}\nreturn nil\n}\n", o.ID, parameters.String(), o.Samples[at].Source)
 		fmt.Fprintf(&table, "%q: %s,\n", o.ID, o.ID)
 	}
 	fmt.Fprintf(&text, `
@@ -409,8 +422,8 @@ var table = map[string]func(ctx context.Context, quittance *client.Client, baseU
 	return program
 }
 
-// shown returns a response as the reference shows it: without addresses of this machine and credentials, lists with their first two entries,
-// or the first of each event, and long texts in base64 cut short.
+// shown returns a response as the reference shows it: without addresses of this machine and credentials, lists with
+// their first two entries, or the first of each event, and long texts in base64 cut short.
 func (b *sampleBench) shown(t *testing.T, body []byte) json.RawMessage {
 	t.Helper()
 	value := must(decode(body))(t)
@@ -461,9 +474,12 @@ func (b *sampleBench) publish(name string, value any) any {
 		case strings.HasSuffix(name, "base64") && len(value) > 64:
 			return value[:64]
 		}
-		value = regexp.MustCompile(`(user|owner)-[a-z0-9]+@(sandbox\.)?example(\.com)?`).ReplaceAllString(value, "owner@example.com")
-		value = regexp.MustCompile(`https?://127\.0\.0\.1:\d+/hooks(/\w+)?`).ReplaceAllString(value, "https://hooks.example.com/quittance")
-		return strings.ReplaceAll(strings.ReplaceAll(value, b.BaseURL, "https://quittance.example.com"), "127.0.0.1", "192.0.2.7")
+		value = regexp.MustCompile(`(user|owner)-[a-z0-9]+@(sandbox\.)?example(\.com)?`).ReplaceAllString(value,
+			"owner@example.com")
+		value = regexp.MustCompile(`https?://127\.0\.0\.1:\d+/hooks(/\w+)?`).ReplaceAllString(value,
+			"https://hooks.example.com/quittance")
+		return strings.ReplaceAll(strings.ReplaceAll(value, b.BaseURL, "https://quittance.example.com"), "127.0.0.1",
+			"192.0.2.7")
 	}
 	return value
 }

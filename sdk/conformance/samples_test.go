@@ -52,7 +52,8 @@ func sampledOperations(t *testing.T) []sampled {
 	return out
 }
 
-// TestEveryOperationHasSamples checks that no operation lacks a sample in a language, and that every sample has an operation.
+// TestEveryOperationHasSamples checks that no operation lacks a sample in a language, and that every sample has an
+// operation.
 func TestEveryOperationHasSamples(t *testing.T) {
 	all, err := samples.All()
 	if err != nil {
@@ -79,7 +80,8 @@ func TestEveryOperationHasSamples(t *testing.T) {
 // withoutMail is the operation whose sample is not run: its code is in an e-mail, and the sandbox sends none.
 const withoutMail = "proveAddress"
 
-// TestSamples runs every sample against the real binary. Each must end without an error, and make a call of its operation that succeeds.
+// TestSamples runs every sample against the real binary. Each must end without an error, and make a call of its
+// operation that succeeds.
 func TestSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
@@ -129,7 +131,8 @@ func TestSamples(t *testing.T) {
 			continue
 		}
 		if (kept[o.ID] != nil) != (recorded[o.ID] != nil) {
-			t.Errorf("%s: responses.json has a response: %v, the sample got one: %v; run this test with -update", o.ID, kept[o.ID] != nil, recorded[o.ID] != nil)
+			t.Errorf("%s: responses.json has a response: %v, the sample got one: %v; run this test with -update",
+				o.ID, kept[o.ID] != nil, recorded[o.ID] != nil)
 		}
 	}
 }
@@ -160,5 +163,6 @@ func (b *sampleBench) run(t *testing.T, o sampled, program samples.Program) []by
 // answeredBy reports whether a successful response is one of the operation.
 func (o sampled) answeredBy(a answered) bool {
 	pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(o.Path), `[^/]+`)
-	return a.method == o.Method && a.status >= 200 && a.status <= 299 && regexp.MustCompile("^"+pattern+"$").MatchString(a.path)
+	return a.method == o.Method && a.status >= 200 && a.status <= 299 &&
+		regexp.MustCompile("^"+pattern+"$").MatchString(a.path)
 }

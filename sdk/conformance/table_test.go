@@ -114,14 +114,17 @@ func (v variables) text(text string) (any, error) {
 	return value, nil
 }
 
-// exampleDraft returns a complete invoice. Its decimals are texts, because not every runner can read the scale of a number.
+// exampleDraft returns a complete invoice. Its decimals are texts, because not every runner can read the scale of a
+// number.
 func exampleDraft(number string) map[string]any {
 	return map[string]any{
-		"invoice_number": number, "recipient_name": "Palm Trading LLC", "recipient_network_id": "1234567890", "buyer_endpoint_scheme": "0235",
-		"buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE", "buyer_subdivision": "DXB",
-		"total_amount": "1050.00", "currency": "AED", "issue_date": "2026-03-01", "due_date": "2026-03-31", "payment_means_code": "30",
-		"items": []any{map[string]any{"item_code": "SKU-7", "name": "Consulting", "description": "Integration workshop", "unit_code": "HUR",
-			"quantity": "10", "base_quantity": "1", "net_unit_price": "100.00", "gross_unit_price": "110.00",
+		"invoice_number": number, "recipient_name": "Palm Trading LLC", "recipient_network_id": "1234567890",
+		"buyer_endpoint_scheme": "0235", "buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE",
+		"buyer_subdivision": "DXB", "total_amount": "1050.00", "currency": "AED", "issue_date": "2026-03-01",
+		"due_date":           "2026-03-31",
+		"payment_means_code": "30",
+		"items": []any{map[string]any{"item_code": "SKU-7", "name": "Consulting", "description": "Integration workshop",
+			"unit_code": "HUR", "quantity": "10", "base_quantity": "1", "net_unit_price": "100.00", "gross_unit_price": "110.00",
 			"discount_amount": "10.00", "vat_category": "S", "vat_rate": "5"}},
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTestingPage runs the tests of docs/testing.md in TypeScript and Python, each from the files of the page, against a sandbox of its own: they make its
-// provider fail.
+// TestTestingPage runs the tests of docs/testing.md in TypeScript and Python, each from the files of the page, against
+// a sandbox of its own: they make its provider fail.
 func TestTestingPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")
@@ -51,7 +51,8 @@ func TestTestingPage(t *testing.T) {
 	}
 }
 
-// TestFirstSubmission runs the first submission of the README with the address, the e-mail address and the password of a sandbox.
+// TestFirstSubmission runs the first submission of the README with the address, the e-mail address and the password of
+// a sandbox.
 func TestFirstSubmission(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts the binary; make test runs it")

@@ -7,8 +7,8 @@ import (
 	"quittance/internal/webhook"
 )
 
-// TestVectorsAreSignedByTheServer checks that every callback of the table that an SDK must accept has the signature that the server
-// makes, and that the table has one for each reason to refuse a callback.
+// TestVectorsAreSignedByTheServer checks that every callback of the table that an SDK must accept has the signature
+// that the server makes, and that the table has one for each reason to refuse a callback.
 func TestVectorsAreSignedByTheServer(t *testing.T) {
 	accepted, refused := 0, map[string]int{}
 	for _, c := range readTable(t) {
@@ -31,7 +31,8 @@ func TestVectorsAreSignedByTheServer(t *testing.T) {
 			}
 			signed := false
 			for _, secret := range arguments["secrets"].([]any) {
-				signed = signed || webhook.Signature([]byte(secret.(string)), header["x-webhook-timestamp"], []byte(body)) == header["x-webhook-signature"]
+				signed = signed || webhook.Signature([]byte(secret.(string)), header["x-webhook-timestamp"],
+					[]byte(body)) == header["x-webhook-signature"]
 			}
 			if !signed {
 				t.Errorf("%s: the server would not sign it so", c.Name)

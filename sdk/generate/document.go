@@ -69,8 +69,9 @@ type object struct {
 // fields returns the names of the properties in alphabetical order.
 func (o object) fields() []string { return slices.Sorted(maps.Keys(o.Properties)) }
 
-// objects returns the types of the API document in alphabetical order: its schemas, except the envelopes of responses, and the merge
-// patches, which the document has only in its operations. A merge patch is called after its operation: patchInvoice takes an InvoicePatch.
+// objects returns the types of the API document in alphabetical order: its schemas, except the envelopes of responses,
+// and the merge patches, which the document has only in its operations. A merge patch is called after its operation:
+// patchInvoice takes an InvoicePatch.
 func objects(document []byte) ([]object, error) {
 	var doc struct {
 		Components struct {

@@ -1,10 +1,10 @@
-// Command generate writes the types of the SDKs for other languages from the OpenAPI document of the server. Run it in the root of the
-// repository after a change of the API:
+// Command generate writes the types of the SDKs for other languages from the OpenAPI document of the server. Run it in
+// the root of the repository after a change of the API:
 //
 //	go run ./sdk/generate
 //
-// Its invariant: its output depends on the document alone. A test fails if a file is not what the command would write. Start reading at
-// generate; a language is one function, such as python.
+// Its invariant: its output depends on the document alone. A test fails if a file is not what the command would write.
+// Start reading at generate; a language is one function, such as python.
 package main
 
 import (

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFilesAreUpToDate checks that each file of the SDKs that is made from the OpenAPI document is what would be made now.
+// TestFilesAreUpToDate checks that each file of the SDKs that is made from the OpenAPI document is what would be made
+// now.
 func TestFilesAreUpToDate(t *testing.T) {
 	files, err := generate()
 	if err != nil {
@@ -34,12 +35,14 @@ func TestUnknownTypesAreErrors(t *testing.T) {
 	}
 }
 
-// TestNamesOfDecimals checks that a name cannot be that of a decimal and of an integer, because the TypeScript SDK knows decimals by name.
+// TestNamesOfDecimals checks that a name cannot be that of a decimal and of an integer, because the TypeScript SDK
+// knows decimals by name.
 func TestNamesOfDecimals(t *testing.T) {
 	field := func(name string) *schema {
 		return &schema{Properties: map[string]*schema{"field": {Type: []string{name}}}}
 	}
-	if text, err := typescriptDecimals([]object{{name: "A", schema: field("number")}, {name: "B", schema: field("integer")}}); err == nil {
+	if text, err := typescriptDecimals([]object{{name: "A", schema: field("number")},
+		{name: "B", schema: field("integer")}}); err == nil {
 		t.Error(text)
 	}
 }

@@ -168,8 +168,8 @@ const decimalsHead = `// The names of the fields whose numbers are decimals, in 
 
 `
 
-// typescriptDecimals writes the list of the names of decimal fields. It is an error if one is also the name of an integer, except in the
-// position of a page, which has a total of entries.
+// typescriptDecimals writes the list of the names of decimal fields. It is an error if one is also the name of an
+// integer, except in the position of a page, which has a total of entries.
 func typescriptDecimals(objects []object) (string, error) {
 	var decimals, integers []string
 	for _, o := range objects {

@@ -29,7 +29,8 @@ func TestService(t *testing.T) {
 	dir := t.TempDir()
 	kit.Must(t, kit.Build(t.Context(), dir+"/", "quittance/cmd/quittance"))
 	path := []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")}
-	python(t, path, "-m", "unittest", "discover", "--start-directory", "tests/service", "--top-level-directory", ".", "--pattern", "service_*.py")
+	python(t, path, "-m", "unittest", "discover", "--start-directory", "tests/service", "--top-level-directory", ".",
+		"--pattern", "service_*.py")
 }
 
 // python runs the interpreter, for which every warning is an error.
@@ -46,7 +47,8 @@ func python(t *testing.T, environment []string, args ...string) {
 func mypy(t *testing.T, cache string, args ...string) (string, error) {
 	t.Helper()
 	var stderr bytes.Buffer
-	command := exec.CommandContext(t.Context(), "mypy", append([]string{"--cache-dir", cache, "--no-error-summary"}, args...)...)
+	command := exec.CommandContext(t.Context(), "mypy", append([]string{"--cache-dir", cache, "--no-error-summary"},
+		args...)...)
 	command.Env = append(os.Environ(), "MYPYPATH=.")
 	command.Stderr = &stderr
 	out, err := command.Output()
@@ -56,8 +58,8 @@ func mypy(t *testing.T, cache string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestTypes checks the package, its tests, its runner and the examples of README.md with mypy in its strict mode, and that mypy finds each
-// mistake in wrong.py where the file says.
+// TestTypes checks the package, its tests, its runner and the examples of README.md with mypy in its strict mode, and
+// that mypy finds each mistake in wrong.py where the file says.
 func TestTypes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many seconds; make test runs it")

@@ -1,10 +1,10 @@
-// Package samples has a short program for every operation of the API in curl, Go, TypeScript and Python. The API document and the reference
-// show them, and a test of package conformance runs each one against the real binary.
+// Package samples has a short program for every operation of the API in curl, Go, TypeScript and Python. The API
+// document and the reference show them, and a test of package conformance runs each one against the real binary.
 //
 // Its invariant: what is shown is what the test runs, between a few lines that define the client and the variables.
 //
-// Start reading at [All]; samples.txt has the programs. $BODY in one of them stands for the body of the request, and a text such as "$invoice_id"
-// in the body for a variable.
+// Start reading at [All]; samples.txt has the programs. $BODY in one of them stands for the body of the request, and a
+// text such as "$invoice_id" in the body for a variable.
 package samples
 
 import (
@@ -123,18 +123,22 @@ func (s Sample) Example() string {
 	})
 }
 
-// Variables returns an example of each variable of the samples by its name. Those with names of path parameters are the same there.
+// Variables returns an example of each variable of the samples by its name. Those with names of path parameters are the
+// same there.
 func Variables() map[string]string {
 	const id = "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"
 	return map[string]string{
-		"email": "owner@example.com", "password": "correct horse battery staple", "new_password": "another horse battery staple", "new_email": "books@example.com",
+		"email": "owner@example.com", "password": "correct horse battery staple",
+		"new_password": "another horse battery staple", "new_email": "books@example.com",
 		"code": "287082", "url": "https://hooks.example.com/quittance", "attachment": "1", "revision": "1",
-		"invoice_id": id, "credit_note_id": id, "incoming_invoice_id": id, "evidence_id": id, "subscription_id": id, "delivery_id": id,
-		"customer_id": id, "item_id": id, "api_key_id": id, "user_id": id, "session_id": id, "invitation_id": id,
+		"invoice_id": id, "credit_note_id": id, "incoming_invoice_id": id, "evidence_id": id, "subscription_id": id,
+		"delivery_id": id, "customer_id": id, "item_id": id, "api_key_id": id, "user_id": id, "session_id": id,
+		"invitation_id": id,
 	}
 }
 
-// CamelCase returns a name such as invoice_id with capitals, as invoiceID or invoiceId: id is the form of the last part "id".
+// CamelCase returns a name such as invoice_id with capitals, as invoiceID or invoiceId: id is the form of the last part
+// "id".
 func CamelCase(name, id string) string {
 	parts := strings.Split(name, "_")
 	for n, part := range parts {

@@ -1,5 +1,5 @@
-// Package typescript_test runs the tests of the TypeScript SDK against a sandbox: those that are written for the test runner of Node.js, and a
-// page in Chromium.
+// Package typescript_test runs the tests of the TypeScript SDK against a sandbox: those that are written for the test
+// runner of Node.js, and a page in Chromium.
 package typescript_test
 
 import (
@@ -45,7 +45,10 @@ func tests(t *testing.T, names ...string) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%v: %v", files, err)
 	}
-	return slices.DeleteFunc(files, func(file string) bool { return len(names) > 0 && !slices.Contains(names, filepath.Base(file)) })
+	return slices.DeleteFunc(files, func(file string) bool {
+		return len(names) > 0 &&
+			!slices.Contains(names, filepath.Base(file))
+	})
 }
 
 // TestExactness runs the tests that need no service: exact decimals and the verification of webhooks.
@@ -78,7 +81,8 @@ func TestPeople(t *testing.T) {
 // readyFile writes the file that quittance sandbox --ready-file would write.
 func readyFile(t *testing.T, s *quittancetest.Server) string {
 	t.Helper()
-	text, err := json.Marshal(map[string]string{"base_url": s.BaseURL, "email": s.Email, "password": s.Password, "receiver_url": s.ReceiverURL})
+	text, err := json.Marshal(map[string]string{"base_url": s.BaseURL, "email": s.Email, "password": s.Password,
+		"receiver_url": s.ReceiverURL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +93,11 @@ func readyFile(t *testing.T, s *quittancetest.Server) string {
 	return file
 }
 
-// TestTypes checks the samples of test/types.ts, and the declarations themselves, with the TypeScript compiler. The samples contain
-// mistakes, each of which has to be an error.
+// TestTypes checks the samples of test/types.ts, and the declarations themselves, with the TypeScript compiler. The
+// samples contain mistakes, each of which has to be an error.
 func TestTypes(t *testing.T) {
-	run(t, nil, "tsc", "--noEmit", "--strict", "--noUnusedLocals", "--module", "node16", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "test/types.ts")
+	run(t, nil, "tsc", "--noEmit", "--strict", "--noUnusedLocals", "--module", "node16", "--target", "es2022", "--lib",
+		"es2022,dom,dom.iterable", "test/types.ts")
 }
 
 // TestDeclarations checks that the declarations have the names and methods that the code has, in both directions.
@@ -137,7 +142,8 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestPackage checks that the package needs nothing, that its modules import only each other, and that it would contain what users need.
+// TestPackage checks that the package needs nothing, that its modules import only each other, and that it would contain
+// what users need.
 func TestPackage(t *testing.T) {
 	text, err := os.ReadFile("package.json")
 	if err != nil {
@@ -168,7 +174,8 @@ func TestPackage(t *testing.T) {
 			t.Errorf("src/%s would be in the package", entry.Name())
 		}
 		for line := range strings.SplitSeq(string(source), "\n") {
-			if _, from, found := strings.Cut(line, ` from "`); found && !strings.HasPrefix(from, "./") && !strings.Contains(line, "*") {
+			if _, from, found := strings.Cut(line, ` from "`); found && !strings.HasPrefix(from, "./") &&
+				!strings.Contains(line, "*") {
 				t.Errorf("src/%s imports more than the package: %s", entry.Name(), line)
 			}
 		}

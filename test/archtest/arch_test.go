@@ -1,6 +1,7 @@
-// Package archtest_test holds the code to its architecture, where neither the compiler nor a linter does. It compares the imports with the
-// layers in ARCHITECTURE.md, lists who reveals a secret, restores a state or reads rows with SQL of its own, and checks the documents: their
-// links, their sizes, and that what they tell to run is run by a test. The lists are the rules. Argue in review for a change of them.
+// Package archtest_test holds the code to its architecture, where neither the compiler nor a linter does. It compares
+// the imports with the layers in ARCHITECTURE.md, lists who reveals a secret, restores a state or reads rows with SQL
+// of its own, and checks the documents: their links, their sizes, and that what they tell to run is run by a test. The
+// lists are the rules. Argue in review for a change of them.
 package archtest_test
 
 import (
@@ -40,24 +41,37 @@ var guarded = map[string]struct {
 	// The exits of a secret.Text.
 	"Reveal": {home: "internal/secret", files: []string{
 		"internal/cli/account.go", "internal/cli/apikey.go", // the first password, and a new key, shown once
-		"internal/sandbox/accounts.go", "internal/sandbox/key.go", // what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
+		// what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
+		"internal/sandbox/accounts.go", "internal/sandbox/key.go",
 		"internal/account/invitation.go", "internal/account/operator.go", // the links of an invitation and an enrolment
-		"internal/account/totp.go", "internal/account/second_factor.go", // the address that authenticator apps read, and codes to be checked or digested
-		"internal/console/second_factor.go", "internal/server/second_factor.go", // the secret of an app and recovery codes, shown once
-		"internal/bench/deployment.go", "internal/bench/session.go", // a synthetic user's first password and login, and the tokens of the load
-		"internal/sso/sso.go",                                                                                                       // the client's secret, for calls of the token endpoint
-		"internal/console/apikeys.go", "internal/console/session.go", "internal/console/sign_on.go", "internal/operator/session.go", // the page that shows a new key, the cookie of a session, and what an enrolment shows once
-		"internal/provider/call.go", "internal/provider/client.go", // the Authorization header of a call to the provider, and its check at start
-		"internal/fakeprovider/server.go",                          // the digest that a caller's credential is compared with
-		"internal/server/account.go", "internal/server/apikeys.go", // the token in the response to a login, and the key in that to its creation
+		// the address that authenticator apps read, and codes to be checked or digested
+		"internal/account/totp.go", "internal/account/second_factor.go",
+		// the secret of an app and recovery codes, shown once
+		"internal/console/second_factor.go", "internal/server/second_factor.go",
+		// a synthetic user's first password and login, and the tokens of the load
+		"internal/bench/deployment.go", "internal/bench/session.go",
+		// the client's secret, for calls of the token endpoint
+		"internal/sso/sso.go",
+		// the page that shows a new key, the cookie of a session, and what an enrolment shows once
+		"internal/console/apikeys.go", "internal/console/session.go", "internal/console/sign_on.go",
+		"internal/operator/session.go",
+		// the Authorization header of a call to the provider, and its check at start
+		"internal/provider/call.go", "internal/provider/client.go",
+		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
+		// the token in the response to a login, and the key in that to its creation
+		"internal/server/account.go", "internal/server/apikeys.go",
 		"internal/mail/relay.go", "internal/mail/message.go", // the login at a relay, and the link of an e-mail
-		"internal/tracing/exporter.go",                                                         // the header of an export, and its check at start
-		"internal/webhook/deliver.go",                                                          // the key of a signature
-		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go", // the credential that login keeps: its file, and calls of its server
+		// the header of an export, and its check at start
+		"internal/tracing/exporter.go",
+		"internal/webhook/deliver.go", // the key of a signature
+		// the credential that login keeps: its file, and calls of its server
+		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go",
 	}},
 	// The ways to read a tenant's rows with SQL outside of the store: the read models of pages and lists.
 	"ReadSnapshot": {home: "internal/store", files: []string{
-		"internal/view/audit.go", "internal/view/book.go", "internal/view/credit.go", "internal/view/deliveries.go", "internal/view/history.go", "internal/view/incoming.go", "internal/view/invoices.go", "internal/view/keys.go", "internal/view/overview.go",
+		"internal/view/audit.go", "internal/view/book.go", "internal/view/credit.go", "internal/view/deliveries.go",
+		"internal/view/history.go", "internal/view/incoming.go", "internal/view/invoices.go", "internal/view/keys.go",
+		"internal/view/overview.go",
 		"internal/view/notifications.go", // counts, which PostgreSQL must plan for their values
 	}},
 	"ReadRows": {home: "internal/store", files: []string{
@@ -78,12 +92,14 @@ func TestArchitecture(t *testing.T) {
 	t.Run("guarded functions", m.testGuarded)
 	t.Run("one package listens", m.testListeners)
 	t.Run("files have a readable size", m.testSizes)
+	t.Run("lines have a readable width", m.testWidth)
 }
 
 // TestNothingOfTheWorkplace looks for what says where, and not what, the project was written.
 func TestNothingOfTheWorkplace(t *testing.T) {
 	// In pieces, so that this file holds none of them.
-	words := regexp.MustCompile(strings.Join([]string{"/wo" + "rk/", "/ro" + "ot/", "/fa" + "rm/", `\.\./sha` + "red", `\biss` + `ue #?[0-9]+\b`}, "|"))
+	words := regexp.MustCompile(strings.Join([]string{"/wo" + "rk/", "/ro" + "ot/", "/fa" + "rm/", `\.\./sha` + "red",
+		`\biss` + `ue #?[0-9]+\b`}, "|"))
 	var read int
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -95,8 +111,10 @@ func TestNothingOfTheWorkplace(t *testing.T) {
 			}
 			return nil
 		}
-		// Checksums, official lists and other people's scripts say what they say, and so does git of a work tree beside the first.
-		if name == ".git" || slices.Contains([]string{".sum", ".csv", ".js", ".css"}, path.Ext(name)) || !entry.Type().IsRegular() {
+		// Checksums, official lists and other people's scripts say what they say, and so does git of a work tree beside the
+		// first.
+		if name == ".git" || slices.Contains([]string{".sum", ".csv", ".js", ".css"}, path.Ext(name)) ||
+			!entry.Type().IsRegular() {
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -136,7 +154,8 @@ type sourceFile struct {
 // loadModule parses every file of every package, those for other systems included.
 func loadModule(t *testing.T) *module {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...", sdkPath+"/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list",
+		"-json=ImportPath,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...", sdkPath+"/...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -155,7 +174,8 @@ func loadModule(t *testing.T) *module {
 		}
 		p := &sourcePackage{name: listed.Name}
 		dir := relative(listed.ImportPath)
-		for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles, listed.IgnoredGoFiles, listed.TestGoFiles, listed.XTestGoFiles) {
+		for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles, listed.IgnoredGoFiles, listed.TestGoFiles,
+			listed.XTestGoFiles) {
 			file := path.Join(dir, name)
 			syntax, err := parser.ParseFile(m.set, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
@@ -222,7 +242,8 @@ func (m *module) testGuarded(t *testing.T) {
 			}
 			used[selector.Sel.Name+" "+f.path] = true
 			if !slices.Contains(rule.files, f.path) {
-				t.Errorf("%s: %s of %s is for these files alone: %s. If this is one more place for it, add the file to the list in test/archtest/arch_test.go and say there why",
+				t.Errorf(
+					"%s: %s of %s is for these files alone: %s. If this is one more place for it, add the file to the list in test/archtest/arch_test.go and say there why",
 					m.at(selector.Sel), selector.Sel.Name, rule.home, strings.Join(rule.files, ", "))
 			}
 			return true
@@ -263,7 +284,8 @@ func (m *module) testListeners(t *testing.T) {
 		ast.Inspect(f.syntax, func(node ast.Node) bool {
 			if selector, ok := node.(*ast.SelectorExpr); ok {
 				if from, ok := selector.X.(*ast.Ident); ok && slices.Contains(names[from.Name], selector.Sel.Name) {
-					t.Errorf("%s: %s.%s: internal/httpserver makes every server, so that each has limits", m.at(selector), from.Name, selector.Sel.Name)
+					t.Errorf("%s: %s.%s: internal/httpserver makes every server, so that each has limits", m.at(selector), from.Name,
+						selector.Sel.Name)
 				}
 			}
 			return true

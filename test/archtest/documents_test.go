@@ -18,22 +18,26 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxDocument is how many bytes a document may have, which takes ten minutes to read, and smaller are the limits of those that everybody reads.
+// maxDocument is how many bytes a document may have, which takes ten minutes to read, and smaller are the limits of
+// those that everybody reads.
 const maxDocument = 24 << 10
 
-var smallDocuments = map[string]int{"ARCHITECTURE.md": 15 << 10, "CONTRIBUTING.md": 6 << 10, "README.md": 10 << 10, "SECURITY.md": 10 << 10}
+var smallDocuments = map[string]int{"ARCHITECTURE.md": 15 << 10, "CONTRIBUTING.md": 6 << 10, "README.md": 10 << 10,
+	"SECURITY.md": 10 << 10}
 
 // maxDecision is how many bytes a record of a decision may have, which is a page.
 const maxDecision = 3 << 10
 
-// documents returns the paths of all documents: the Markdown files of the repository, without those that tests read and what tools leave.
+// documents returns the paths of all documents: the Markdown files of the repository, without those that tests read and
+// what tools leave.
 func documents(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "bin", "dist"}, entry.Name()) || len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
+		if entry.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "bin", "dist"}, entry.Name()) ||
+			len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
 			return fs.SkipDir
 		}
 		if strings.HasSuffix(name, ".md") {
@@ -70,8 +74,9 @@ func TestSizesOfDocuments(t *testing.T) {
 // markdownLink matches the text and the target of a link in Markdown.
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
 
-// TestLinksOfDocuments checks that every relative link leads to a file or directory, and to a heading of it if the link names one. The text of
-// a link to a Go file below a directory names the directory, because several packages have files of the same name.
+// TestLinksOfDocuments checks that every relative link leads to a file or directory, and to a heading of it if the link
+// names one. The text of a link to a Go file below a directory names the directory, because several packages have files
+// of the same name.
 func TestLinksOfDocuments(t *testing.T) {
 	links, headings := 0, map[string][]string{}
 	for _, document := range documents(t) {
@@ -100,7 +105,8 @@ func TestLinksOfDocuments(t *testing.T) {
 				t.Errorf("%s: %s has no heading #%s", document, file, heading)
 			}
 			if text := found[1]; strings.HasSuffix(text, ".go") && path.Dir(text) == "." && path.Dir(target) != "." {
-				t.Errorf("%s: the link text %s does not say which file it is: want %s", document, text, path.Join(path.Base(path.Dir(target)), text))
+				t.Errorf("%s: the link text %s does not say which file it is: want %s", document, text,
+					path.Join(path.Base(path.Dir(target)), text))
 			}
 		}
 	}
@@ -116,7 +122,8 @@ func headingsOf(t *testing.T, file string) (ids []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID())).Parser().Parse(text.NewReader(content))
+	document := goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID())).Parser().Parse(
+		text.NewReader(content))
 	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
 		if heading, ok := node.(*ast.Heading); ok {
 			if id, ok := heading.AttributeString("id"); ok {

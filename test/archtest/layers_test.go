@@ -15,7 +15,8 @@ const (
 // upward are the imports that still point to a higher layer. The list only gets shorter.
 var upward = map[string]string{"internal/view": "internal/submission"}
 
-// testLayers holds that a package of a layer imports nothing of a higher one. What is in no layer is beside the product.
+// testLayers holds that a package of a layer imports nothing of a higher one. What is in no layer is beside the
+// product.
 func (m *module) testLayers(t *testing.T) {
 	layers := readLayers(t)
 	if len(layers) < 30 {

@@ -30,8 +30,8 @@ var logMethods = map[string]struct {
 // logLine is what the source, or the table, says about the lines with one message. The lists are sorted.
 type logLine struct{ levels, fields []string }
 
-// TestLogTable compares the table of log lines with the lines that the source can write, in both directions: messages, levels and fields.
-// Messages are constant, so that a search finds every line of one event.
+// TestLogTable compares the table of log lines with the lines that the source can write, in both directions: messages,
+// levels and fields. Messages are constant, so that a search finds every line of one event.
 func TestLogTable(t *testing.T) {
 	written, told := linesOfSource(t), linesOfTable(t)
 	for message, line := range written {
@@ -41,7 +41,8 @@ func TestLogTable(t *testing.T) {
 			continue
 		}
 		if !slices.Equal(documented.levels, line.levels) || !slices.Equal(documented.fields, line.fields) {
-			t.Errorf("%s says of %q: %v %v, the source: %v %v", logTable, message, documented.levels, documented.fields, line.levels, line.fields)
+			t.Errorf("%s says of %q: %v %v, the source: %v %v", logTable, message, documented.levels, documented.fields,
+				line.levels, line.fields)
 		}
 	}
 	for message := range told {
@@ -80,7 +81,8 @@ func linesOfTable(t *testing.T) map[string]logLine {
 func linesOfSource(t *testing.T) map[string]logLine {
 	m, lines := loadModule(t), map[string]logLine{}
 	m.each(func(pkg string, f sourceFile) {
-		if f.test || slices.ContainsFunc(unlogged, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") }) ||
+		if f.test || slices.ContainsFunc(unlogged,
+			func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") }) ||
 			strings.HasPrefix(f.path, "internal/cli/sandbox") {
 			return
 		}

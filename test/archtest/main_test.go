@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMain runs the tests in the root of the repository, so that paths in them and in their messages are those that everybody writes.
+// TestMain runs the tests in the root of the repository, so that paths in them and in their messages are those that
+// everybody writes.
 func TestMain(m *testing.M) {
 	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
 		log.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestSDKNeedsOnlyTheStandardLibrary checks that the module of the SDK requires no other module, not even for its tests.
+// TestSDKNeedsOnlyTheStandardLibrary checks that the module of the SDK requires no other module, not even for its
+// tests.
 func TestSDKNeedsOnlyTheStandardLibrary(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "all")
 	command.Dir = "client"
@@ -19,8 +20,8 @@ func TestSDKNeedsOnlyTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// TestSetModulePath publishes a copy of the repository under another module path. Every import of the copy must lead to a package, and
-// only import paths may have changed: labels in stored data begin with the name of the product, too.
+// TestSetModulePath publishes a copy of the repository under another module path. Every import of the copy must lead to
+// a package, and only import paths may have changed: labels in stored data begin with the name of the product, too.
 func TestSetModulePath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -71,13 +72,15 @@ func copyTree(t *testing.T, dir string) {
 	}
 }
 
-// TestNoSymbolicLinks: checkouts on Windows and some archives turn a symbolic link into a file that holds only its target.
+// TestNoSymbolicLinks: checkouts on Windows and some archives turn a symbolic link into a file that holds only its
+// target.
 func TestNoSymbolicLinks(t *testing.T) {
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{".git", ".bin", "bin", "dist", "node_modules"}, entry.Name()) && name != "tools/dist":
+		case entry.IsDir() && slices.Contains([]string{".git", ".bin", "bin", "dist", "node_modules"}, entry.Name()) &&
+			name != "tools/dist":
 			return fs.SkipDir
 		case entry.Type() == fs.ModeSymlink:
 			t.Errorf("%s is a symbolic link", name)

@@ -11,7 +11,8 @@ import (
 // goFileName matches the name of a Go file in a comment.
 var goFileName = regexp.MustCompile(`\b[a-z0-9_/]+\.go\b`)
 
-// TestFilesInComments checks that every Go file that a comment names exists, in the package of the comment or elsewhere.
+// TestFilesInComments checks that every Go file that a comment names exists, in the package of the comment or
+// elsewhere.
 func TestFilesInComments(t *testing.T) {
 	m := loadModule(t)
 	known := map[string]bool{}

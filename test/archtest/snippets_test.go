@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// parsed stands for blocks that are not run, but whose commands and flags exist: TestGuideCommandLines and TestGuideFlags check it.
+// parsed stands for blocks that are not run, but whose commands and flags exist: TestGuideCommandLines and
+// TestGuideFlags check it.
 const parsed = "parsed"
 
-// snippets say for each block of commands or code in the README and the guides which test reads it from the document and runs it, or why none does.
-// start is the beginning of a block; "" stands for all others of the page in the language.
+// snippets say for each block of commands or code in the README and the guides which test reads it from the document
+// and runs it, or why none does. start is the beginning of a block; "" stands for all others of the page in the
+// language.
 var snippets = []struct{ page, language, start, by string }{
 	{"README.md", "sh", "go run", "not run: it serves until it is stopped"},
 	{"README.md", "sh", "go build", "not run: it listens until it is stopped"},
@@ -42,7 +44,8 @@ var snippets = []struct{ page, language, start, by string }{
 	{"docs/ops/go-live.md", "sh", "", parsed},
 	{"docs/ops/install.md", "", "releases@", "not run: a line of a file"},
 	{"docs/ops/install.md", "sh", "quittance version", parsed},
-	{"docs/ops/install.md", "sh", "", "not run: it needs root, a package manager, a container engine or a cluster; make dist-check does what can be done without"},
+	{"docs/ops/install.md", "sh", "",
+		"not run: it needs root, a package manager, a container engine or a cluster; make dist-check does what can be done without"},
 	{"docs/ops/keys.md", "sh", "", parsed},
 	{"docs/ops/on-call.md", "sh", "", parsed},
 	{"docs/ops/scaling.md", "sh", "quittance-bench", parsed},
@@ -60,7 +63,8 @@ var snippets = []struct{ page, language, start, by string }{
 	{"docs/sandbox.md", "sh", "", "TestPageCalls"},
 	{"docs/sdk.md", "sh", "export QUITTANCE_URL", "TestPageCalls"},
 	{"docs/sdk.md", "sh", "quittance sandbox", parsed},
-	{"docs/sdk.md", "sh", "", "not run: paths of one machine; TestFromAnotherModule, TestSandbox and TestService use the checkout in the same way"},
+	{"docs/sdk.md", "sh", "",
+		"not run: paths of one machine; TestFromAnotherModule, TestSandbox and TestService use the checkout in the same way"},
 	{"docs/sdk.md", "go", "", "TestConformance"},
 	{"docs/sdk.md", "js", "", "TestConformance"},
 	{"docs/sdk.md", "python", "", "TestConformance"},
@@ -76,8 +80,8 @@ var snippets = []struct{ page, language, start, by string }{
 	{"docs/webhooks.md", "python", "", "TestPageReceivers"},
 }
 
-// TestSnippetsAreRun checks that every block of commands or code is in the table, that every row has a block, and that the tests of the package
-// that runs it read the document.
+// TestSnippetsAreRun checks that every block of commands or code is in the table, that every row has a block, and that
+// the tests of the package that runs it read the document.
 func TestSnippetsAreRun(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	below, belowErr := filepath.Glob("docs/*/*.md")
@@ -93,7 +97,8 @@ func TestSnippetsAreRun(t *testing.T) {
 		// A block without a language can be an example of a file or of output, unless it has a command.
 		for _, block := range regexp.MustCompile("(?ms)^ *```(\\w*)\n(.*?)^ *```").FindAllStringSubmatch(string(text), -1) {
 			language, content := block[1], strings.TrimLeft(block[2], " ")
-			if !strings.Contains(" sh go js python console ", " "+language+" ") && (language != "" || !regexp.MustCompile(`(?m)^\s*(curl|quittance) `).MatchString(content)) {
+			if !strings.Contains(" sh go js python console ", " "+language+" ") &&
+				(language != "" || !regexp.MustCompile(`(?m)^\s*(curl|quittance) `).MatchString(content)) {
 				continue
 			}
 			if row := snippetRow(filepath.ToSlash(page), language, content); row >= 0 {

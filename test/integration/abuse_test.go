@@ -56,10 +56,12 @@ func newAbused(t *testing.T, program, engine string, secure bool, flags ...strin
 	a.serve(t)
 	a.address = strings.TrimPrefix(a.site.base, "http://")
 	a.base = scheme + a.address
-	a.client = &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), ForceAttemptHTTP2: true}}
+	a.client = &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{TLSClientConfig: a.secured.Clone(),
+		ForceAttemptHTTP2: true}}
 	t.Cleanup(a.client.CloseIdleConnections)
 	var login api.Data[api.Login]
-	status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, a.email, a.password))
+	status, body := a.ask(t, a.client, http.MethodPost,
+		"/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, a.email, a.password))
 	if err := json.Unmarshal(body, &login); err != nil || status != http.StatusOK {
 		t.Fatalf("login: %d %s %v", status, body, err)
 	}
@@ -99,7 +101,10 @@ func (a *abused) dial(ctx context.Context, from string, slow bool) (net.Conn, er
 	if slow { // takes little that is not read
 		dialer.Control = func(_, _ string, raw syscall.RawConn) error {
 			var err error
-			if controlled := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) }); controlled != nil {
+			if controlled := raw.Control(func(fd uintptr) {
+				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET,
+					syscall.SO_RCVBUF, 4<<10)
+			}); controlled != nil {
 				return controlled
 			}
 			return err
@@ -119,8 +124,9 @@ func serverCertificate(t *testing.T) (certificate, key string, authority *x509.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +137,8 @@ func serverCertificate(t *testing.T) (certificate, key string, authority *x509.C
 	}
 	dir := t.TempDir()
 	certificate, key = filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: signed}, key: {Type: "PRIVATE KEY", Bytes: encoded}} {
+	for name, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: signed},
+		key: {Type: "PRIVATE KEY", Bytes: encoded}} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +241,8 @@ func (a *abused) p99(t *testing.T) time.Duration {
 // fresh makes a call on a new connection, like a health check.
 func (a *abused) fresh(t *testing.T, path string) {
 	t.Helper()
-	client := &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), DisableKeepAlives: true}}
+	client := &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{TLSClientConfig: a.secured.Clone(),
+		DisableKeepAlives: true}}
 	if status, body := a.ask(t, client, http.MethodGet, path, ""); status != http.StatusOK {
 		t.Errorf("%s: status %d: %s", path, status, body)
 	}
@@ -243,7 +251,8 @@ func (a *abused) fresh(t *testing.T, path string) {
 // holdRatios enables the limits on the measured ratios, with thousands of connections: "make ratios", on an idle
 // machine. Without it the attacks are smaller, and the tests check only what does not depend on speed: that no call
 // fails.
-var holdRatios = flag.Bool("ratios", false, "hold measured ratios to their bounds, with more connections; for a machine that does nothing else")
+var holdRatios = flag.Bool("ratios", false,
+	"hold measured ratios to their bounds, with more connections; for a machine that does nothing else")
 
 // anyEngine returns the engine of a test of what the database has no part in: one, but all with the flag -ratios.
 func anyEngine() []string {
@@ -271,8 +280,10 @@ func TestSlowStrangers(t *testing.T) {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				a := newAbused(t, built(t, releasedProduct), engine, name == "TLS")
 				for _, what := range []attack{
-					{name: "one byte of a login", sent: "POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ne"},
-					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100), responded: true},
+					{name: "one byte of a login",
+						sent: "POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ne"},
+					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100),
+						responded: true},
 				} {
 					a.withstands(t, what, connections)
 				}
@@ -341,13 +352,16 @@ func TestBodiesOfPages(t *testing.T) {
 // readsNoBody sends bodies of any length to pages that take none, to a process with a temporary directory of its own.
 func (a *abused) readsNoBody(t *testing.T, temporary string) {
 	t.Helper()
-	for _, head := range []string{"GET /login", "HEAD /login", "GET /", "GET /invoices", "POST /login", "POST /nowhere", "GET /docs", "GET /api/v1/client/account", "POST /api/v1/client/auth/login"} {
+	for _, head := range []string{"GET /login", "HEAD /login", "GET /", "GET /invoices", "POST /login", "POST /nowhere",
+		"GET /docs", "GET /api/v1/client/account", "POST /api/v1/client/auth/login"} {
 		conn, err := a.dial(t.Context(), "127.0.0.1", false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(conn, head+" HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n"+
-			"4c\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1234567890\r\n"); err != nil {
+		if _, err := io.WriteString(conn,
+			head+
+				" HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n"+
+				"4c\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1234567890\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		const most = 256 << 20
@@ -411,12 +425,14 @@ func TestIdleStrangers(t *testing.T) {
 				for _, path := range []string{"/readyz", "/healthz", "/api/v1/client/account"} {
 					a.fresh(t, path)
 				}
-				status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%d", n), "1234567890"))
+				status, body := a.ask(t, a.client, http.MethodPost,
+					"/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%d", n), "1234567890"))
 				id, err := pointed(body, "/data/id")
 				if status != http.StatusCreated || err != nil {
 					t.Fatalf("draft: status %d: %s", status, body)
 				}
-				if status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit", ""); status != http.StatusOK {
+				if status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit",
+					""); status != http.StatusOK {
 					t.Errorf("submission: status %d: %s", status, body)
 				}
 			}

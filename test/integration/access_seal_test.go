@@ -12,8 +12,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestAccessIsAccepted checks that evidence verify names a row that decides who may act and was changed past the service, and that an administrator
-// can accept it, which the audit log shows.
+// TestAccessIsAccepted checks that evidence verify names a row that decides who may act and was changed past the
+// service, and that an administrator can accept it, which the audit log shows.
 func TestAccessIsAccepted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "q.db")
@@ -34,7 +34,8 @@ func TestAccessIsAccepted(t *testing.T) {
 	_, err = raw.ExecContext(t.Context(), `update users set password_hash = '$forged'`)
 	kit.Must(t, err)
 	kit.Must(t, raw.Close())
-	verify := exec.CommandContext(t.Context(), built(t, commandProduct), "evidence", "verify", "--database", a.at, "--key-file", "key.json")
+	verify := exec.CommandContext(t.Context(), built(t, commandProduct), "evidence", "verify", "--database", a.at,
+		"--key-file", "key.json")
 	verify.Dir = dir
 	if out, err := verify.CombinedOutput(); err == nil || !strings.Contains(string(out), "who may act, users ") {
 		t.Errorf("verify of a changed user: %v %s", err, out)

@@ -25,8 +25,11 @@ import (
 // unaudited lists the commands that leave no entry in the audit log, with the reason.
 var unaudited = map[string]string{
 	"sandbox run": "a server", "serve": "a server", "provider-sandbox": "a server", "healthcheck": "asks a server",
-	"account list": "reads", "operator list": "reads", "account show": "reads", "account key list": "reads", "connection list": "reads", "connection check": "reads", "connection kinds": "reads nothing", "connection unrouted-events": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
-	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file", "version": "reads nothing", "mail test": "has no database",
+	"account list": "reads", "operator list": "reads", "account show": "reads", "account key list": "reads",
+	"connection list": "reads", "connection check": "reads", "connection kinds": "reads nothing",
+	"connection unrouted-events": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
+	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file",
+	"version": "reads nothing", "mail test": "has no database",
 	"key generate": "there is no database yet",
 	"backup list":  "reads", "backup verify": "reads",
 	"recount":       "records itself if it corrects something",
@@ -41,7 +44,8 @@ type administrator struct {
 	reader  *store.DB // see recorded
 }
 
-// recorded returns the audit log. It reads the database itself, because a command would take longer to start than to list.
+// recorded returns the audit log. It reads the database itself, because a command would take longer to start than to
+// list.
 func (a *administrator) recorded() []store.AuditEntry {
 	a.t.Helper()
 	if a.reader == nil {
@@ -65,7 +69,8 @@ func (a *administrator) recorded() []store.AuditEntry {
 
 func (a *administrator) run(stdin string, args ...string) []byte {
 	a.t.Helper()
-	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct), append(args, "--database", a.at, "--key-file", "key.json")...)
+	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct),
+		append(args, "--database", a.at, "--key-file", "key.json")...)
 	command.Dir, command.Stdin = a.dir, strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -140,10 +145,12 @@ func (a *administrator) signOn(email string) {
 		if err != nil {
 			return err
 		}
-		if err := db.StoreSignOnChoice(ctx, [32]byte{2}, store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}); err != nil {
+		if err := db.StoreSignOnChoice(ctx, [32]byte{2},
+			store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}); err != nil {
 			return err
 		}
-		_, _, err = db.CompleteSignOnChoice(ctx, [32]byte{2}, user.Account, store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
+		_, _, err = db.CompleteSignOnChoice(ctx, [32]byte{2}, user.Account,
+			store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
 		return err
 	})
 }
@@ -163,7 +170,8 @@ func (a *administrator) enroll(email string) {
 			return err
 		}
 		digest, shared := [32]byte{7}, secret.New("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest, ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest,
+			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 			return err
 		}
 		session, err := db.Authenticate(ctx, digest)
@@ -187,7 +195,8 @@ func (a *administrator) makeKey(email string) {
 			return err
 		}
 		digest := secret.Digest(secret.New("session of " + email + strconv.Itoa(a.seen)))
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest, ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest,
+			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 			return err
 		}
 		session, err := db.Authenticate(ctx, digest)
@@ -198,7 +207,8 @@ func (a *administrator) makeKey(email string) {
 		if err != nil {
 			return err
 		}
-		_, err = session.Tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: key, Name: "ERP", Scopes: []access.Scope{access.ScopeRead}, Creator: session})
+		_, err = session.Tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: key, Name: "ERP",
+			Scopes: []access.Scope{access.ScopeRead}, Creator: session})
 		return err
 	})
 	a.seen += 2 // the login and the key
@@ -225,14 +235,16 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	check(err)
 	invoice, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new("INV-1")})
 	check(err)
-	call, _, err := tenant.BeginSubmission(ctx, invoice.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
-		Render: func(store.Source) ([]byte, api.Faults, error) {
-			return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
-		}})
+	call, _, err := tenant.BeginSubmission(ctx, invoice.ID,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+			Render: func(store.Source) ([]byte, api.Faults, error) {
+				return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
+			}})
 	check(err)
-	recorded, err := call.Record(context.WithoutCancel(ctx), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Outcome: api.OutcomeUnknown}, nil
-	})
+	recorded, err := call.Record(context.WithoutCancel(ctx),
+		func(store.Submission, bool, time.Time) (store.Decision, error) {
+			return store.Decision{Outcome: api.OutcomeUnknown}, nil
+		})
 	check(err)
 	return recorded
 }
@@ -260,7 +272,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		return a.does(act, stdin, append(strings.Fields(path), args...)...)
 	}
 	does("migrate", "database.migrate", "", "--create")
-	account := a.value(does("account create", "account.create", "", "--company", "Palm", "--email", "owner@palm.example", "--json"), "account_id")
+	account := a.value(does("account create", "account.create", "", "--company", "Palm", "--email", "owner@palm.example",
+		"--json"), "account_id")
 	does("account rename", "account.rename", "", account, "--company", "Palm Trading")
 	does("account profile", "account.profile", `{"legal_name":"Palm Trading LLC"}`, account, "--file", "-")
 	does("account user add", "user.add", "", account, "--email", "books@palm.example")
@@ -268,9 +281,11 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "viewer")
 	does("account user role", "user.role", "", account, "--email", "books@palm.example", "--role", "developer")
 	a.makeKey("books@palm.example")
-	does("account user role", "api_key.revoke", "", account, "--email", "books@palm.example", "--role", "viewer", "--revoke-keys")
+	does("account user role", "api_key.revoke", "", account, "--email", "books@palm.example", "--role", "viewer",
+		"--revoke-keys")
 	a.sendsMail()
-	does("account user reset-password", "user.request-password-reset", "", account, "--email", "books@palm.example", "--send")
+	does("account user reset-password", "user.request-password-reset", "", account, "--email", "books@palm.example",
+		"--send")
 	does("account user reset-password", "user.reset-password", "", account, "--email", "books@palm.example")
 	does("account user disable", "user.disable", "", account, "--email", "books@palm.example")
 	does("account user enable", "user.enable", "", account, "--email", "books@palm.example")
@@ -283,26 +298,30 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	does("account login-policy", "account.login-policy", "", account, "--require", "single_sign_on")
 	a.signOn("books@palm.example")
 	does("account user unlink", "user.unlink", "", account, "--email", "books@palm.example")
-	does("account user change-address", "user.change-address", "", account, "--email", "books@palm.example", "--new", "ledger@palm.example")
+	does("account user change-address", "user.change-address", "", account, "--email", "books@palm.example", "--new",
+		"ledger@palm.example")
 	does("account user remove", "user.remove", "", account, "--email", "ledger@palm.example")
 	does("operator add", "operator.add", "", "--email", "ada@owner.example")
 	does("operator reset", "operator.reset", "", "--email", "ada@owner.example")
 	does("operator disable", "operator.disable", "", "--email", "ada@owner.example")
 	a.serveOnce()
-	key := a.value(does("account key create", "api_key.create", "", account, "--name", "ERP", "--scope", "read", "--json"), "key_id")
+	key := a.value(does("account key create", "api_key.create", "", account, "--name", "ERP", "--scope", "read", "--json"),
+		"key_id")
 	does("account key revoke", "api_key.revoke", "", account, key)
 	does("account suspend", "account.suspend", "", account)
 	does("account reactivate", "account.reactivate", "", account)
 	add := func(environment string) string {
-		return a.value(does("connection add", "connection.add", "credential", "--account", account, "--base-url", "https://gateway.example",
-			"--environment", environment, "--credential-file", "-", "--json"), "connection_id")
+		return a.value(does("connection add", "connection.add", "credential", "--account", account, "--base-url",
+			"https://gateway.example", "--environment", environment, "--credential-file", "-", "--json"), "connection_id")
 	}
 	connection := add("sandbox")
 	does("connection activate", "connection.activate", "", connection)
-	does("connection confirm-credit-notes", "connection.confirm-credit-notes", "", connection, "--contract", "C-1", "--mapping", "M-1")
+	does("connection confirm-credit-notes", "connection.confirm-credit-notes", "", connection, "--contract", "C-1",
+		"--mapping", "M-1")
 	does("connection replace-credential", "connection.replace-credential", "another", connection, "--credential-file", "-")
 	unknown := a.unknownSubmission(account)
-	does("submission resolve", "submission.resolve", "", unknown.ID.String(), "--reject", "--reason", "the provider said so")
+	does("submission resolve", "submission.resolve", "", unknown.ID.String(), "--reject", "--reason",
+		"the provider said so")
 	does("evidence export", "evidence.export", "", unknown.Invoice.String())
 	does("connection disable", "connection.disable", "", connection)
 	does("sandbox reset", "sandbox.reset", "", "--receiver", "https://hooks.example.com/x")
@@ -335,8 +354,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	a.run("", "evidence", "verify")
 }
 
-// administrationCommands returns the words of every command in the help, such as "account user add", except those for developers, which act
-// over the API: the server records their acts.
+// administrationCommands returns the words of every command in the help, such as "account user add", except those for
+// developers, which act over the API: the server records their acts.
 func administrationCommands(t *testing.T) (paths []string) {
 	t.Helper()
 	help, _, _ := strings.Cut(output(t, "--help"), "\nCommands for developers")
@@ -353,7 +372,8 @@ func administrationCommands(t *testing.T) (paths []string) {
 // keys returns the numbers of the keys in the key file.
 func (a *administrator) keys() []string {
 	a.t.Helper()
-	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct), "key", "list", "--key-file", "key.json", "--json")
+	command := exec.CommandContext(a.t.Context(), built(a.t, commandProduct), "key", "list", "--key-file", "key.json",
+		"--json")
 	command.Dir = a.dir
 	out, err := command.Output()
 	if err != nil {

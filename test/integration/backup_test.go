@@ -39,7 +39,8 @@ func (f *fleet) submitted(t *testing.T, base string) map[string]api.Invoice {
 	found := map[string]api.Invoice{}
 	for page := 1; ; page++ {
 		var list api.List[api.Invoice]
-		f.must(t, http.MethodGet, fmt.Sprintf("%s/api/v1/client/invoices?submitted=true&per_page=100&page=%d", base, page), "", &list)
+		f.must(t, http.MethodGet, fmt.Sprintf("%s/api/v1/client/invoices?submitted=true&per_page=100&page=%d", base, page),
+			"", &list)
 		for _, invoice := range list.Data {
 			found[*invoice.InvoiceNumber] = invoice
 		}
@@ -53,12 +54,14 @@ func (f *fleet) submitted(t *testing.T, base string) map[string]api.Invoice {
 func (f *fleet) login(t *testing.T, base string) {
 	t.Helper()
 	var login api.Data[api.Login]
-	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, f.password), &login)
+	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login",
+		fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, f.password), &login)
 	f.token = login.Data.Token
 }
 
-// TestBackupUnderLoad backs up a server under load to a bucket, kills the server, and restores the backup into another database: everything
-// that was committed before the backup is there, the evidence is intact, and when everything is submitted again, nothing is sent twice.
+// TestBackupUnderLoad backs up a server under load to a bucket, kills the server, and restores the backup into another
+// database: everything that was committed before the backup is there, the evidence is intact, and when everything is
+// submitted again, nothing is sent twice.
 func TestBackupUnderLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -86,7 +89,8 @@ func TestBackupUnderLoad(t *testing.T) {
 			}
 			reach(20)
 			before := f.submitted(t, base)
-			place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", bucket.Endpoint, "--s3-ca", bucket.CA, "--key-file", "key.json", "--json"}
+			place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", bucket.Endpoint, "--s3-ca", bucket.CA,
+				"--key-file", "key.json", "--json"}
 			made := f.store(t, append([]string{"backup", "--database", f.database, "--keep", "2", "--to"}, place...)...)
 			reach(l.submitted.Load() + 10)
 			if err := f.world.running["first"].kill(); err != nil {
@@ -107,7 +111,8 @@ func TestBackupUnderLoad(t *testing.T) {
 			f.command(t, "", append([]string{"evidence", "verify"}, at...)...)
 
 			base = f.start(t, "restored")
-			if got, err := f.caller.call(http.MethodGet, base+"/api/v1/client/invoices", f.token, ""); err != nil || got.status != http.StatusUnauthorized {
+			if got, err := f.caller.call(http.MethodGet, base+"/api/v1/client/invoices", f.token, ""); err != nil ||
+				got.status != http.StatusUnauthorized {
 				t.Errorf("with a token of before the restore: %d, %v", got.status, err)
 			}
 			f.login(t, base)
@@ -172,20 +177,22 @@ func (f *fleet) store(t *testing.T, args ...string) (record map[string]any) {
 	return record
 }
 
-// TestKilledRestore kills a restore while it loads, when it waits for a part: no server and no command uses the database, and a second restore
-// completes it.
+// TestKilledRestore kills a restore while it loads, when it waits for a part: no server and no command uses the
+// database, and a second restore completes it.
 func TestKilledRestore(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			bucket := s3test.Start(t)
-			place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", bucket.Endpoint, "--s3-ca", bucket.CA, "--json"}
+			place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", bucket.Endpoint, "--s3-ca", bucket.CA,
+				"--json"}
 			f := &fleet{program: product, dir: t.TempDir(), database: newDatabase(t, engine)}
 			at := []string{"--database", f.database, "--key-file", "key.json"}
 			f.command(t, "", "key", "generate", "--out", "key.json")
 			f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
-			f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example"}, at...)...)
+			f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email",
+				"owner@palm.example"}, at...)...)
 			f.store(t, slices.Concat([]string{"backup", "--to"}, place, at)...)
 
 			reached := make(chan struct{}, 100)
@@ -235,7 +242,8 @@ func TestKilledRestore(t *testing.T) {
 			}
 			refused(append([]string{"account", "list"}, at...)...)
 			f.store(t, restore...)
-			if out := f.command(t, "", append([]string{"account", "list", "--json"}, at...)...); !strings.Contains(string(out), "Palm Trading LLC") {
+			if out := f.command(t, "", append([]string{"account", "list", "--json"}, at...)...); !strings.Contains(string(out),
+				"Palm Trading LLC") {
 				t.Errorf("the accounts are %s", out)
 			}
 			if said := refused(restore...); !strings.Contains(said, "never overwrites") {
@@ -245,7 +253,8 @@ func TestKilledRestore(t *testing.T) {
 	}
 }
 
-// TestInterruptedCommandsFail: a backup, a verification and a restore that SIGTERM ends while a store hangs do not end with status 0.
+// TestInterruptedCommandsFail: a backup, a verification and a restore that SIGTERM ends while a store hangs do not end
+// with status 0.
 func TestInterruptedCommandsFail(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
@@ -253,7 +262,8 @@ func TestInterruptedCommandsFail(t *testing.T) {
 	f.database = "sqlite:" + filepath.Join(f.dir, "quittance.db")
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", "migrate", "--create", "--database", f.database, "--key-file", "key.json")
-	place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", store.Endpoint, "--s3-ca", store.CA, "--key-file", "key.json", "--json"}
+	place := []string{"s3://" + s3test.Bucket + "/quittance", "--s3-endpoint", store.Endpoint, "--s3-ca", store.CA,
+		"--key-file", "key.json", "--json"}
 	f.store(t, append([]string{"backup", "--database", f.database, "--to"}, place...)...)
 	for _, args := range [][]string{
 		{"backup", "--database", f.database, "--to"},
@@ -274,9 +284,9 @@ func TestInterruptedCommandsFail(t *testing.T) {
 	}
 }
 
-// TestScheduleOfTheGuide runs the commands of the section on scheduled backups as written, except for paths: that of the systemd service, with
-// the environment that systemd would read, and that of cron. The settings have characters that are special in a shell. The service is
-// confined as the server is.
+// TestScheduleOfTheGuide runs the commands of the section on scheduled backups as written, except for paths: that of
+// the systemd service, with the environment that systemd would read, and that of cron. The settings have characters
+// that are special in a shell. The service is confined as the server is.
 func TestScheduleOfTheGuide(t *testing.T) {
 	t.Parallel()
 	_, section, found := strings.Cut(readText(t, "../../docs/ops/backup.md"), "## Schedule backups\n")
@@ -293,12 +303,15 @@ func TestScheduleOfTheGuide(t *testing.T) {
 	f.database = "sqlite:" + filepath.Join(f.dir, "quittance.db")
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", "migrate", "--create", "--database", f.database, "--key-file", "key.json")
-	settings := "QUITTANCE_DATABASE=" + f.database + "\nQUITTANCE_SMTP_FROM=Quittance <a@b.example>\nQUITTANCE_PUBLIC_URL=https://q.example/?a=$(b)&c=d\n"
+	settings := "QUITTANCE_DATABASE=" + f.database +
+		"\nQUITTANCE_SMTP_FROM=Quittance <a@b.example>\nQUITTANCE_PUBLIC_URL=https://q.example/?a=$(b)&c=d\n"
 	if err := os.WriteFile(filepath.Join(f.dir, "quittance.env"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	paths := strings.NewReplacer("/usr/bin/quittance", "quittance", "/var/lib/quittance-backup", "backups", "/var/backups/quittance", "backups", "/etc/quittance/", "")
-	for line, environment := range map[string][]string{service[1]: append(strings.Split(strings.TrimSpace(settings), "\n"), "CREDENTIALS_DIRECTORY=."), cron[1]: nil} {
+	paths := strings.NewReplacer("/usr/bin/quittance", "quittance", "/var/lib/quittance-backup", "backups",
+		"/var/backups/quittance", "backups", "/etc/quittance/", "")
+	for line, environment := range map[string][]string{service[1]: append(strings.Split(strings.TrimSpace(settings), "\n"),
+		"CREDENTIALS_DIRECTORY=."), cron[1]: nil} {
 		command := exec.CommandContext(t.Context(), "sh", "-eu", "-c", paths.Replace(line))
 		command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), environment...)
 		if out, err := command.CombinedOutput(); err != nil {
@@ -306,7 +319,8 @@ func TestScheduleOfTheGuide(t *testing.T) {
 		}
 	}
 	var backups []struct{ State string }
-	if err := json.Unmarshal(f.command(t, "", "backup", "list", "--from", "backups", "--json"), &backups); err != nil || len(backups) != 2 || backups[0].State != "complete" {
+	if err := json.Unmarshal(f.command(t, "", "backup", "list", "--from", "backups", "--json"), &backups); err != nil ||
+		len(backups) != 2 || backups[0].State != "complete" {
 		t.Errorf("the backups are %v, %v", backups, err)
 	}
 

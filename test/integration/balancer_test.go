@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// checkEvery is the interval of the balancer's readiness checks, and checkFor limits one. drainFor is the --shutdown-delay that goes with
-// them, long enough for a busy machine.
+// checkEvery is the interval of the balancer's readiness checks, and checkFor limits one. drainFor is the
+// --shutdown-delay that goes with them, long enough for a busy machine.
 const (
 	checkEvery = 100 * time.Millisecond
 	checkFor   = 30 * time.Second
@@ -104,8 +104,8 @@ func (b *balancer) choose() *url.URL {
 	return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 }
 
-// check polls a server until it is removed or the balancer ends. No server waits for the check of another one, and one that responds late
-// stays what it was.
+// check polls a server until it is removed or the balancer ends. No server waits for the check of another one, and one
+// that responds late stays what it was.
 func (b *balancer) check(ctx context.Context, client *http.Client, base string) {
 	for {
 		ready, err := isReady(ctx, client, base)

@@ -23,7 +23,8 @@ type books struct {
 	callbacks []fakeprovider.Callback
 }
 
-// allComplete returns an error for a submission that is not complete. accept reports whether a submission may stay as it is.
+// allComplete returns an error for a submission that is not complete. accept reports whether a submission may stay as
+// it is.
 func (b books) allComplete(accept func(api.Invoice) bool) error {
 	for _, invoice := range b.invoices {
 		if invoice.Submission == nil || accept(invoice) {
@@ -46,15 +47,16 @@ func complete(number string, s *api.Submission, states api.States) error {
 	if s == nil || s.Outcome == api.OutcomeRejected {
 		return nil
 	}
-	if s.Outcome != api.OutcomeAcknowledged || states.SubmissionState == nil || states.ProviderInvoiceState == nil || states.TaxAuthorityState == nil ||
+	if s.Outcome != api.OutcomeAcknowledged || states.SubmissionState == nil || states.ProviderInvoiceState == nil ||
+		states.TaxAuthorityState == nil ||
 		states.ReceiverState == nil || s.NextCheckAt != nil {
 		return fmt.Errorf("%s is not complete: %+v", number, *s)
 	}
 	return nil
 }
 
-// submissions returns the current submissions of all documents by the numbers of the documents; nil is a draft. Credit notes and invoices
-// of these tests have different numbers.
+// submissions returns the current submissions of all documents by the numbers of the documents; nil is a draft. Credit
+// notes and invoices of these tests have different numbers.
 func (b books) submissions() map[string]*api.Submission {
 	out := map[string]*api.Submission{}
 	for _, invoice := range b.invoices {

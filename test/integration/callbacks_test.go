@@ -62,7 +62,8 @@ func checkCallback(c fakeprovider.Callback, secret string) error {
 	if _, err := time.Parse(time.RFC3339, c.Timestamp); err != nil {
 		return err
 	}
-	if len(fields) != 7 || e.ID == "" || e.ID != c.Delivery || e.Event != c.Event || e.OccurredAt != c.Timestamp || e.SchemaVersion != "service-webhook-v2" ||
+	if len(fields) != 7 || e.ID == "" || e.ID != c.Delivery || e.Event != c.Event || e.OccurredAt != c.Timestamp ||
+		e.SchemaVersion != "service-webhook-v2" ||
 		e.ResourceType != wantResource(e.Event) || e.ResourceID == "" {
 		return fmt.Errorf("the envelope does not fit its headers %+v", c)
 	}
@@ -112,7 +113,8 @@ func passes(c fakeprovider.Callback, filters []string) (bool, error) {
 	}
 	for _, filter := range filters {
 		key, want, ok := strings.Cut(filter, "=")
-		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "resource": e.ResourceID, "path": c.Path, "answered": strconv.Itoa(c.Status)}[key]
+		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "resource": e.ResourceID,
+			"path": c.Path, "answered": strconv.Itoa(c.Status)}[key]
 		if !ok || !known {
 			return false, fmt.Errorf("%w: filter %q", errUsage, filter)
 		}
@@ -171,7 +173,8 @@ func (w *world) lastCallback(args []string) error {
 		return errors.New("there are no callbacks")
 	}
 	// Deliveries can arrive out of order; the time of an event is its own.
-	latest := slices.MaxFunc(found, func(a, b fakeprovider.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
+	latest := slices.MaxFunc(found,
+		func(a, b fakeprovider.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
 	return wantAt([]byte(latest.Body), args[0], args[1])
 }
 
@@ -187,7 +190,8 @@ func (w *world) receiver(args []string) error {
 		return errUsage
 	}
 	var turn atomic.Int64
-	_, server, authority, err := startReceiver(w.dir, func() int { return statuses[min(int(turn.Add(1)), len(statuses))-1] })
+	_, server, authority, err := startReceiver(w.dir,
+		func() int { return statuses[min(int(turn.Add(1)), len(statuses))-1] })
 	if err != nil {
 		return err
 	}
@@ -210,7 +214,8 @@ type recorder struct {
 func startReceiver(dir string, next func() int) (r *recorder, server *httptest.Server, authority string, err error) {
 	r = &recorder{next: next, taken: []fakeprovider.Callback{}}
 	server = httptest.NewUnstartedServer(r)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // senders are killed in the middle of a handshake
+	// senders are killed in the middle of a handshake
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	server.StartTLS()
 	authority = filepath.Join(dir, "scripted-ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -248,9 +253,10 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	status, header := r.next(), request.Header
 	r.mu.Lock()
-	r.taken = append(r.taken, fakeprovider.Callback{ReceivedAt: time.Now(), Path: request.URL.Path, Event: header.Get("X-Webhook-Event"),
-		Delivery: header.Get("X-Webhook-Delivery"), Timestamp: header.Get("X-Webhook-Timestamp"), Signature: header.Get("X-Webhook-Signature"),
-		Status: status, Body: string(body)})
+	r.taken = append(r.taken, fakeprovider.Callback{ReceivedAt: time.Now(), Path: request.URL.Path,
+		Event: header.Get("X-Webhook-Event"), Delivery: header.Get("X-Webhook-Delivery"),
+		Timestamp: header.Get("X-Webhook-Timestamp"), Signature: header.Get("X-Webhook-Signature"), Status: status,
+		Body: string(body)})
 	r.mu.Unlock()
 	if status >= 300 && status < 400 {
 		w.Header().Set("Location", "https://"+request.Host+"/elsewhere")

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// mails invites somebody and sets a forgotten password, both with links from e-mails, after errors. The secrets of the links belong in these
-// e-mails and in the forms that the links lead to, and the first one in the output of the command that invites.
+// mails invites somebody and sets a forgotten password, both with links from e-mails, after errors. The secrets of the
+// links belong in these e-mails and in the forms that the links lead to, and the first one in the output of the command
+// that invites.
 func (s *canaryStory) mails() {
 	s.must("account", "user", "invite", s.account, "--email", "third@canary.example", "--role", "viewer", "--json")
 	code := s.mailedLink("/join")
@@ -51,8 +52,8 @@ func (s *canaryStory) mailedLink(path string) (code string) {
 	return code
 }
 
-// submit submits a form of the console, with the secret of a link if code is not "", and follows the redirect of its response. A form that is
-// shown again keeps the secret.
+// submit submits a form of the console, with the secret of a link if code is not "", and follows the redirect of its
+// response. A form that is shown again keeps the secret.
 func (s *canaryStory) submit(status int, path, code string, fields url.Values) {
 	s.t.Helper()
 	if code != "" {

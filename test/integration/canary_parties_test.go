@@ -20,8 +20,9 @@ import (
 
 // echoes lists the ways in which the echoing provider repeats the credential of a call, by recipient_network_id. Those
 // with a status use it for the response.
-var echoes = []string{"plain", "header", "media-type", "message", "message-base64", "message-hex", "message-escaped", "message-percent", "reference", "word",
-	"status-200", "status-400", "status-401", "status-404", "status-429", "status-500", "redirect"}
+var echoes = []string{"plain", "header", "media-type", "message", "message-base64", "message-hex", "message-escaped",
+	"message-percent", "reference", "word", "status-200", "status-400", "status-401", "status-404", "status-429",
+	"status-500", "redirect"}
 
 // echoingProvider speaks the provider protocol, and its responses repeat the credential wherever possible.
 type echoingProvider struct {
@@ -72,11 +73,12 @@ func (p *echoingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerEcho(w, reference, recipient, credential)
 	case r.URL.Path == "/v1/purchases":
 		entry := func(id, supplier string) map[string]any {
-			return map[string]any{"id": id, "document_type": "invoice", "invoice_number": id, "supplier_name": supplier, "currency": "AED",
-				"total_amount": 1, "received_at": time.Now().UTC().Format(time.RFC3339), "media_type": "application/xml"}
+			return map[string]any{"id": id, "document_type": "invoice", "invoice_number": id, "supplier_name": supplier,
+				"currency": "AED", "total_amount": 1, "received_at": time.Now().UTC().Format(time.RFC3339),
+				"media_type": "application/xml"}
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"purchases": []any{entry("P-1", "Harmless LLC"), entry("P-2", credential), entry("P-3", "Harmless LLC"),
-			entry(credential, "Harmless LLC")}, "next_cursor": "c1", "has_more": false})
+		writeJSON(w, http.StatusOK, map[string]any{"purchases": []any{entry("P-1", "Harmless LLC"), entry("P-2", credential),
+			entry("P-3", "Harmless LLC"), entry(credential, "Harmless LLC")}, "next_cursor": "c1", "has_more": false})
 	case r.URL.Path == "/v1/purchases/P-3/document":
 		w.Header().Set("Content-Type", "application/xml; x="+credential)
 		fmt.Fprintf(w, "<a>%s</a>", base64.StdEncoding.EncodeToString([]byte("xx"+credential)))
@@ -119,9 +121,11 @@ func answerEcho(w http.ResponseWriter, reference, kind, credential string) {
 		return
 	}
 	state := map[string]any{"value": word, "terminal": true}
-	writeJSON(w, http.StatusOK, map[string]any{"reference": reference, "provider_reference": providerReference, "status": "accepted", "sequence": 1,
-		"reported_at": time.Now().UTC().Format(time.RFC3339), "messages": []any{map[string]any{"code": "ECHO", "text": message}},
-		"states": map[string]any{"submission_state": state, "provider_invoice_state": state, "tax_authority_state": state, "receiver_state": state}})
+	writeJSON(w, http.StatusOK, map[string]any{"reference": reference, "provider_reference": providerReference,
+		"status": "accepted", "sequence": 1, "reported_at": time.Now().UTC().Format(time.RFC3339),
+		"messages": []any{map[string]any{"code": "ECHO", "text": message}},
+		"states": map[string]any{"submission_state": state, "provider_invoice_state": state, "tax_authority_state": state,
+			"receiver_state": state}})
 }
 
 // writeJSON writes a response and ignores errors, because a disconnected caller loses only its own response.
@@ -144,11 +148,13 @@ type echoingReceiver struct {
 func startEchoingReceiver(t *testing.T, dir string) (r *echoingReceiver, address, authority string) {
 	r = &echoingReceiver{secrets: map[string]string{}}
 	server := httptest.NewUnstartedServer(r)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // the sender crashes in the middle of a handshake
+	// the sender crashes in the middle of a handshake
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	authority = filepath.Join(dir, "receiver-ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return r, server.URL, authority
@@ -177,7 +183,8 @@ func (r *echoingReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request
 	case secret == "" || form == "none":
 	case form == "cut":
 		// The part of the response that the service keeps ends within the secret.
-		fmt.Fprintf(w, "%*s%s", 1024-len(secret)*2/3-len(marker+": signature  is wrong\n")-len(request.Header.Get("X-Webhook-Signature")), "", secret)
+		fmt.Fprintf(w, "%*s%s", 1024-len(secret)*2/3-len(marker+
+			": signature  is wrong\n")-len(request.Header.Get("X-Webhook-Signature")), "", secret)
 	default:
 		fmt.Fprintf(w, "WEBHOOK_SECRET=%s\n", canaryForms(secret)[strings.ReplaceAll(form, "_", " ")])
 	}

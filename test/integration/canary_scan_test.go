@@ -125,7 +125,8 @@ func canaryForms(value string) map[string]string {
 		fmt.Fprintf(&percent, "%%%02x", b)
 		fmt.Fprintf(&unicode, `\u%04x`, b)
 	}
-	forms["percent"], forms["upper percent"], forms["unicode"] = percent.String(), strings.ToUpper(percent.String()), unicode.String()
+	forms["percent"], forms["upper percent"], forms["unicode"] = percent.String(), strings.ToUpper(percent.String()),
+		unicode.String()
 	// The characters at both ends of a base64 text depend on the neighbouring bytes; whole groups of three bytes do
 	// not.
 	for skip := range 3 {
@@ -140,9 +141,11 @@ func unquoted(text string) string { return text[1 : len(text)-1] }
 
 // database searches every value of every row of the database, and every byte of its files, including overwritten data.
 func (s *canaryStory) database() {
-	driver, address, tables := "sqlite", strings.TrimPrefix(s.address, "sqlite:"), `select name from sqlite_master where type = 'table'`
+	driver, address, tables := "sqlite", strings.TrimPrefix(s.address, "sqlite:"),
+		`select name from sqlite_master where type = 'table'`
 	if s.engine == storetest.Postgres {
-		driver, address, tables = "pgx", s.address, `select table_name from information_schema.tables where table_schema = 'public'`
+		driver, address, tables = "pgx", s.address,
+			`select table_name from information_schema.tables where table_schema = 'public'`
 	}
 	if s.engine == storetest.SQLite {
 		s.scanFiles(s.t, "file", filepath.Dir(address)) // before anything opens it again
@@ -239,7 +242,8 @@ func TestTheScanFindsEveryForm(t *testing.T) {
 	for form, planted := range canaryForms(value) {
 		for name, at := range map[string]int{"beginning": 0, "middle": len(text) / 2, "end": len(text)} {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, name), slices.Concat(text[:at], []byte(planted), text[at:]), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), slices.Concat(text[:at], []byte(planted), text[at:]),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			s := newScanner()
@@ -254,7 +258,8 @@ func TestTheScanFindsEveryForm(t *testing.T) {
 	for before := range 4 {
 		for after := range 4 {
 			whole := strings.Repeat("x", before) + value + strings.Repeat("y", after)
-			for _, encoded := range []string{base64.StdEncoding.EncodeToString([]byte(whole)), base64.RawURLEncoding.EncodeToString([]byte(whole)), hex.EncodeToString([]byte(whole))} {
+			for _, encoded := range []string{base64.StdEncoding.EncodeToString([]byte(whole)),
+				base64.RawURLEncoding.EncodeToString([]byte(whole)), hex.EncodeToString([]byte(whole))} {
 				s := newScanner()
 				s.add("canary", value)
 				s.scan("text", []byte(encoded))

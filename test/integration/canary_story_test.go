@@ -28,14 +28,18 @@ func (s *canaryStory) logins() {
 	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", wrong), nil)
 	s.want(401, "POST", loginPath, jsonOf("email", "nobody@canary.example", "password", s.password), nil)
 	s.want(422, "POST", loginPath, jsonOf("email", s.email, "passwort", wrong), nil)
-	s.want(422, "POST", loginPath, `{"email":`+jsonOf("password", s.password)+`,"password":[`+jsonOf("p", s.password)+`]}`, nil)
+	s.want(422, "POST", loginPath, `{"email":`+jsonOf("password", s.password)+`,"password":[`+jsonOf("p", s.password)+`]}`,
+		nil)
 	s.want(400, "POST", loginPath, jsonOf("email", s.email, "password", s.password)+"}", nil)
-	s.want(415, "POST", loginPath, "password="+url.QueryEscape(s.password), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+	s.want(415, "POST", loginPath, "password="+url.QueryEscape(s.password),
+		map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
 	s.want(400, "POST", loginPath+"?password="+url.QueryEscape(s.password), "{}", nil)
-	got := s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password), map[string]string{"X-Request-Id": marker})
+	got := s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password),
+		map[string]string{"X-Request-Id": marker})
 	token := s.field(got.body, "/data/token")
 	s.add("token", token)
-	for _, header := range []map[string]string{{"Authorization": "Bearer " + s.canary("no token", "")}, {"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(s.email+":"+s.password))},
+	for _, header := range []map[string]string{{"Authorization": "Bearer " + s.canary("no token", "")},
+		{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(s.email+":"+s.password))},
 		{"Authorization": token}, {"Authorization": "Bearer " + token + token}, {"Cookie": "token=" + token}} {
 		s.want(401, "GET", invoicesPath, "", header)
 	}
@@ -69,7 +73,8 @@ func (s *canaryStory) raw(head string) {
 
 // subscriptions creates webhook subscriptions whose receiver reveals their secrets.
 func (s *canaryStory) subscriptions() {
-	for _, path := range []string{"/500/raw", "/400/base64_from_byte_0", "/503/hex", "/500/percent", "/500/JSON", "/200/raw", "/500/cut", "/500/none"} {
+	for _, path := range []string{"/500/raw", "/400/base64_from_byte_0", "/503/hex", "/500/percent", "/500/JSON",
+		"/200/raw", "/500/cut", "/500/none"} {
 		body := jsonOf("url", s.receiverURL+path, "description", marker)
 		key := map[string]string{"Idempotency-Key": "key" + strings.ReplaceAll(path, "/", "-")}
 		made := s.want(201, "POST", subscriptionsPath, body, key)
@@ -82,7 +87,8 @@ func (s *canaryStory) subscriptions() {
 		}
 	}
 	inURL := s.canary("password of a destination", "")
-	s.want(422, "POST", subscriptionsPath, jsonOf("url", "https://"+url.UserPassword("u", inURL).String()+"@hooks.example/"), nil)
+	s.want(422, "POST", subscriptionsPath,
+		jsonOf("url", "https://"+url.UserPassword("u", inURL).String()+"@hooks.example/"), nil)
 	s.want(422, "POST", subscriptionsPath, jsonOf("url", "https://hooks.example/?token="+url.QueryEscape(inURL)), nil)
 	s.want(422, "POST", subscriptionsPath, jsonOf("url", "https://hooks.example/", "secret", inURL), nil)
 }
@@ -109,7 +115,9 @@ func (s *canaryStory) apiKeys() {
 	s.want(400, "POST", invoicesPath, "{}", map[string]string{"Idempotency-Key": key})
 	s.want(400, "POST", loginPath, jsonOf("email", key, "password", key), nil)
 	s.want(404, "GET", invoicesPath+"/"+key, "", nil)
-	for _, wrong := range []map[string]string{{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"))}, {"Authorization": key}, {"Authorization": "Bearer " + key + "0"}} {
+	for _, wrong := range []map[string]string{{"Authorization": "Basic " +
+		base64.StdEncoding.EncodeToString([]byte(key+":"))}, {"Authorization": key},
+		{"Authorization": "Bearer " + key + "0"}} {
 		s.want(401, "GET", invoicesPath, "", wrong)
 	}
 	s.want(200, "GET", apiKeysPath, "", nil)
@@ -133,9 +141,11 @@ func (s *canaryStory) submissions(round string, echoes []string) {
 // passwords changes the password, after attempts with errors.
 func (s *canaryStory) passwords() {
 	next := s.canary("next password", " é ")
-	s.want(422, "POST", passwordPath, jsonOf("current_password", s.canary("wrong current password", ""), "new_password", next), nil)
+	s.want(422, "POST", passwordPath, jsonOf("current_password", s.canary("wrong current password", ""),
+		"new_password", next), nil)
 	s.want(422, "POST", passwordPath, jsonOf("current_password", s.password, "new_password", s.password), nil)
-	s.want(422, "POST", passwordPath, jsonOf("current_password", s.password, "new_password", strings.Repeat(s.canary("password without end", ""), 5)), nil)
+	s.want(422, "POST", passwordPath, jsonOf("current_password", s.password,
+		"new_password", strings.Repeat(s.canary("password without end", ""), 5)), nil)
 	s.want(422, "POST", passwordPath, jsonOf("current_password", s.password, "new_password", next, "passwort", next), nil)
 	s.want(200, "POST", passwordPath, jsonOf("current_password", s.password, "new_password", next), nil)
 	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password), nil)
@@ -147,7 +157,8 @@ func (s *canaryStory) passwords() {
 	s.secondFactor()
 }
 
-// secondFactor begins to use an authenticator app twice, confirms the second one, and logs in with a recovery code after errors.
+// secondFactor begins to use an authenticator app twice, confirms the second one, and logs in with a recovery code
+// after errors.
 func (s *canaryStory) secondFactor() {
 	const totpPath = "/api/v1/client/auth/totp"
 	var shared string
@@ -165,18 +176,21 @@ func (s *canaryStory) secondFactor() {
 		s.add(fmt.Sprintf("recovery code %d", n+1), s.field(confirmed.body, fmt.Sprintf("/data/recovery_codes/%d", n)))
 	}
 	recovery := s.field(confirmed.body, "/data/recovery_codes/0")
-	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", s.canary("wrong code", "")[:40]), nil)
+	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password,
+		"otp", s.canary("wrong code", "")[:40]), nil)
 	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", "wrong", "otp", recovery), nil)
 	s.want(422, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "opt", recovery), nil)
 	s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", recovery), nil)
 	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", s.password, "otp", recovery), nil)
-	s.want(200, "POST", totpPath+"/disable", jsonOf("current_password", s.password, "otp", s.field(confirmed.body, "/data/recovery_codes/1")), nil)
+	s.want(200, "POST", totpPath+"/disable", jsonOf("current_password", s.password,
+		"otp", s.field(confirmed.body, "/data/recovery_codes/1")), nil)
 }
 
 // settle waits until deliveries have failed permanently and the provider's documents for the company are retained.
 func (s *canaryStory) settle() {
 	s.t.Helper()
-	for path, least := range map[string]int{"/api/v1/webhooks/deliveries?state=failed": 10, "/api/v1/webhooks/deliveries?state=delivered": 5, "/api/v1/client/incoming-invoices": 4} {
+	for path, least := range map[string]int{"/api/v1/webhooks/deliveries?state=failed": 10,
+		"/api/v1/webhooks/deliveries?state=delivered": 5, "/api/v1/client/incoming-invoices": 4} {
 		if err := s.server.await(func() error {
 			var list struct{ Pagination struct{ Total int } }
 			err := json.Unmarshal(s.want(200, "GET", path, "", nil).body, &list)
@@ -192,8 +206,10 @@ func (s *canaryStory) settle() {
 
 // pages reads everything that can be read.
 func (s *canaryStory) pages() {
-	for _, path := range []string{"/api/v1/client/account", "/api/v1/webhooks/events?limit=100", "/api/v1/client/credit-notes", "/openapi.json", "/healthz", "/readyz", "/docs", "/docs/guide",
-		"/docs/webhooks", "/docs/operations", "/docs/ops/on-call", "/docs/sandbox", "/docs/provider-protocol", "/docs/reference", "/changelog", "/"} {
+	for _, path := range []string{"/api/v1/client/account", "/api/v1/webhooks/events?limit=100",
+		"/api/v1/client/credit-notes", "/openapi.json", "/healthz", "/readyz", "/docs", "/docs/guide",
+		"/docs/webhooks", "/docs/operations", "/docs/ops/on-call", "/docs/sandbox", "/docs/provider-protocol",
+		"/docs/reference", "/changelog", "/"} {
 		s.do("GET", path, "", nil)
 	}
 	for _, path := range s.list(invoicesPath) {
@@ -259,9 +275,11 @@ func (s *canaryStory) document(path string) {
 
 // commands runs every administration command that prints something.
 func (s *canaryStory) commands() {
-	for _, args := range [][]string{{"account", "list", "--json"}, {"account", "list"}, {"account", "show", s.account, "--json"}, {"account", "show", s.account}, {"connection", "list", "--json"},
-		{"connection", "list"}, {"key", "list", "--json"}, {"key", "list"}, {"key", "rotate", "--resume", "--json"}, {"evidence", "verify", "--json"}, {"migrate"},
-		{"account", "suspend", s.account, "--json"}, {"account", "reactivate", s.account, "--json"}} {
+	for _, args := range [][]string{{"account", "list", "--json"}, {"account", "list"},
+		{"account", "show", s.account, "--json"}, {"account", "show", s.account}, {"connection", "list", "--json"},
+		{"connection", "list"}, {"key", "list", "--json"}, {"key", "list"}, {"key", "rotate", "--resume", "--json"},
+		{"evidence", "verify", "--json"}, {"migrate"}, {"account", "suspend", s.account, "--json"},
+		{"account", "reactivate", s.account, "--json"}} {
 		s.must(args...)
 	}
 	s.want(401, "GET", invoicesPath, "", nil) // a suspension ends every token
@@ -290,7 +308,8 @@ func (s *canaryStory) commands() {
 func (s *canaryStory) login() string {
 	s.t.Helper()
 	s.token = ""
-	s.token = s.field(s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password), nil).body, "/data/token")
+	s.token = s.field(s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password), nil).body,
+		"/data/token")
 	return s.token
 }
 
@@ -299,7 +318,8 @@ func (s *canaryStory) crash(signal syscall.Signal) {
 	s.t.Helper()
 	made := s.want(201, "POST", invoicesPath, draftBody(marker+"-"+signal.String(), "hang"), nil)
 	ended := make(chan error, 1)
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+invoicesPath+"/"+s.field(made.body, "/data/id")+"/submit", http.NoBody)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost,
+		s.base+invoicesPath+"/"+s.field(made.body, "/data/id")+"/submit", http.NoBody)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -37,7 +37,8 @@ func TestSecretsAppearNowhere(t *testing.T) {
 			t.Parallel()
 			s := newCanaryStory(t, engine)
 			s.accounts()
-			s.connection("connection", "add", "--account", s.account, "--base-url", s.providerURL, "--environment", "sandbox", "--json")
+			s.connection("connection", "add", "--account", s.account, "--base-url", s.providerURL, "--environment", "sandbox",
+				"--json")
 			s.must("connection", "activate", s.connectionID, "--json")
 			s.serve("text")
 			s.logins()
@@ -100,7 +101,8 @@ const marker = "MARKER-that-is-no-secret"
 
 func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	dir := t.TempDir()
-	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine, keyFile: filepath.Join(dir, "key.json"), relay: mailtest.Start(t, false),
+	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine,
+		keyFile: filepath.Join(dir, "key.json"), relay: mailtest.Start(t, false),
 		caller: &http.Client{Timeout: kit.Patience(), Transport: &http.Transport{DisableKeepAlives: true}}}
 	for _, made := range []string{s.logs, filepath.Join(dir, "data")} {
 		if err := os.Mkdir(made, 0o700); err != nil {
@@ -109,7 +111,8 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	}
 	s.address = "sqlite:" + filepath.Join(dir, "data", "quittance.db")
 	if engine == storetest.Postgres {
-		// The database server keeps its whole write-ahead log for the scan. It trusts its own machine, so any password will do.
+		// The database server keeps its whole write-ahead log for the scan. It trusts its own machine, so any password will
+		// do.
 		_, address := ownCluster(t, "wal_keep_size=4GB")
 		with, err := url.Parse(address)
 		if err != nil {
@@ -161,7 +164,8 @@ func (s *canaryStory) newKeys() {
 
 // run runs a command, searches its output, and returns it.
 func (s *canaryStory) run(stdin string, args ...string) (output []byte, err error) {
-	command := exec.CommandContext(s.t.Context(), built(s.t, commandProduct), append([]string{"--log-level", "debug"}, args...)...)
+	command := exec.CommandContext(s.t.Context(), built(s.t, commandProduct),
+		append([]string{"--log-level", "debug"}, args...)...)
 	command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
 	command.Env = bareEnvironment(s.dir)
 	var stderr bytes.Buffer
@@ -218,7 +222,8 @@ func (s *canaryStory) accounts() {
 	}
 	// These addresses belong to databases that cannot be reached or read: the errors must not quote a password.
 	secret := url.UserPassword("u", s.canary("password of a wrong database", "")).String()
-	for _, address := range []string{"postgres://" + secret + "@127.0.0.1:1/none", "postgres://" + secret + "@127.0.0.1:port/none", "postgres://" + secret + "%zz@[::1/none",
+	for _, address := range []string{"postgres://" + secret + "@127.0.0.1:1/none",
+		"postgres://" + secret + "@127.0.0.1:port/none", "postgres://" + secret + "%zz@[::1/none",
 		"postgresql:" + secret + "@127.0.0.1", "mysql://" + secret + "@127.0.0.1/none", "sqlite3://" + secret} {
 		if _, err := s.run("", "account", "list", "--database", address, "--key-file", s.keyFile); err == nil {
 			s.t.Errorf("%s was accepted as a database", address)
@@ -230,14 +235,16 @@ func (s *canaryStory) accounts() {
 func (s *canaryStory) connection(args ...string) {
 	s.credentials++
 	name := fmt.Sprintf("credential %d", s.credentials)
-	for _, wrong := range []string{s.canary(name+" with a space", " "), s.canary(name+" with a line", "\n"), s.canary(name+" with a NUL", "\x00")} {
+	for _, wrong := range []string{s.canary(name+" with a space", " "), s.canary(name+" with a line", "\n"),
+		s.canary(name+" with a NUL", "\x00")} {
 		if _, err := s.admin(wrong, append(args, "--credential-file", "-")...); err == nil {
 			s.t.Errorf("%q was accepted as a credential", wrong)
 		}
 	}
 	if at := slices.Index(args, "--base-url"); at >= 0 {
 		inURL := slices.Clone(args)
-		inURL[at+1] = (&url.URL{Scheme: "https", User: url.UserPassword("u", s.canary(name+" in the URL", "")), Host: "provider.example"}).String()
+		inURL[at+1] = (&url.URL{Scheme: "https", User: url.UserPassword("u", s.canary(name+" in the URL", "")),
+			Host: "provider.example"}).String()
 		if _, err := s.admin("harmless", append(inURL, "--credential-file", "-")...); err == nil {
 			s.t.Errorf("%s was accepted as the address of a provider", inURL[at+1])
 		}
@@ -254,8 +261,8 @@ func (s *canaryStory) connection(args ...string) {
 // logMessage matches the message of a log line in the text format.
 var logMessage = regexp.MustCompile(`^time=\S+ level=[A-Z]+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// checkLogs checks that every log line of the servers has a row in docs/ops/logs.md, except those of net/http, and that none has an empty
-// error or what a company has written.
+// checkLogs checks that every log line of the servers has a row in docs/ops/logs.md, except those of net/http, and that
+// none has an empty error or what a company has written.
 func (s *canaryStory) checkLogs() {
 	s.t.Helper()
 	documented, err := os.ReadFile("../../docs/ops/logs.md")
@@ -296,11 +303,14 @@ func (s *canaryStory) checkLogs() {
 // serve starts the server and finds out its address.
 func (s *canaryStory) serve(format string) {
 	s.t.Helper()
-	command := exec.Command(product, append([]string{"--log-level", "debug", "--log-format", format, "serve", "--public-url", "http://localhost",
-		"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
-		"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts", "2", "--poll-first", "100ms",
-		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0",
-		"--otlp-endpoint", s.tracesURL, "--otlp-headers-file", filepath.Join(s.dir, "otlp-headers")}, relayFlags(s.relay)...)...)
+	command := exec.Command(product,
+		append([]string{"--log-level", "debug", "--log-format", format, "serve", "--public-url", "http://localhost",
+			"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+			"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts",
+			"2", "--poll-first", "100ms", "--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s",
+			"--login-rate", "0", "--rate-limit", "0", "--otlp-endpoint", s.tracesURL,
+			"--otlp-headers-file", filepath.Join(s.dir, "otlp-headers")},
+			relayFlags(s.relay)...)...)
 	command.Env = []string{"GOTRACEBACK=system", "QUITTANCE_DATABASE=" + s.address}
 	var err error
 	if s.server, err = startCommand(s.logs, "server-"+rand.Text(), command); err != nil {
@@ -328,7 +338,8 @@ func (s *canaryStory) listening(pattern string) string {
 func (s *canaryStory) do(method, path, body string, header map[string]string) response {
 	s.t.Helper()
 	got := s.call(method, path, body, header)
-	shows := got.status < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath || path == apiKeysPath) && got.header.Get("Idempotency-Replayed") == ""
+	shows := got.status < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath ||
+		path == apiKeysPath) && got.header.Get("Idempotency-Replayed") == ""
 	if !shows {
 		s.scan("page "+method+" "+path, got.body)
 	}

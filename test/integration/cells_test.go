@@ -45,7 +45,8 @@ type cellRouter struct {
 // newCellRouter starts a router whose cells are at the base addresses north and south. It ends with the test.
 func newCellRouter(t *testing.T, north, south string) *cellRouter {
 	t.Helper()
-	r := &cellRouter{dir: t.TempDir(), cells: map[string]string{"10.0.1.1:8080": strings.TrimPrefix(north, "http://"), "10.0.2.1:8080": strings.TrimPrefix(south, "http://")}}
+	r := &cellRouter{dir: t.TempDir(), cells: map[string]string{"10.0.1.1:8080": strings.TrimPrefix(north, "http://"),
+		"10.0.2.1:8080": strings.TrimPrefix(south, "http://")}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -78,15 +79,18 @@ func newCellRouter(t *testing.T, north, south string) *cellRouter {
 
 func (r *cellRouter) config() string { return filepath.Join(r.dir, "nginx.conf") }
 
-// configure writes the configuration of the repository with the addresses, the certificate and the directories of this test.
+// configure writes the configuration of the repository with the addresses, the certificate and the directories of this
+// test.
 func (r *cellRouter) configure(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "router", "nginx.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := map[string]string{"listen 443": "listen " + r.address, "/etc/nginx/quittance.crt": filepath.Join(r.dir, "router.crt"), "/etc/nginx/quittance.key": filepath.Join(r.dir, "router.key"),
-		"worker_processes auto;": "worker_processes 1; pid " + filepath.Join(r.dir, "pid") + ";", "http {\n": "http {\naccess_log off;\n"}
+	changes := map[string]string{"listen 443": "listen " + r.address, "/etc/nginx/quittance.crt": filepath.Join(r.dir,
+		"router.crt"), "/etc/nginx/quittance.key": filepath.Join(r.dir, "router.key"),
+		"worker_processes auto;": "worker_processes 1; pid " + filepath.Join(r.dir, "pid") + ";",
+		"http {\n":               "http {\naccess_log off;\n"}
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		changes["http {\n"] += kind + "_temp_path " + filepath.Join(r.dir, kind) + ";\n"
 	}
@@ -120,7 +124,8 @@ func (r *cellRouter) makeCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{northName, southName, "stranger.example"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		DNSNames: []string{northName, southName, "stranger.example"}, NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +135,8 @@ func (r *cellRouter) makeCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, text := range map[string][]byte{"router.crt": certificate, "router.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+	for name, text := range map[string][]byte{"router.crt": certificate,
+		"router.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -142,15 +148,16 @@ func (r *cellRouter) makeCertificate(t *testing.T) {
 // transport reaches the router under every name, from an address that is not that of the router.
 func (r *cellRouter) transport() *http.Transport {
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	return &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12},
+	return &http.Transport{ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return from.DialContext(ctx, network, r.address)
 		}}
 }
 
-// TestCells runs two installations with databases and keys of their own behind a router. A request reaches the cell of its host name and no
-// other. While one cell is down, is migrated, and comes back at another address, no call of the other fails. Each cell sends only its own
-// documents and events.
+// TestCells runs two installations with databases and keys of their own behind a router. A request reaches the cell of
+// its host name and no other. While one cell is down, is migrated, and comes back at another address, no call of the
+// other fails. Each cell sends only its own documents and events.
 func TestCells(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // the migration under load is one of PostgreSQL
@@ -209,7 +216,8 @@ func TestCells(t *testing.T) {
 	south.settled(t, southBase)
 	north.checkDocuments(t, submittedBefore+submittedAfter, 1)
 	south.checkDocuments(t, submittedSouth, 1)
-	t.Logf("north: %d submissions before and %d after; south: %d calls, %d submissions", submittedBefore, submittedAfter, calls, submittedSouth)
+	t.Logf("north: %d submissions before and %d after; south: %d calls, %d submissions", submittedBefore, submittedAfter,
+		calls, submittedSouth)
 }
 
 // checkRouting checks what passes through the router, and what does not.
@@ -227,11 +235,15 @@ func checkRouting(t *testing.T, client caller, north, south *fleet) {
 		want             int
 		code             api.Code
 	}{
-		"the draft":                       {"https://" + northName + path + "/" + id, north.token, "", http.StatusOK, ""},
-		"the token of the other cell":     {"https://" + northName + path, south.token, "", http.StatusUnauthorized, api.CodeUnauthenticated},
-		"the draft in the other cell":     {"https://" + southName + path + "/" + id, south.token, "", http.StatusNotFound, api.CodeNotFound},
-		"a name without a cell":           {"https://stranger.example" + path, north.token, "", http.StatusMisdirectedRequest, ""},
-		"a body that is much too large":   {"https://" + northName + path, north.token, large, http.StatusRequestEntityTooLarge, api.CodePayloadTooLarge},
+		"the draft": {"https://" + northName + path + "/" + id, north.token, "", http.StatusOK, ""},
+		"the token of the other cell": {"https://" + northName + path, south.token, "", http.StatusUnauthorized,
+			api.CodeUnauthenticated},
+		"the draft in the other cell": {"https://" + southName + path + "/" + id, south.token, "", http.StatusNotFound,
+			api.CodeNotFound},
+		"a name without a cell": {"https://stranger.example" + path, north.token, "", http.StatusMisdirectedRequest,
+			""},
+		"a body that is much too large": {"https://" + northName + path, north.token, large,
+			http.StatusRequestEntityTooLarge, api.CodePayloadTooLarge},
 		"the page on which people log in": {"https://" + southName + "/login", "", "", http.StatusOK, ""},
 	} {
 		method := http.MethodGet
@@ -250,10 +262,13 @@ func checkRouting(t *testing.T, client caller, north, south *fleet) {
 	checkForwarded(t, client, north)
 }
 
-// checkForwarded checks that a cell sees the address of the client, whatever the client claims, and that the router speaks HTTP/2.
+// checkForwarded checks that a cell sees the address of the client, whatever the client claims, and that the router
+// speaks HTTP/2.
 func checkForwarded(t *testing.T, client caller, f *fleet) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+northName+"/api/v1/client/auth/login", strings.NewReader(fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, f.password)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"https://"+northName+"/api/v1/client/auth/login",
+		strings.NewReader(fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, f.password)))
 	if err != nil {
 		t.Fatal(err)
 	}

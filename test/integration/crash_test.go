@@ -37,12 +37,12 @@ const (
 )
 
 // crashFlags shorten the delays, so that much happens between two crashes.
-var crashFlags = []string{"--poll-first", "100ms", "--poll-max", "2s", "--provider-timeout", "1s", "--attempt-timeout", "1s", "--retry-first", "50ms",
-	"--rate-limit", "0", "--login-rate", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
+var crashFlags = []string{"--poll-first", "100ms", "--poll-max", "2s", "--provider-timeout", "1s", "--attempt-timeout",
+	"1s", "--retry-first", "50ms", "--rate-limit", "0", "--login-rate", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
 
 // recipients are the recipients of the load: mostly ordinary ones, and some for which the provider misbehaves.
-var recipients = []string{ordinary, ordinary, ordinary, "sandbox-drop-after-accept", "sandbox-garbage", "sandbox-503-after-accept",
-	"sandbox-rejected-validation", "sandbox-reversed", "sandbox-processing"}
+var recipients = []string{ordinary, ordinary, ordinary, "sandbox-drop-after-accept", "sandbox-garbage",
+	"sandbox-503-after-accept", "sandbox-rejected-validation", "sandbox-reversed", "sandbox-processing"}
 
 // promises holds what the service acknowledged with a 2xx response.
 type promises struct {
@@ -70,7 +70,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("the times of the crashes come from seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
-			c := map[string]func(*testing.T, *rand.Rand) *crashing{storetest.SQLite: crashSandbox, storetest.Postgres: crashReplicas}[engine](t, random)
+			c := map[string]func(*testing.T, *rand.Rand) *crashing{storetest.SQLite: crashSandbox,
+				storetest.Postgres: crashReplicas}[engine](t, random)
 			c.begin(t)
 			c.live(t, random, kills)
 			c.settle(t, kills)
@@ -170,7 +171,8 @@ func crashReplicas(t *testing.T, random *rand.Rand) *crashing {
 		r := replicas[n]
 		r.lives++
 		var err error
-		if r.process, err = startCommand(s.dir, fmt.Sprintf("replica-%d-%d", n, r.lives), exec.Command(s.program, append([]string{"serve", "--database", s.address}, s.flags...)...)); err != nil {
+		if r.process, err = startCommand(s.dir, fmt.Sprintf("replica-%d-%d", n, r.lives),
+			exec.Command(s.program, append([]string{"serve", "--database", s.address}, s.flags...)...)); err != nil {
 			t.Fatal(err)
 		}
 		address, err := r.process.says(listenPattern)
@@ -267,7 +269,8 @@ func (c *crashing) load(worker int, stop <-chan struct{}) {
 		}
 		n := c.numbers.Add(1)
 		number := fmt.Sprintf("INV-%04d", n)
-		got, err := c.caller.call(http.MethodPost, c.base()+atInvoices, c.token, draftBody(number, recipients[turn%len(recipients)]))
+		got, err := c.caller.call(http.MethodPost, c.base()+atInvoices, c.token,
+			draftBody(number, recipients[turn%len(recipients)]))
 		if err != nil || got.status != http.StatusCreated {
 			continue
 		}
@@ -326,9 +329,11 @@ func (c *crashing) settle(t *testing.T, kills int) {
 			open++
 		}
 	}
-	t.Logf("%d kills; %d drafts and %d submissions were acknowledged; %d documents at the provider, at most %d accepted of an invoice; "+
-		"%d submissions are not at their end; %d events, %d callbacks; settled after %v", kills, len(c.promises.created), len(c.promises.submitted),
-		len(c.books.ledger), accepted, open, len(c.books.events), len(c.books.callbacks), time.Since(started).Round(time.Second))
+	t.Logf(
+		"%d kills; %d drafts and %d submissions were acknowledged; %d documents at the provider, at most %d accepted of an invoice; "+
+			"%d submissions are not at their end; %d events, %d callbacks; settled after %v", kills, len(c.promises.created),
+		len(c.promises.submitted), len(c.books.ledger), accepted, open, len(c.books.events), len(c.books.callbacks),
+		time.Since(started).Round(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

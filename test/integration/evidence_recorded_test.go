@@ -13,8 +13,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestVerificationIsRecorded checks that evidence verify records when it has verified the database and how many faults it has found, and that it
-// verifies a database that can only be read, of which it records nothing.
+// TestVerificationIsRecorded checks that evidence verify records when it has verified the database and how many faults
+// it has found, and that it verifies a database that can only be read, of which it records nothing.
 func TestVerificationIsRecorded(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -39,7 +39,8 @@ func TestVerificationIsRecorded(t *testing.T) {
 			}
 			if engine == storetest.Postgres {
 				readOnly := *a
-				readOnly.at += map[bool]string{false: "?", true: "&"}[strings.Contains(a.at, "?")] + "default_transaction_read_only=on"
+				readOnly.at += map[bool]string{false: "?", true: "&"}[strings.Contains(a.at, "?")] +
+					"default_transaction_read_only=on"
 				readOnly.run("", "evidence", "verify")
 			}
 			if found, err := last(); !errors.Is(err, store.ErrNotFound) {

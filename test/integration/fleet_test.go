@@ -32,8 +32,10 @@ import (
 const fleetCredential = "synthetic-credential"
 
 // fleetFlags shorten the delays of a server and let it reach the receiver.
-var fleetFlags = []string{"--environment", "sandbox", "--key-file", "key.json", "--listen", "127.0.0.1:0", "--webhook-allow-cidr", "127.0.0.1/32", "--rate-limit", "0",
-	"--login-rate", "0", "--provider-timeout", "1s", "--attempt-timeout", "2s", "--retry-first", "100ms", "--poll-first", "50ms", "--poll-max", "1s", "--purchase-interval", "1h"}
+var fleetFlags = []string{"--environment", "sandbox", "--key-file", "key.json", "--listen", "127.0.0.1:0",
+	"--webhook-allow-cidr", "127.0.0.1/32", "--rate-limit", "0", "--login-rate", "0", "--provider-timeout",
+	"1s", "--attempt-timeout", "2s", "--retry-first", "100ms", "--poll-first", "50ms", "--poll-max",
+	"1s", "--purchase-interval", "1h"}
 
 // fleet is several servers on one database, with the other parties, which run in this process and outlive the servers.
 type fleet struct {
@@ -67,8 +69,8 @@ func newPooledFleet(t *testing.T, program, database, direct string, flags ...str
 	return f
 }
 
-// startFleet creates the account, its connection, and a first server, all with the given program. Nothing else opens the database, whose
-// own address is direct if it is behind a connection pool.
+// startFleet creates the account, its connection, and a first server, all with the given program. Nothing else opens
+// the database, whose own address is direct if it is behind a connection pool.
 func startFleet(t *testing.T, program, database, direct string, flags ...string) *fleet {
 	t.Helper()
 	at := []string{"--database", database, "--key-file", "key.json"}
@@ -76,7 +78,8 @@ func startFleet(t *testing.T, program, database, direct string, flags ...string)
 		at = append(at, "--database-direct", direct)
 		flags = append(slices.Clone(flags), "--database-direct", direct)
 	}
-	f := &fleet{program: program, dir: t.TempDir(), database: cmp.Or(direct, database), transport: &http.Transport{}, world: &world{running: map[string]*process{}}}
+	f := &fleet{program: program, dir: t.TempDir(), database: cmp.Or(direct, database), transport: &http.Transport{},
+		world: &world{running: map[string]*process{}}}
 	receiver, server, authority, err := startReceiver(f.dir, func() int { return http.StatusOK })
 	if err != nil {
 		t.Fatal(err)
@@ -90,9 +93,11 @@ func startFleet(t *testing.T, program, database, direct string, flags ...string)
 	}
 	f.command(t, "", "key", "generate", "--out", "key.json")
 	f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
-	made := f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example", "--json"}, at...)...)
-	connection := f.command(t, fleetCredential, append([]string{"connection", "add", "--account", at0(t, made, "/account_id"), "--base-url", f.provider.url,
-		"--environment", "sandbox", "--credential-file", "-", "--json"}, at...)...)
+	made := f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email",
+		"owner@palm.example", "--json"}, at...)...)
+	connection := f.command(t, fleetCredential,
+		append([]string{"connection", "add", "--account", at0(t, made, "/account_id"), "--base-url", f.provider.url,
+			"--environment", "sandbox", "--credential-file", "-", "--json"}, at...)...)
 	f.command(t, "", append([]string{"connection", "activate", at0(t, connection, "/connection_id")}, at...)...)
 	t.Cleanup(func() {
 		if err := f.world.close(); err != nil {
@@ -104,7 +109,8 @@ func startFleet(t *testing.T, program, database, direct string, flags ...string)
 	f.account = at0(t, made, "/account_id")
 	first := f.start(t, "first")
 	var login api.Data[api.Login]
-	f.must(t, http.MethodPost, first+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, at0(t, made, "/password")), &login)
+	f.must(t, http.MethodPost, first+"/api/v1/client/auth/login",
+		fmt.Sprintf(`{"email":"owner@palm.example","password":%q}`, at0(t, made, "/password")), &login)
 	f.token = login.Data.Token
 	f.must(t, http.MethodPost, first+"/api/v1/webhooks/subscriptions", fmt.Sprintf(`{"url":%q}`, server.URL), &struct{}{})
 	return f
@@ -210,7 +216,8 @@ func (f *fleet) settled(t *testing.T, base string) (events, repeats int) {
 
 func (f *fleet) unsettled(base string, events, repeats *int) error {
 	for page := 1; ; page++ {
-		got, err := f.caller.call(http.MethodGet, fmt.Sprintf("%s/api/v1/client/invoices?submitted=true&per_page=100&page=%d", base, page), f.token, "")
+		got, err := f.caller.call(http.MethodGet, fmt.Sprintf("%s/api/v1/client/invoices?submitted=true&per_page=100&page=%d",
+			base, page), f.token, "")
 		if err != nil {
 			return err
 		}
@@ -220,7 +227,8 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 		}
 		for _, invoice := range list.Data {
 			s := invoice.Submission
-			if _, there := f.provider.server.Ledger().Document(s.ID); s.Outcome == api.OutcomeUnknown && s.LastCheckedAt != nil && !there {
+			if _, there := f.provider.server.Ledger().Document(s.ID); s.Outcome == api.OutcomeUnknown &&
+				s.LastCheckedAt != nil && !there {
 				continue
 			}
 			if s.Outcome != api.OutcomeAcknowledged || s.NextCheckAt != nil || invoice.ReceiverState == nil {
@@ -238,7 +246,8 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 	taken := map[string]fakeprovider.Callback{}
 	callbacks := f.receiver.callbacks()
 	for _, callback := range callbacks {
-		if before, again := taken[callback.Delivery]; again && (before.Body != callback.Body || before.Signature != callback.Signature) {
+		if before, again := taken[callback.Delivery]; again &&
+			(before.Body != callback.Body || before.Signature != callback.Signature) {
 			return fmt.Errorf("event %s arrived with two bodies", callback.Delivery)
 		}
 		taken[callback.Delivery] = callback
@@ -266,7 +275,8 @@ func (f *fleet) checkDocuments(t *testing.T, submitted, most int) {
 	numbers := map[string]int{}
 	for _, document := range documents {
 		numbers[document.InvoiceNumber]++
-		if document.Accepted != 1 || document.Conflicts != 0 || document.Received > most || numbers[document.InvoiceNumber] > 1 {
+		if document.Accepted != 1 || document.Conflicts != 0 || document.Received > most ||
+			numbers[document.InvoiceNumber] > 1 {
 			t.Errorf("more than one document of an invoice: %+v", document)
 		}
 	}
@@ -293,11 +303,13 @@ type door struct {
 
 func newDoor(t *testing.T, dir string) *door {
 	t.Helper()
-	server, err := fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(fleetCredential), Clock: time.Now, Pace: 100 * time.Millisecond})
+	server, err := fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(fleetCredential),
+		Clock: time.Now, Pace: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{server: server, inside: map[string]int{}, asked: map[string]int{}, sent: map[string]int{}, held: make(chan struct{}, 1), release: make(chan struct{})}
+	d := &door{server: server, inside: map[string]int{}, asked: map[string]int{}, sent: map[string]int{},
+		held: make(chan struct{}, 1), release: make(chan struct{})}
 	listener := httptest.NewServer(d)
 	d.url = listener.URL
 	t.Cleanup(func() {
@@ -397,7 +409,8 @@ func (f *fleet) complain(t *testing.T) {
 		}
 		shown := 0
 		for line := range strings.Lines(string(text)) {
-			if (strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN")) && !strings.Contains(line, "route=/readyz") && shown < 8 {
+			if (strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN")) &&
+				!strings.Contains(line, "route=/readyz") && shown < 8 {
 				t.Logf("%s: %.600s", filepath.Base(path), line)
 				shown++
 			}

@@ -17,12 +17,14 @@ func TestGuessingStrangers(t *testing.T) {
 	for _, engine := range anyEngine() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			newAbused(t, built(t, commandProduct), engine, false).withstandsGuessing(t) // 7,000 calls, whose limits have tests of their own with the race detector
+			// 7,000 calls, whose limits have tests of their own with the race detector
+			newAbused(t, built(t, commandProduct), engine, false).withstandsGuessing(t)
 		})
 	}
 }
 
-// withstandsGuessing makes 7,000 calls with guessed tokens and paths, of which the process answers as many as its limit allows.
+// withstandsGuessing makes 7,000 calls with guessed tokens and paths, of which the process answers as many as its limit
+// allows.
 func (a *abused) withstandsGuessing(t *testing.T) {
 	t.Helper()
 	guess := func(n int) int {

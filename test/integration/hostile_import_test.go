@@ -49,7 +49,8 @@ func hostileWorkbook(t *testing.T, rows, names, texts string) []byte {
 
 // sendFile asks what is in a file. A client that is gone has no response.
 func (f *fleet) sendFile(ctx context.Context, base, token, mediaType string, file []byte) (response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/v1/client/invoices/import?dry_run=true", bytes.NewReader(file))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/v1/client/invoices/import?dry_run=true",
+		bytes.NewReader(file))
 	if err != nil {
 		return response{}, err
 	}
@@ -78,8 +79,8 @@ func TestHostileImportsFitInMemory(t *testing.T) {
 		"empty rows": hostileWorkbook(t, strings.Repeat(`<row><c r="XFD1" t="str"><v> </v></c></row>`, 1_000_000), "", ""),
 		"names":      hostileWorkbook(t, "", strings.Repeat(`<definedName/>`, 2_600_000), ""),
 		"texts":      hostileWorkbook(t, "", "", strings.Repeat(`<si><t>`+strings.Repeat("y", 8_000)+`</t></si>`, 4_000)),
-		"one text": hostileWorkbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 20)+`</row>`, 1_000), "",
-			`<si><t>`+strings.Repeat("y", 800)+`</t></si>`),
+		"one text": hostileWorkbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 20)+`</row>`, 1_000),
+			"", `<si><t>`+strings.Repeat("y", 800)+`</t></si>`),
 	} {
 		var sending sync.WaitGroup
 		for n, token := range hostile {

@@ -314,10 +314,11 @@ func pointed(document []byte, pointer string) (string, error) {
 
 // exampleDraft returns a complete draft with the current date.
 func exampleDraft(now time.Time) string {
-	return fmt.Sprintf(`{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
-		`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",`+
-		`"total_amount":1050.00,"currency":"AED","issue_date":"%s","due_date":"%s","payment_means_code":"30",`+
-		`"items":[{"item_code":"SKU-7","name":"Consulting","description":"Integration workshop","unit_code":"HUR","quantity":10,"base_quantity":1,`+
-		`"net_unit_price":100.00,"gross_unit_price":100.00,"discount_amount":0,"vat_category":"S","vat_rate":5}]}`,
+	return fmt.Sprintf(
+		`{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
+			`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",`+
+			`"total_amount":1050.00,"currency":"AED","issue_date":"%s","due_date":"%s","payment_means_code":"30",`+
+			`"items":[{"item_code":"SKU-7","name":"Consulting","description":"Integration workshop","unit_code":"HUR","quantity":10,"base_quantity":1,`+
+			`"net_unit_price":100.00,"gross_unit_price":100.00,"discount_amount":0,"vat_category":"S","vat_rate":5}]}`,
 		now.Format(time.DateOnly), now.AddDate(0, 0, 30).Format(time.DateOnly))
 }

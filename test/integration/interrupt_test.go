@@ -21,11 +21,13 @@ func TestInterruptedLogin(t *testing.T) {
 	}))
 	defer server.Close()
 	command := exec.CommandContext(t.Context(), "quittance", "login", "--url", server.URL)
-	command.Dir, command.Env, command.Stdin = t.TempDir(), bareEnvironment(t.TempDir()), strings.NewReader("qk_sandbox_"+strings.Repeat("x", 43))
+	command.Dir, command.Env, command.Stdin = t.TempDir(), bareEnvironment(t.TempDir()),
+		strings.NewReader("qk_sandbox_"+strings.Repeat("x", 43))
 	wantInterrupted(t, command, reached)
 }
 
-// wantInterrupted starts a command, sends it SIGTERM once it has reached what hangs, and checks that it says so and ends with status 1.
+// wantInterrupted starts a command, sends it SIGTERM once it has reached what hangs, and checks that it says so and
+// ends with status 1.
 func wantInterrupted(t *testing.T, command *exec.Cmd, reached <-chan struct{}) {
 	t.Helper()
 	var problem strings.Builder
@@ -38,7 +40,8 @@ func wantInterrupted(t *testing.T, command *exec.Cmd, reached <-chan struct{}) {
 		t.Fatal(err)
 	}
 	err := command.Wait()
-	if status, failed := errors.AsType[*exec.ExitError](err); !failed || status.ExitCode() != 1 || !strings.Contains(problem.String(), "quittance: interrupted: ") {
+	if status, failed := errors.AsType[*exec.ExitError](err); !failed || status.ExitCode() != 1 ||
+		!strings.Contains(problem.String(), "quittance: interrupted: ") {
 		t.Errorf("%q: %v: %s", command.Args, err, &problem)
 	}
 }

@@ -40,7 +40,8 @@ func (p *customerProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.received, p.bodies = append(p.received, r.Header.Clone()), append(p.bodies, body)
 }
 
-// verified returns the events that have arrived and how many of them are final, repetitions not counted, and an error unless each is signed with one of the secrets.
+// verified returns the events that have arrived and how many of them are final, repetitions not counted, and an error
+// unless each is signed with one of the secrets.
 func (p *customerProgram) verified(secrets []string) (ids []string, terminal int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,9 +56,9 @@ func (p *customerProgram) verified(secrets []string) (ids []string, terminal int
 	return ids, terminal, err
 }
 
-// TestListen is the first hour of a developer: a sandbox, a program without a certificate, listen and trigger, without a login. Listener and
-// server are killed and started again in between. Every event of the feed arrives with a valid signature, in order, and one that arrives
-// again is announced.
+// TestListen is the first hour of a developer: a sandbox, a program without a certificate, listen and trigger, without
+// a login. Listener and server are killed and started again in between. Every event of the feed arrives with a valid
+// signature, in order, and one that arrives again is announced.
 func TestListen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -163,7 +164,8 @@ func TestListen(t *testing.T) {
 			once = append(once, id)
 			continue
 		}
-		if said, err := os.ReadFile(filepath.Join(dir, "listen-1.out")); err != nil || !regexp.MustCompile(id+`.*\(repeated`).Match(said) {
+		if said, err := os.ReadFile(filepath.Join(dir, "listen-1.out")); err != nil ||
+			!regexp.MustCompile(id+`.*\(repeated`).Match(said) {
 			t.Errorf("request %d repeats %s without saying so: %v", n, id, err)
 		}
 	}
@@ -172,9 +174,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestListenBesideOthers checks that a listener loses nothing when another sandbox starts and ends, and when the profile is removed. The
-// commands then find the sandbox that still runs. The secret stays the same with --secret-file, and a damaged position is reported before
-// anything else is said.
+// TestListenBesideOthers checks that a listener loses nothing when another sandbox starts and ends, and when the
+// profile is removed. The commands then find the sandbox that still runs. The secret stays the same with --secret-file,
+// and a damaged position is reported before anything else is said.
 func TestListenBesideOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -230,7 +232,8 @@ func TestListenBesideOthers(t *testing.T) {
 
 	// Another sandbox, whose data is temporary.
 	ready := filepath.Join(dir, "other.json")
-	other, err := start(dir, "other", "sandbox", "--chaos", "off", "--no-example", "--listen", "127.0.0.1:0", "--ready-file", ready)
+	other, err := start(dir, "other", "sandbox", "--chaos", "off", "--no-example", "--listen", "127.0.0.1:0",
+		"--ready-file", ready)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +273,8 @@ func TestListenBesideOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("", "events", "resend", ids[0], "--forward-to", local.URL, "--secret-file", secretFile)
-	if again, _, err := program.verified([]string{strings.TrimSpace(string(key))}); err != nil || len(again) != len(ids)+1 || again[len(ids)] != ids[0] {
+	if again, _, err := program.verified([]string{strings.TrimSpace(string(key))}); err != nil ||
+		len(again) != len(ids)+1 || again[len(ids)] != ids[0] {
 		t.Errorf("%s was not sent again: %v, %v", ids[0], again[len(ids):], err)
 	}
 
@@ -289,13 +293,15 @@ func TestListenBesideOthers(t *testing.T) {
 		t.Fatalf("%v, %v", positions, err)
 	}
 	damaged := filepath.Join(dir, ".config", "quittance", "listen", "again", filepath.Base(positions[0]))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, []byte(`{"run":7}`), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700),
+		os.WriteFile(damaged, []byte(`{"run":7}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), "quittance", "listen", "--forward-to", local.URL, "--profile", "again")
 	command.Env = bareEnvironment(dir)
 	out, err := command.CombinedOutput()
-	if want := "quittance: position of the last run: " + damaged + " is damaged: --from start or --from TIME begins anew\n"; err == nil || string(out) != want {
+	if want := "quittance: position of the last run: " + damaged +
+		" is damaged: --from start or --from TIME begins anew\n"; err == nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}
 }

@@ -20,9 +20,9 @@ import (
 // filesOfProgram is how many files a program of [TestEveryListenerIsBounded] may open.
 const filesOfProgram = 1024
 
-// TestEveryListenerIsBounded asks the system at which addresses the programs listen, and sends to each the beginnings of more requests than
-// it may take: connections with a request are never closed for others, so new ones have to be. A listener without a limit would take the
-// files that the database, the providers and the other listeners need.
+// TestEveryListenerIsBounded asks the system at which addresses the programs listen, and sends to each the beginnings
+// of more requests than it may take: connections with a request are never closed for others, so new ones have to be. A
+// listener without a limit would take the files that the database, the providers and the other listeners need.
 func TestEveryListenerIsBounded(t *testing.T) {
 	if _, err := os.Stat("/proc/self/net/tcp"); err != nil {
 		t.Skip("only Linux lists what a process listens at")
@@ -35,8 +35,9 @@ func TestEveryListenerIsBounded(t *testing.T) {
 	}{
 		"serve": {[]string{"serve", "--environment", "sandbox", "--key-file", "key.json", "--database", "sqlite:quittance.db",
 			"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, 3},
-		"sandbox":          {[]string{"sandbox", "--data", "sandbox", "--listen", "127.0.0.1:0"}, 4},
-		"provider-sandbox": {[]string{"provider-sandbox", "--data", "provider", "--credential-file", "credential", "--listen", "127.0.0.1:0"}, 1},
+		"sandbox": {[]string{"sandbox", "--data", "sandbox", "--listen", "127.0.0.1:0"}, 4},
+		"provider-sandbox": {[]string{"provider-sandbox", "--data", "provider", "--credential-file", "credential", "--listen",
+			"127.0.0.1:0"}, 1},
 	}
 	if err := os.WriteFile(filepath.Join(dir, "credential"), []byte("a credential of the sandbox"), 0o600); err != nil {
 		t.Fatal(err)
@@ -87,7 +88,8 @@ func checkBounded(t *testing.T, address netip.AddrPort) {
 	}
 	kit.Eventually(t, func() error {
 		if open = standing(t, open); len(open) > filesOfProgram/2 {
-			return fmt.Errorf("%d connections to %s are open: half of the %d files are for the rest", len(open), address, filesOfProgram)
+			return fmt.Errorf("%d connections to %s are open: half of the %d files are for the rest", len(open), address,
+				filesOfProgram)
 		}
 		return nil
 	})
@@ -101,11 +103,13 @@ func listensAt(pid int) ([]netip.AddrPort, error) {
 	}
 	var mine []string
 	for _, entry := range sockets {
-		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, entry.Name())); err == nil && strings.HasPrefix(target, "socket:[") {
+		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, entry.Name())); err == nil &&
+			strings.HasPrefix(target, "socket:[") {
 			mine = append(mine, strings.TrimSuffix(strings.TrimPrefix(target, "socket:["), "]"))
 		}
 	}
-	// The columns of a line are number, own address, that of the other side, state (0A is listening), five others, and the inode.
+	// The columns of a line are number, own address, that of the other side, state (0A is listening), five others, and the
+	// inode.
 	table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
 	if err != nil {
 		return nil, err

@@ -16,9 +16,10 @@ import (
 	"quittance/test/kit"
 )
 
-// TestMailSurvivesKill checks on each engine that the e-mail of an invitation that an administrator makes is sent by a server that is killed
-// before it has recorded this, that the next server sends it again with the same Message-ID, and that no log has the address, the secret
-// of the link or the password of the relay. It tries the settings out with the command first.
+// TestMailSurvivesKill checks on each engine that the e-mail of an invitation that an administrator makes is sent by a
+// server that is killed before it has recorded this, that the next server sends it again with the same Message-ID, and
+// that no log has the address, the secret of the link or the password of the relay. It tries the settings out with the
+// command first.
 func TestMailSurvivesKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -29,7 +30,8 @@ func TestMailSurvivesKill(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			relay, dir, database := mailtest.Start(t, false), t.TempDir(), storetest.Database(t, engine)
-			smtp := []string{"--smtp-url", relay.URL, "--smtp-password-file", relay.PasswordFile, "--smtp-ca", relay.CAFile, "--smtp-from", "Quittance <invoices@example.com>"}
+			smtp := []string{"--smtp-url", relay.URL, "--smtp-password-file", relay.PasswordFile, "--smtp-ca", relay.CAFile,
+				"--smtp-from", "Quittance <invoices@example.com>"}
 			run := func(args ...string) string {
 				t.Helper()
 				command := exec.CommandContext(t.Context(), program, args...)
@@ -52,7 +54,8 @@ func TestMailSurvivesKill(t *testing.T) {
 			run("key", "generate", "--out", "key.json")
 			serve := func(name, killAt string) *process {
 				t.Helper()
-				command := exec.Command(program, append([]string{"serve", "--environment", "sandbox", "--database", database, "--key-file", "key.json", "--listen", "127.0.0.1:0", "--public-url", "https://invoices.example"}, smtp...)...)
+				command := exec.Command(program, append([]string{"serve", "--environment", "sandbox", "--database", database,
+					"--key-file", "key.json", "--listen", "127.0.0.1:0", "--public-url", "https://invoices.example"}, smtp...)...)
 				if killAt != "" {
 					command.Env = []string{"QUITTANCE_KILL_AT=" + killAt}
 				}
@@ -70,8 +73,10 @@ func TestMailSurvivesKill(t *testing.T) {
 				return p
 			}
 			first := serve("first", "after send mail")
-			account := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(run("account", "create", "--company", "Palm", "--email", "owner@example.com", "--database", database, "--key-file", "key.json"))
-			invited := run("account", "user", "invite", account, "--email", "ann@example.com", "--role", "viewer", "--database", database, "--key-file", "key.json")
+			account := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(run("account", "create", "--company", "Palm",
+				"--email", "owner@example.com", "--database", database, "--key-file", "key.json"))
+			invited := run("account", "user", "invite", account, "--email", "ann@example.com", "--role", "viewer",
+				"--database", database, "--key-file", "key.json")
 			if !strings.Contains(invited, "will be sent") {
 				t.Errorf("the command does not say that the link is mailed:\n%s", invited)
 			}
@@ -107,7 +112,8 @@ func checkRepeated(t *testing.T, messages []mailtest.Message, code, dir string) 
 			t.Fatal(err)
 		}
 		ids[read.Header.Get("Message-Id")] = true
-		if m.To != "ann@example.com" || code == "" || !strings.Contains(strings.ReplaceAll(m.Raw, "=\r\n", ""), "/join#"+code) {
+		if m.To != "ann@example.com" || code == "" || !strings.Contains(strings.ReplaceAll(m.Raw, "=\r\n", ""),
+			"/join#"+code) {
 			t.Errorf("to %s:\n%s", m.To, m.Raw)
 		}
 	}

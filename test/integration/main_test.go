@@ -1,8 +1,10 @@
-// Package integration_test tests the program quittance as processes: what its users run, and what operators, networks, disks and databases do to
-// it. Scenarios in testdata tell what single users see; the other tests kill, restart, replace and crowd servers.
+// Package integration_test tests the program quittance as processes: what its users run, and what operators, networks,
+// disks and databases do to it. Scenarios in testdata tell what single users see; the other tests kill, restart,
+// replace and crowd servers.
 //
-// Its invariant: a test looks at what the program prints, answers, sends and stores, never at its inside, and it waits for these and for
-// nothing else. Start reading at the scenarios, whose commands script_test.go describes, then at process.
+// Its invariant: a test looks at what the program prints, answers, sends and stores, never at its inside, and it waits
+// for these and for nothing else. Start reading at the scenarios, whose commands script_test.go describes, then at
+// process.
 package integration_test
 
 import (
@@ -16,8 +18,8 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// raceOptions is the environment variable with the options of the race detector. By default a program sleeps for a second
-// before it exits, and the tests run hundreds of commands.
+// raceOptions is the environment variable with the options of the race detector. By default a program sleeps for a
+// second before it exits, and the tests run hundreds of commands.
 const raceOptions = "GORACE"
 
 // withPostgres runs the tests beside a PostgreSQL cluster, if one is required.

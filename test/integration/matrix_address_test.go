@@ -22,12 +22,13 @@ func (b *mailbox) lastProof(to string) (code string) {
 	return code
 }
 
-// move changes the address of a colleague, who proves it with the second link, and removes the colleague. If a response was lost, the change was made
-// already, another link may have replaced the last, and the colleague may be gone.
+// move changes the address of a colleague, who proves it with the second link, and removes the colleague. If a response
+// was lost, the change was made already, another link may have replaced the last, and the colleague may be gone.
 func (b *mailbox) move(t *testing.T, colleague *customer) {
 	t.Helper()
 	colleague.email = "moved@palm.example"
-	colleague.do(t, http.MethodPost, atAuth+"address", "", fmt.Sprintf(`{"email":%q,"current_password":%q}`, colleague.email, colleague.password), http.StatusOK)
+	colleague.do(t, http.MethodPost, atAuth+"address",
+		"", fmt.Sprintf(`{"email":%q,"current_password":%q}`, colleague.email, colleague.password), http.StatusOK)
 	kit.Eventually(t, func() error {
 		b.running(t)
 		if b.lastProof(colleague.email) == "" {
@@ -44,7 +45,8 @@ func (b *mailbox) move(t *testing.T, colleague *customer) {
 			return errors.New("no new link has arrived")
 		}
 		tried = last
-		got := colleague.call(t, http.MethodPost, atAuth+"address/confirm", colleague.token, "", fmt.Sprintf(`{"code":%q}`, last))
+		got := colleague.call(t, http.MethodPost, atAuth+"address/confirm", colleague.token,
+			"", fmt.Sprintf(`{"code":%q}`, last))
 		if got.status != http.StatusOK && !b.proved(t, colleague.email) {
 			b.wantFired(t, got)
 			return fmt.Errorf("the last link: status %d", got.status)
@@ -54,7 +56,8 @@ func (b *mailbox) move(t *testing.T, colleague *customer) {
 	if !b.proved(t, colleague.email) {
 		t.Error("the address is not proved")
 	}
-	if got := b.do(t, http.MethodDelete, atUsers+"/"+b.userID(t, colleague.email), "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK {
+	if got := b.do(t, http.MethodDelete, atUsers+"/"+b.userID(t, colleague.email), "", "", http.StatusOK,
+		http.StatusNotFound); got.status != http.StatusOK {
 		b.wantFired(t, got)
 	}
 	if n := len(b.users(t)); n != 1 {

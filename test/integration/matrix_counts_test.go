@@ -7,8 +7,8 @@ import (
 	"quittance/test/kit"
 )
 
-// counts covers invoices that a version without counters has stored, and counters that another program has changed: the server
-// counts the former when it starts, and an administrator has both counted.
+// counts covers invoices that a version without counters has stored, and counters that another program has changed: the
+// server counts the former when it starts, and an administrator has both counted.
 func counts(t *testing.T, c *customer) {
 	c.login(t)
 	for n := range 3 {
@@ -21,7 +21,8 @@ func counts(t *testing.T, c *customer) {
 	kit.Eventually(t, func() error {
 		c.running(t)
 		var left int
-		if err := c.raw.QueryRowContext(t.Context(), `select count(*) from invoices where counted_version <> version`).Scan(&left); err != nil || left > 0 {
+		if err := c.raw.QueryRowContext(t.Context(),
+			`select count(*) from invoices where counted_version <> version`).Scan(&left); err != nil || left > 0 {
 			return fmt.Errorf("%d invoices are not counted: %w", left, err)
 		}
 		return nil
@@ -30,7 +31,8 @@ func counts(t *testing.T, c *customer) {
 
 	c.stop(t) // or it would count them itself, in its first removal of expired rows
 	c.uncount(t)
-	c.exec(t, `insert into invoice_counters (tenant_id, category, period, currency, invoices, amount_high, amount_middle, amount_low)
+	c.exec(t,
+		`insert into invoice_counters (tenant_id, category, period, currency, invoices, amount_high, amount_middle, amount_low)
 		select distinct tenant_id, 'draft', 0, 'AED', 7, 0, 0, 7 from invoices`)
 	if _, _, err := c.attempt(t, "", "recount", "--check"); err == nil {
 		t.Error("changed counters are not found")

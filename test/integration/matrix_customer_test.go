@@ -48,7 +48,8 @@ type customer struct {
 func newCustomer(s *site) *customer {
 	return &customer{site: s, account: s.original.account, email: s.original.email, password: s.original.password,
 		created: map[string]string{}, recipients: map[string]string{},
-		creditNotes: map[string]bool{}, reasons: map[string]string{}, subscribed: map[string]bool{}, revisions: map[string]int{}}
+		creditNotes: map[string]bool{}, reasons: map[string]string{}, subscribed: map[string]bool{},
+		revisions: map[string]int{}}
 }
 
 // do makes a call that must get one of these statuses and returns its response.
@@ -97,8 +98,8 @@ func (c *customer) subscribe(t *testing.T) {
 	})
 }
 
-// apiKey creates an API key, uses it until the list shows that, and revokes it. A creation whose response is lost may leave a key that
-// nobody knows.
+// apiKey creates an API key, uses it until the list shows that, and revokes it. A creation whose response is lost may
+// leave a key that nobody knows.
 func (c *customer) apiKey(t *testing.T) {
 	t.Helper()
 	const atKeys = "/api/v1/client/api-keys"
@@ -145,17 +146,20 @@ func (c *customer) sessions(t *testing.T) {
 	c.do(t, http.MethodGet, atAccount, "", "", http.StatusOK)
 }
 
-// keepBook creates a customer of the company, changes it and deletes it. If the response to the creation was lost, there may be another one.
+// keepBook creates a customer of the company, changes it and deletes it. If the response to the creation was lost,
+// there may be another one.
 func (c *customer) keepBook(t *testing.T) {
 	t.Helper()
 	const atBook = "/api/v1/client/customers"
-	made := c.do(t, http.MethodPost, atBook, "", `{"recipient_name":"Dune Logistics FZE","payment_terms_days":30}`, http.StatusCreated)
+	made := c.do(t, http.MethodPost, atBook, "", `{"recipient_name":"Dune Logistics FZE","payment_terms_days":30}`,
+		http.StatusCreated)
 	at := atBook + "/" + valueAt(t, made, "/data/id")
 	c.do(t, http.MethodPatch, at, "", `{"payment_terms_days":14}`, http.StatusOK)
 	if days := valueAt(t, c.do(t, http.MethodGet, at, "", "", http.StatusOK), "/data/payment_terms_days"); days != "14" {
 		t.Errorf("the changed customer has %s days to pay", days)
 	}
-	if got := c.do(t, http.MethodDelete, at, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
+	if got := c.do(t, http.MethodDelete, at, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK &&
+		!c.fired {
 		t.Fatalf("deletion of a customer: %s", got.body)
 	}
 	left := valueAt(t, c.do(t, http.MethodGet, atBook, "", "", http.StatusOK), "/pagination/total")
@@ -167,7 +171,8 @@ func (c *customer) keepBook(t *testing.T) {
 // create creates a draft, with an idempotency key if there is one.
 func (c *customer) create(t *testing.T, number, recipient, key string) (id string) {
 	t.Helper()
-	id = valueAt(t, c.do(t, http.MethodPost, atInvoices, key, draftBody(number, recipient), http.StatusCreated), "/data/id")
+	id = valueAt(t, c.do(t, http.MethodPost, atInvoices, key, draftBody(number, recipient), http.StatusCreated),
+		"/data/id")
 	c.created[id] = number
 	if key != "" {
 		c.keyed = append(c.keyed, number)
@@ -200,7 +205,8 @@ func (c *customer) submitCredit(t *testing.T, id string) {
 func (c *customer) submitDocument(t *testing.T, path string) {
 	t.Helper()
 	kit.Eventually(t, func() error {
-		got := c.do(t, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway, http.StatusConflict)
+		got := c.do(t, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway,
+			http.StatusConflict)
 		switch got.status {
 		case http.StatusOK, http.StatusAccepted:
 			return nil
@@ -234,7 +240,8 @@ func (c *customer) ended(t *testing.T, id string) api.Outcome {
 // credit creates a credit note for one hour of an invoice.
 func (c *customer) credit(t *testing.T, invoice, number, key string) (id string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"invoice_id":%q,"credit_note_number":%q,"issue_date":%q,"reason":"One hour was not worked.","kind":"partial","items":[{"position":0,"quantity":1}]}`,
+	body := fmt.Sprintf(
+		`{"invoice_id":%q,"credit_note_number":%q,"issue_date":%q,"reason":"One hour was not worked.","kind":"partial","items":[{"position":0,"quantity":1}]}`,
 		invoice, number, time.Now().Format(time.DateOnly))
 	id = valueAt(t, c.do(t, http.MethodPost, atCreditNotes, key, body, http.StatusCreated), "/data/id")
 	c.creditNotes[id] = false
@@ -258,7 +265,8 @@ func (c *customer) explain(t *testing.T, id, code string) {
 // remove deletes a draft. If the response was lost, the draft may be gone already.
 func (c *customer) remove(t *testing.T, id string) {
 	t.Helper()
-	if got := c.do(t, http.MethodDelete, atInvoices+"/"+id, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
+	if got := c.do(t, http.MethodDelete, atInvoices+"/"+id, "", "", http.StatusOK,
+		http.StatusNotFound); got.status != http.StatusOK && !c.fired {
 		t.Fatalf("deletion of a draft: %s", got.body)
 	}
 	delete(c.created, id)

@@ -15,17 +15,19 @@ import (
 
 const atTOTP = atAuth + "totp"
 
-// factor covers the second factor: a user begins to use an authenticator app, logs in with it, makes new recovery codes and turns it off, and
-// an administrator removes the next one.
+// factor covers the second factor: a user begins to use an authenticator app, logs in with it, makes new recovery codes
+// and turns it off, and an administrator removes the next one.
 func factor(t *testing.T, c *customer) {
 	c.login(t)
 	recovery := c.enroll(t)
 	c.wantCode(t, true)
-	if got := c.form(t, "/login", url.Values{"email": {c.email}, "password": {c.password}}); got.status != http.StatusSeeOther {
+	if got := c.form(t, "/login", url.Values{"email": {c.email},
+		"password": {c.password}}); got.status != http.StatusSeeOther {
 		t.Errorf("a login to the console: status %d", got.status)
 	}
 	body := func(otp string) string { return fmt.Sprintf(`{"current_password":%q,"otp":%q}`, c.password, otp) }
-	got := c.do(t, http.MethodPost, atTOTP+"/recovery-codes", "", body(recovery[0]), http.StatusOK, http.StatusUnprocessableEntity)
+	got := c.do(t, http.MethodPost, atTOTP+"/recovery-codes", "", body(recovery[0]), http.StatusOK,
+		http.StatusUnprocessableEntity)
 	if got.status != http.StatusOK { // the response with the new codes was lost
 		c.wantFired(t, got)
 		c.resetFactor(t)
@@ -45,7 +47,8 @@ func factor(t *testing.T, c *customer) {
 	c.audit(t)
 }
 
-// enroll begins to use an authenticator app and returns the recovery codes. If the response that has them was lost, it starts again.
+// enroll begins to use an authenticator app and returns the recovery codes. If the response that has them was lost, it
+// starts again.
 func (c *customer) enroll(t *testing.T) []string {
 	t.Helper()
 	for range 3 {
@@ -54,7 +57,8 @@ func (c *customer) enroll(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q,"current_password":%q}`, code, c.password), http.StatusOK, http.StatusUnprocessableEntity)
+		got := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q,"current_password":%q}`,
+			code, c.password), http.StatusOK, http.StatusUnprocessableEntity)
 		if got.status == http.StatusOK {
 			return codesIn(t, got)
 		}
@@ -92,7 +96,8 @@ func (c *customer) resetFactor(t *testing.T) {
 // wantCode checks whether a login needs a code.
 func (c *customer) wantCode(t *testing.T, needed bool) {
 	t.Helper()
-	got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, c.password))
+	got := c.call(t, http.MethodPost, atAuth+"login", "",
+		"", fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, c.password))
 	if (got.status == http.StatusUnauthorized) != needed {
 		t.Errorf("a login without a code gets status %d: %s", got.status, got.body)
 	}

@@ -25,8 +25,8 @@ type mailbox struct {
 	used  string // the secret of the last link for a new password
 }
 
-// mailed covers the e-mails: links for a new password that the user and an administrator ask for, invitations by an owner and by an
-// administrator, links that prove an address, the choice of notices, and a notice of a rejection.
+// mailed covers the e-mails: links for a new password that the user and an administrator ask for, invitations by an
+// owner and by an administrator, links that prove an address, the choice of notices, and a notice of a rejection.
 func mailed(t *testing.T, c *customer) {
 	b := &mailbox{customer: c, relay: mailtest.Start(t, false)}
 	c.flags = slices.Concat(c.flags, []string{"--public-url", "http://localhost"}, relayFlags(b.relay))
@@ -40,7 +40,8 @@ func mailed(t *testing.T, c *customer) {
 
 	books := newCustomer(c.site)
 	books.email, books.password = "books@palm.example", "four tidy penguins hum"
-	link := valueAt(t, c.do(t, http.MethodPost, atInvitations, "", fmt.Sprintf(`{"email":%q,"role":"accountant"}`, books.email), http.StatusCreated), "/data/url")
+	link := valueAt(t, c.do(t, http.MethodPost, atInvitations,
+		"", fmt.Sprintf(`{"email":%q,"role":"accountant"}`, books.email), http.StatusCreated), "/data/url")
 	mailed := b.invitation(t, books.email)
 	if mailed == secretOf(t, link) {
 		t.Error("the link that was shown proves the address")
@@ -75,7 +76,8 @@ func mailed(t *testing.T, c *customer) {
 
 // relayFlags returns the flags of a server that sends its e-mails to a relay.
 func relayFlags(relay *mailtest.Server) []string {
-	return []string{"--smtp-url", relay.URL, "--smtp-password-file", relay.PasswordFile, "--smtp-ca", relay.CAFile, "--smtp-from", "Quittance <invoices@example.com>"}
+	return []string{"--smtp-url", relay.URL, "--smtp-password-file", relay.PasswordFile, "--smtp-ca", relay.CAFile,
+		"--smtp-from", "Quittance <invoices@example.com>"}
 }
 
 // plainMail returns the text of an e-mail without the breaks and the encoding of its lines.
@@ -88,7 +90,8 @@ func (b *mailbox) await(t *testing.T, to, text string) {
 	t.Helper()
 	kit.Eventually(t, func() error {
 		b.running(t)
-		if !slices.ContainsFunc(b.relay.Messages(), func(m mailtest.Message) bool { return m.To == to && strings.Contains(plainMail(m), text) }) {
+		if !slices.ContainsFunc(b.relay.Messages(),
+			func(m mailtest.Message) bool { return m.To == to && strings.Contains(plainMail(m), text) }) {
 			return fmt.Errorf("no e-mail to %s has %q", to, text)
 		}
 		return nil
@@ -97,8 +100,8 @@ func (b *mailbox) await(t *testing.T, to, text string) {
 
 var joinPattern = regexp.MustCompile(`http://localhost/join#([\w-]+)`)
 
-// invitation waits for an invitation of an address by e-mail that can be used, and returns its secret. If a response was lost, another invitation
-// may have replaced the first.
+// invitation waits for an invitation of an address by e-mail that can be used, and returns its secret. If a response
+// was lost, another invitation may have replaced the first.
 func (b *mailbox) invitation(t *testing.T, to string) (code string) {
 	t.Helper()
 	kit.Eventually(t, func() error {
@@ -121,8 +124,8 @@ func (b *mailbox) invitation(t *testing.T, to string) (code string) {
 
 var resetPattern = regexp.MustCompile(`http://localhost/reset#([\w-]+)`)
 
-// choosePassword waits for a link for a new password and uses it. If a response was lost, the link may be used up, or another one may have
-// replaced it.
+// choosePassword waits for a link for a new password and uses it. If a response was lost, the link may be used up, or
+// another one may have replaced it.
 func (b *mailbox) choosePassword(t *testing.T, password string) {
 	t.Helper()
 	tried := b.used
@@ -146,7 +149,8 @@ func (b *mailbox) choosePassword(t *testing.T, password string) {
 		b.used, b.password = last, password
 		return nil
 	})
-	if got := b.form(t, "/reset/password", url.Values{"code": {b.used}, "password": {"six grey herons wait"}}); got.status != http.StatusUnprocessableEntity {
+	if got := b.form(t, "/reset/password", url.Values{"code": {b.used},
+		"password": {"six grey herons wait"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a used link: status %d", got.status)
 	}
 }
@@ -154,7 +158,8 @@ func (b *mailbox) choosePassword(t *testing.T, password string) {
 // opens reports whether the user can log in with a password.
 func (b *mailbox) opens(t *testing.T, password string) bool {
 	t.Helper()
-	return b.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, b.email, password)).status == http.StatusOK
+	return b.call(t, http.MethodPost, atAuth+"login", "",
+		"", fmt.Sprintf(`{"email":%q,"password":%q}`, b.email, password)).status == http.StatusOK
 }
 
 // chooseNotices turns the notices of failing deliveries off, on the page of the user.
@@ -163,23 +168,26 @@ func (b *mailbox) chooseNotices(t *testing.T) {
 	owner := &console{customer: b.customer, cookies: map[string]string{}}
 	owner.visit(t, http.MethodPost, "/login", url.Values{"email": {b.email}, "password": {b.password}})
 	kinds := []string{string(store.NoticeRejection), string(store.NoticeDeactivated)}
-	if got := owner.visit(t, http.MethodPost, "/account/notices", url.Values{"language": {"en"}, "notice": kinds}); got.status != http.StatusSeeOther {
+	if got := owner.visit(t, http.MethodPost, "/account/notices", url.Values{"language": {"en"},
+		"notice": kinds}); got.status != http.StatusSeeOther {
 		t.Fatalf("choice of notices: status %d: %s", got.status, got.body)
 	}
 	var off string
-	if err := b.raw.QueryRowContext(t.Context(), `select notices_off from mail_settings`).Scan(&off); err != nil || off != string(store.NoticeFailing) {
+	if err := b.raw.QueryRowContext(t.Context(), `select notices_off from mail_settings`).Scan(&off); err != nil ||
+		off != string(store.NoticeFailing) {
 		t.Errorf("the notices that are off are %q: %v", off, err)
 	}
 }
 
-// auditMails checks that every e-mail was sent, once, except that a killed server repeats one with its Message-ID, and an act whose response
-// was lost has caused another; and that none names a document.
+// auditMails checks that every e-mail was sent, once, except that a killed server repeats one with its Message-ID, and
+// an act whose response was lost has caused another; and that none names a document.
 func (b *mailbox) auditMails(t *testing.T) {
 	t.Helper()
 	kit.Eventually(t, func() error {
 		b.running(t)
 		var pending int
-		if err := b.raw.QueryRowContext(t.Context(), `select count(*) from mails where due_at is not null`).Scan(&pending); err != nil || pending > 0 {
+		if err := b.raw.QueryRowContext(t.Context(),
+			`select count(*) from mails where due_at is not null`).Scan(&pending); err != nil || pending > 0 {
 			return cmp.Or(err, fmt.Errorf("%d e-mails are pending", pending))
 		}
 		return nil
@@ -203,8 +211,9 @@ func (b *mailbox) auditMails(t *testing.T) {
 			t.Errorf("%s was sent %d times", id, n)
 		}
 	}
-	for subject, want := range map[string]struct{ times, repeated int }{"Choose a new password": {2, 1}, "Your password was changed": {2, 0},
-		"Invitation to Quittance": {2, 1}, "Documents were rejected": {1, 0}, "Prove your e-mail address": {2, 1}, "Your e-mail address was changed": {1, 0}} {
+	for subject, want := range map[string]struct{ times, repeated int }{"Choose a new password": {2, 1},
+		"Your password was changed": {2, 0}, "Invitation to Quittance": {2, 1}, "Documents were rejected": {1, 0},
+		"Prove your e-mail address": {2, 1}, "Your e-mail address was changed": {1, 0}} {
 		if got := subjects[subject]; got != want.times && !(b.fired && got == want.times+want.repeated) {
 			t.Errorf("%d e-mails with the subject %q, want %d", got, subject, want.times)
 		}

@@ -27,7 +27,8 @@ var (
 // operators covers an operator who is added, reset, enrols, logs in and out, and is disabled.
 func operators(t *testing.T, c *customer) {
 	c.login(t)
-	if _, again, err := c.attempt(t, "", "operator", "add", "--email", operatorEmail, "--json"); err != nil && !again { // otherwise the operator may be there already
+	// otherwise the operator may be there already
+	if _, again, err := c.attempt(t, "", "operator", "add", "--email", operatorEmail, "--json"); err != nil && !again {
 		t.Fatal(err)
 	}
 	cookie := c.enterOperator(t)
@@ -56,7 +57,8 @@ func (s *site) operatorCall(t *testing.T, method, path, cookie string, form url.
 		if err != nil {
 			return err
 		}
-		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, strings.NewReader(form.Encode()))
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path,
+			strings.NewReader(form.Encode()))
 		if err != nil {
 			return err
 		}
@@ -72,7 +74,8 @@ func (s *site) operatorCall(t *testing.T, method, path, cookie string, form url.
 	return got
 }
 
-// enrolOperator follows an enrolment link and returns the secret of the authenticator. If the response was lost, the link may be used up already.
+// enrolOperator follows an enrolment link and returns the secret of the authenticator. If the response was lost, the
+// link may be used up already.
 func (c *customer) enrolOperator(t *testing.T, code string) (shared string) {
 	t.Helper()
 	opened := c.operatorCall(t, http.MethodPost, "/enrol", "", url.Values{"code": {code}})
@@ -81,15 +84,16 @@ func (c *customer) enrolOperator(t *testing.T, code string) (shared string) {
 		t.Fatalf("enrolment: status %d", opened.status)
 	}
 	shared = string(found[1])
-	got := c.operatorCall(t, http.MethodPost, "/enrol/confirm", "", url.Values{"code": {code}, "shared": {shared}, "password": {operatorPassword}, "shown": {codeOf(t, shared, 0)}})
+	got := c.operatorCall(t, http.MethodPost, "/enrol/confirm", "", url.Values{"code": {code}, "shared": {shared},
+		"password": {operatorPassword}, "shown": {codeOf(t, shared, 0)}})
 	if got.status != http.StatusOK && !(got.status == http.StatusUnprocessableEntity && c.fired) {
 		t.Fatalf("enrolment: status %d: %s", got.status, got.body)
 	}
 	return shared
 }
 
-// enterOperator resets and enrols an operator, who logs in, and returns the cookie. A login whose response was lost has used up its code, so the
-// operator is reset and starts again.
+// enterOperator resets and enrols an operator, who logs in, and returns the cookie. A login whose response was lost has
+// used up its code, so the operator is reset and starts again.
 func (c *customer) enterOperator(t *testing.T) (cookie string) {
 	t.Helper()
 	for range 3 {
@@ -103,11 +107,12 @@ func (c *customer) enterOperator(t *testing.T) (cookie string) {
 	return ""
 }
 
-// loginOperator logs in with the code of the next time step, because an enrolment has used the current one, and returns the cookie: "" if
-// the code was used up by a login whose response was lost.
+// loginOperator logs in with the code of the next time step, because an enrolment has used the current one, and returns
+// the cookie: "" if the code was used up by a login whose response was lost.
 func (c *customer) loginOperator(t *testing.T, shared string) (cookie string) {
 	t.Helper()
-	got := c.operatorCall(t, http.MethodPost, "/login", "", url.Values{"email": {operatorEmail}, "password": {operatorPassword}, "code": {codeOf(t, shared, 1)}})
+	got := c.operatorCall(t, http.MethodPost, "/login",
+		"", url.Values{"email": {operatorEmail}, "password": {operatorPassword}, "code": {codeOf(t, shared, 1)}})
 	for _, set := range (&http.Response{Header: got.header}).Cookies() {
 		return set.Value
 	}

@@ -36,14 +36,16 @@ func passkeys(t *testing.T, c *customer) {
 		t.Fatal("no passkey is listed")
 	}
 	page := string(found[1])
-	if got := owner.visit(t, http.MethodPost, page+"/name", url.Values{"name": {"Phone"}}); got.status != http.StatusSeeOther {
+	if got := owner.visit(t, http.MethodPost, page+"/name",
+		url.Values{"name": {"Phone"}}); got.status != http.StatusSeeOther {
 		t.Errorf("renamed: status %d", got.status)
 	}
 	guest := &console{customer: c, cookies: map[string]string{}}
 	guest.loginWith(t, key)
 	copied := *key
 	copied.Count = 0
-	if got := (&console{customer: c, cookies: map[string]string{}}).tryPasskey(t, &copied); got.status != http.StatusUnauthorized {
+	if got := (&console{customer: c, cookies: map[string]string{}}).tryPasskey(t,
+		&copied); got.status != http.StatusUnauthorized {
 		t.Errorf("a copy of the passkey: status %d", got.status)
 	}
 	signed, err := key.Assert(string(guest.visit(t, http.MethodPost, "/second-factor/passkeys/challenge", nil).body))
@@ -51,7 +53,8 @@ func passkeys(t *testing.T, c *customer) {
 		t.Fatal(err)
 	}
 	got := guest.visit(t, http.MethodPost, page+"/remove", url.Values{"current": {c.password}, "assertion": {signed}})
-	if got.status != http.StatusSeeOther && !(c.fired && got.status == http.StatusNotFound) { // the response to the removal was lost
+	// the response to the removal was lost
+	if got.status != http.StatusSeeOther && !(c.fired && got.status == http.StatusNotFound) {
 		t.Errorf("removed: status %d", got.status)
 	}
 	c.wantCode(t, false)
@@ -87,7 +90,8 @@ func (b *console) visit(t *testing.T, method, path string, form url.Values) resp
 	return got
 }
 
-// addPasskey logs in with the password and adds the first passkey. If the response with the recovery codes was lost, it starts again.
+// addPasskey logs in with the password and adds the first passkey. If the response with the recovery codes was lost, it
+// starts again.
 func (b *console) addPasskey(t *testing.T) *passkeytest.Authenticator {
 	t.Helper()
 	for range 3 {
@@ -100,7 +104,8 @@ func (b *console) addPasskey(t *testing.T) *passkeytest.Authenticator {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := b.visit(t, http.MethodPost, "/second-factor/passkeys", url.Values{"name": {"Laptop"}, "registration": {made}, "current": {b.password}})
+		got := b.visit(t, http.MethodPost, "/second-factor/passkeys", url.Values{"name": {"Laptop"}, "registration": {made},
+			"current": {b.password}})
 		if got.status == http.StatusOK && len(recoveryPattern.FindAll(got.body, -1)) == 10 {
 			return key
 		}

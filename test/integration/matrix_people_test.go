@@ -17,12 +17,14 @@ const (
 	atInvitations = atUsers + "/invitations"
 )
 
-// people covers invitations by an owner and by an administrator, the changes of the users who join, and the import of one of them.
+// people covers invitations by an owner and by an administrator, the changes of the users who join, and the import of
+// one of them.
 func people(t *testing.T, c *customer) {
 	c.login(t)
 	books := newCustomer(c.site)
 	books.email, books.password = "books@palm.example", "three mild walruses sing"
-	invited := c.do(t, http.MethodPost, atInvitations, "", fmt.Sprintf(`{"email":%q,"role":"accountant"}`, books.email), http.StatusCreated)
+	invited := c.do(t, http.MethodPost, atInvitations, "", fmt.Sprintf(`{"email":%q,"role":"accountant"}`, books.email),
+		http.StatusCreated)
 	books.join(t, valueAt(t, invited, "/data/url"))
 	books.login(t)
 	books.importDrafts(t)
@@ -38,7 +40,9 @@ func people(t *testing.T, c *customer) {
 
 	got := c.do(t, http.MethodPost, atInvitations, "", `{"email":"late@palm.example","role":"owner"}`, http.StatusCreated)
 	c.revokeInvitation(t, valueAt(t, got, "/data/id"))
-	if got := c.form(t, "/join", url.Values{"code": {secretOf(t, valueAt(t, got, "/data/url"))}}); got.status != http.StatusUnprocessableEntity {
+	if got := c.form(t,
+		"/join", url.Values{"code": {secretOf(t,
+			valueAt(t, got, "/data/url"))}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a revoked invitation: status %d", got.status)
 	}
 
@@ -68,7 +72,8 @@ func (c *customer) auditPeople(t *testing.T, want ...string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the users are %q, want %q", got, want)
 	}
-	if left := valueAt(t, c.do(t, http.MethodGet, atInvitations, "", "", http.StatusOK), "/pagination/total"); left != "0" {
+	if left := valueAt(t, c.do(t, http.MethodGet, atInvitations, "", "", http.StatusOK),
+		"/pagination/total"); left != "0" {
 		t.Errorf("%s invitations are left", left)
 	}
 	c.audit(t)
@@ -97,11 +102,12 @@ func (c *customer) userID(t *testing.T, email string) string {
 	return users[n].ID
 }
 
-// join chooses a password on the page of an invitation. If the response was lost, the invitation may be used up already; then
-// the password must be right.
+// join chooses a password on the page of an invitation. If the response was lost, the invitation may be used up
+// already; then the password must be right.
 func (c *customer) join(t *testing.T, link string) {
 	t.Helper()
-	got := c.form(t, "/join/password", url.Values{"code": {secretOf(t, link)}, "name": {"A person"}, "password": {c.password}})
+	got := c.form(t, "/join/password", url.Values{"code": {secretOf(t, link)}, "name": {"A person"},
+		"password": {c.password}})
 	if got.status != http.StatusSeeOther && !(got.status == http.StatusUnprocessableEntity && c.fired) {
 		t.Fatalf("join as %s: status %d: %s", c.email, got.status, got.body)
 	}
@@ -120,7 +126,8 @@ func secretOf(t *testing.T, link string) string {
 // revokeInvitation revokes an invitation. If the response was lost, it may be gone already.
 func (c *customer) revokeInvitation(t *testing.T, id string) {
 	t.Helper()
-	if got := c.do(t, http.MethodPost, atInvitations+"/"+id+"/revoke", "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
+	if got := c.do(t, http.MethodPost, atInvitations+"/"+id+"/revoke", "", "", http.StatusOK,
+		http.StatusNotFound); got.status != http.StatusOK && !c.fired {
 		t.Fatalf("revocation of an invitation: %s", got.body)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"quittance/test/kit"
 )
 
-// queue covers a provider that reports by a queue of events: two about an invoice, one that announces a document, and one that is about
-// nothing of the company. Each is retained once, and only what is retained is deleted.
+// queue covers a provider that reports by a queue of events: two about an invoice, one that announces a document, and
+// one that is about nothing of the company. Each is retained once, and only what is retained is deleted.
 func queue(t *testing.T, c *customer) {
 	provider := providertest.NewStorecove(siteCredential)
 	t.Cleanup(provider.Close)
@@ -42,7 +42,8 @@ func queue(t *testing.T, c *customer) {
 	kit.Eventually(t, func() error {
 		c.running(t)
 		var seen int
-		if err := c.raw.QueryRowContext(t.Context(), `select count(*) from provider_events`).Scan(&seen); err != nil || seen != 4 {
+		if err := c.raw.QueryRowContext(t.Context(), `select count(*) from provider_events`).Scan(&seen); err != nil ||
+			seen != 4 {
 			return fmt.Errorf("%d events were seen: %w", seen, err)
 		}
 		return nil
@@ -59,8 +60,10 @@ func (c *customer) sendOver(t *testing.T, provider *providertest.Storecove) {
 	}
 	c.command(t, asJSON(t, providertest.Seller(document.BIS3)), "account", "profile", c.account, "--file", "-")
 	c.command(t, "", "connection", "disable", c.connected)
-	c.record(t, &added, siteCredential, "connection", "add", "--account", c.account, "--kind", "storecove", "--environment", "sandbox", "--profile", "bis3",
-		"--base-url", provider.BaseURL(), "--option", fmt.Sprintf("legal-entity-id=%d", provider.LegalEntity), "--option", "webhook-queue=consume", "--credential-file", "-")
+	c.record(t, &added, siteCredential, "connection", "add", "--account", c.account, "--kind", "storecove",
+		"--environment", "sandbox", "--profile", "bis3", "--base-url", provider.BaseURL(),
+		"--option", fmt.Sprintf("legal-entity-id=%d", provider.LegalEntity), "--option",
+		"webhook-queue=consume", "--credential-file", "-")
 	c.command(t, "", "connection", "activate", added.ID)
 }
 
@@ -68,7 +71,8 @@ func (c *customer) sendOver(t *testing.T, provider *providertest.Storecove) {
 func (c *customer) auditQueue(t *testing.T, provider *providertest.Storecove, id string) {
 	t.Helper()
 	got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
-	for pointer, want := range map[string]string{"/data/submission/outcome": "acknowledged", "/data/provider_invoice_state": "succeeded", "/data/receiver_state": "accepted"} {
+	for pointer, want := range map[string]string{"/data/submission/outcome": "acknowledged",
+		"/data/provider_invoice_state": "succeeded", "/data/receiver_state": "accepted"} {
 		if value := valueAt(t, got, pointer); value != want {
 			t.Errorf("%s is %s, want %s", pointer, value, want)
 		}
@@ -88,7 +92,8 @@ func (c *customer) auditQueue(t *testing.T, provider *providertest.Storecove, id
 	for _, event := range events {
 		kinds[event.Kind]++
 	}
-	if kinds[api.EventStatusChanged] != 2 || kinds[api.EventIncomingReceived] != 1 || kinds[api.EventIncomingRevised] != 0 {
+	if kinds[api.EventStatusChanged] != 2 || kinds[api.EventIncomingReceived] != 1 ||
+		kinds[api.EventIncomingRevised] != 0 {
 		t.Errorf("events %v", kinds)
 	}
 	c.command(t, "", "evidence", "verify")

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -37,8 +35,9 @@ const (
 )
 
 // siteFlags shorten the delays of a server, so that a story takes seconds.
-var siteFlags = []string{"--environment", "sandbox", "--listen", "127.0.0.1:0", "--poll-first", "50ms", "--poll-max", "200ms", "--provider-timeout", "1s",
-	"--attempt-timeout", "2s", "--retry-first", "50ms", "--login-rate", "1000", "--rate-limit", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
+var siteFlags = []string{"--environment", "sandbox", "--listen", "127.0.0.1:0", "--poll-first", "50ms", "--poll-max",
+	"200ms", "--provider-timeout", "1s", "--attempt-timeout", "2s", "--retry-first", "50ms", "--login-rate", "1000",
+	"--rate-limit", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
 
 // victim is a checkpoint at which one process of a story is killed, once.
 type victim struct {
@@ -116,8 +115,9 @@ func newSite(t *testing.T, o original, flags []string, victims ...victim) *site 
 		s.connect(t, "sqlite:"+filepath.Join(s.dir, "quittance.db"))
 	}
 	var err error
-	if s.provider, err = fakeprovider.New(fakeprovider.Options{Dir: filepath.Join(s.dir, "provider"), Credential: secret.New(siteCredential),
-		Clock: time.Now, Pace: statePace}); err != nil {
+	if s.provider, err = fakeprovider.New(fakeprovider.Options{Dir: filepath.Join(s.dir, "provider"),
+		Credential: secret.New(siteCredential),
+		Clock:      time.Now, Pace: statePace}); err != nil {
 		t.Fatal(err)
 	}
 	listening := httptest.NewServer(s.provider)
@@ -163,8 +163,9 @@ func (s *site) reach(t *testing.T) {
 	}
 	var added store.Connection
 	if err == nil {
-		added, err = db.AddConnection(t.Context(), before.Account, store.NewConnection{Kind: "http", Environment: before.Environment,
-			BaseURL: s.providerURL, Credential: secret.New(siteCredential)})
+		added, err = db.AddConnection(t.Context(), before.Account,
+			store.NewConnection{Kind: "http", Environment: before.Environment,
+				BaseURL: s.providerURL, Credential: secret.New(siteCredential)})
 	}
 	if err == nil {
 		_, err = db.ConfirmCreditNotes(t.Context(), added.ID, "contract", "mapping")
@@ -279,7 +280,8 @@ func (s *site) environment(command string) []string {
 	return out
 }
 
-// next returns the index of the victim for the next process of a command, or -1. Only one process of a command runs at a time.
+// next returns the index of the victim for the next process of a command, or -1. Only one process of a command runs at
+// a time.
 func (s *site) next(command string) int {
 	return slices.IndexFunc(s.victims, func(v victim) bool { return v.command == command })
 }
@@ -435,66 +437,5 @@ func (s *site) record(t *testing.T, into any, stdin string, args ...string) {
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// openTenant opens the current tenant of an account beside a server, like an administration command.
-func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
-	t.Helper()
-	keys, err := secret.ReadKeyFile(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := store.Open(t.Context(), address, store.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	id, err := store.ParseID(account)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tenant, err := db.Tenant(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tenant
-}
-
-// traced returns the checkpoints that were reached, as a map from command to checkpoint to count, and when each was first reached.
-func traced(dir string) (reached map[string]map[string]int, first map[victim]int, err error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	reached, first = map[string]map[string]int{}, map[victim]int{}
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(dir, file.Name()))
-		if err != nil {
-			return nil, nil, err
-		}
-		counts := map[string]int{}
-		for line := range strings.Lines(string(text)) {
-			at := strings.TrimSuffix(line, "\n")
-			if counts[at]++; counts[at] == 1 {
-				first[victim{command: file.Name(), at: at}] = len(first)
-			}
-		}
-		reached[file.Name()] = counts
-	}
-	return reached, first, nil
-}
-
-// addTraced adds the checkpoints that one story has reached.
-func addTraced(to, more map[string]map[string]int) {
-	for command, reached := range more {
-		if to[command] == nil {
-			to[command] = map[string]int{}
-		}
-		maps.Copy(to[command], reached)
 	}
 }

@@ -48,7 +48,8 @@ func stories() map[string]tale {
 
 const ordinary = "1234567890"
 
-// desk covers everything that needs no provider: drafts, credit notes, subscriptions, the customer book and the customer's own access.
+// desk covers everything that needs no provider: drafts, credit notes, subscriptions, the customer book and the
+// customer's own access.
 func desk(t *testing.T, c *customer) {
 	c.login(t)
 	other := c.token // a second session of the same user
@@ -64,7 +65,8 @@ func desk(t *testing.T, c *customer) {
 	c.explain(t, c.credit(t, c.create(t, "INV-3", ordinary, ""), "CN-2", "credit-1"), "VD")
 	c.remove(t, c.create(t, "INV-4", ordinary, ""))
 
-	got := c.do(t, http.MethodPost, atSubscriptions, "hook-2", fmt.Sprintf(`{"url":%q}`, c.hooks+"/other"), http.StatusCreated)
+	got := c.do(t, http.MethodPost, atSubscriptions, "hook-2", fmt.Sprintf(`{"url":%q}`, c.hooks+"/other"),
+		http.StatusCreated)
 	id := valueAt(t, got, "/data/id")
 	c.do(t, http.MethodPost, atSubscriptions+"/"+id+"/deactivate", "", "", http.StatusOK)
 	c.subscribed[id] = false
@@ -179,13 +181,15 @@ func retention(t *testing.T, c *customer) {
 
 	c.flags = unlimited // so that what comes now is kept, however long a killed server takes to start again
 	c.receive(t, "IN-2", 1)
-	if left, err := storetest.Events(t.Context(), tenant, 0, 1000); err != nil || len(left) != 1 || left[0].Position <= before[len(before)-1].Position {
+	if left, err := storetest.Events(t.Context(), tenant, 0, 1000); err != nil || len(left) != 1 ||
+		left[0].Position <= before[len(before)-1].Position {
 		t.Errorf("%+v, %v", left, err)
 	}
 	c.auditRetained(t, before)
 }
 
-// retained is how long the story of retention keeps history: less than a server takes to start, so that it removes all that was there before.
+// retained is how long the story of retention keeps history: less than a server takes to start, so that it removes all
+// that was there before.
 const retained = 10 * time.Millisecond
 
 // auditRetained audits a site after history was removed by age; of the callbacks it checks those about the kept
@@ -204,8 +208,9 @@ func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
 func (c *customer) receive(t *testing.T, id string, revision int) {
 	t.Helper()
 	total := api.MustDecimal("525.00")
-	if _, err := c.provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380", InvoiceNumber: id, SupplierName: "Synthetic Supplies LLC",
-		SupplierNetworkID: "1000000900", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &total},
+	if _, err := c.provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380", InvoiceNumber: id,
+		SupplierName: "Synthetic Supplies LLC", SupplierNetworkID: "1000000900", IssueDate: "2026-03-01",
+		DueDate: "2026-03-31", Currency: "AED", TotalAmount: &total},
 		fmt.Appendf(nil, "<Invoice><ID>%s</ID><Note>revision %d</Note></Invoice>", id, revision)); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +269,8 @@ func office(t *testing.T, c *customer) {
 	c.command(t, "", "account", "login-policy", second.account, "--require", "any")
 	c.command(t, "", "account", "user", "unlink", second.account, "--email", "clerk@dune.example")
 	c.command(t, "", "account", "suspend", second.account)
-	if got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, second.email, second.password)); got.status != http.StatusForbidden {
+	if got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, second.email,
+		second.password)); got.status != http.StatusForbidden {
 		t.Errorf("a suspended account logs in: %d", got.status)
 	}
 	c.command(t, "", "account", "reactivate", second.account)
@@ -276,7 +282,8 @@ func office(t *testing.T, c *customer) {
 	c.retireKeys(t)
 
 	second.login(t)
-	if got := valueAt(t, second.do(t, http.MethodGet, atAccount, "", "", http.StatusOK), "/data/profile/legal_name"); got != "Dune Logistics FZE" {
+	if got := valueAt(t, second.do(t, http.MethodGet, atAccount, "", "", http.StatusOK),
+		"/data/profile/legal_name"); got != "Dune Logistics FZE" {
 		t.Errorf("the profile is %s", got)
 	}
 	sold := second.create(t, "INV-1", ordinary, "invoice-1")
@@ -323,7 +330,8 @@ func (c *customer) auditApart(t *testing.T, second *customer) {
 func (c *customer) resolve(t *testing.T, id string) {
 	t.Helper()
 	got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
-	_, again, err := c.attempt(t, "", "submission", "resolve", valueAt(t, got, "/data/submission/id"), "--resend", "--reason", "the provider has no such document")
+	_, again, err := c.attempt(t, "", "submission", "resolve", valueAt(t, got, "/data/submission/id"), "--resend",
+		"--reason", "the provider has no such document")
 	if err != nil && !again {
 		t.Fatal(err)
 	}
@@ -370,7 +378,8 @@ func (c *customer) hire(t *testing.T, second *customer) {
 		t.Fatalf("there are %d accounts of %s", found, company)
 	}
 	second.account = account.AccountID
-	if _, again, err := c.attempt(t, "", "account", "user", "add", second.account, "--email", clerk); err != nil && !again {
+	if _, again, err := c.attempt(t, "", "account", "user", "add", second.account, "--email", clerk); err != nil &&
+		!again {
 		t.Fatal(err)
 	}
 	c.record(t, &account, "", "account", "user", "reset-password", second.account, "--email", second.email)
@@ -388,7 +397,8 @@ func (c *customer) connect(t *testing.T, account string) {
 	var connection struct {
 		ID string `json:"connection_id"`
 	}
-	c.record(t, &connection, siteCredential, "connection", "add", "--account", account, "--environment", "sandbox", "--base-url", c.providerURL, "--credential-file", "-")
+	c.record(t, &connection, siteCredential, "connection", "add", "--account", account, "--environment", "sandbox",
+		"--base-url", c.providerURL, "--credential-file", "-")
 	c.command(t, "", "connection", "activate", connection.ID)
 	var all []struct{ State string }
 	c.record(t, &all, "", "connection", "list", "--account", account)
@@ -412,7 +422,8 @@ func reset(t *testing.T, c *customer) {
 	c.command(t, "", "sandbox", "reset", "--account", c.account, "--receiver", c.hooks+"/hooks/reset")
 	c.login(t)
 	c.delivered(t)
-	for path, want := range map[string]string{atInvoices: "25", atCreditNotes: "10", atIncoming: "5", atSubscriptions: "2"} {
+	for path, want := range map[string]string{atInvoices: "25", atCreditNotes: "10", atIncoming: "5",
+		atSubscriptions: "2"} {
 		if got := valueAt(t, c.do(t, http.MethodGet, path, "", "", http.StatusOK), "/pagination/total"); got != want {
 			t.Errorf("after the reset %s has %s, want %s", path, got, want)
 		}

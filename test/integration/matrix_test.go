@@ -167,11 +167,12 @@ var matrix = []point{
 
 // everyCheckpoint makes TestKilledAtEveryCheckpoint kill a process before and after every row of the matrix, each time
 // that a story reaches it: "make crash".
-var everyCheckpoint = flag.Bool("every-checkpoint", false, "kill a process at every checkpoint, not once for each row of the matrix")
+var everyCheckpoint = flag.Bool("every-checkpoint", false,
+	"kill a process at every checkpoint, not once for each row of the matrix")
 
-// kills returns where a process is killed for a row of the matrix, as values of QUITTANCE_KILL_AT; none on an engine that lacks it. Without
-// -every-checkpoint that is one point on one engine: the rows alternate between before and after the step, and each second of both
-// between the engines.
+// kills returns where a process is killed for a row of the matrix, as values of QUITTANCE_KILL_AT; none on an engine
+// that lacks it. Without -every-checkpoint that is one point on one engine: the rows alternate between before and after
+// the step, and each second of both between the engines.
 func (p point) kills(row int, engine string) []string {
 	if p.engine != "" && p.engine != engine {
 		return nil
@@ -193,10 +194,10 @@ func (p point) kills(row int, engine string) []string {
 }
 
 // TestKilledAtEveryCheckpoint kills a process at every point where it has just acknowledged something or is about to:
-// every commit and every network call. The same command is run again and customers repeat calls
-// without a response. Then everything acknowledged must be true, nothing may have happened twice, and everything must
-// be complete. A story is told a few times with several kills, one after another, and then once for each kill that was not reached:
-// whether a step comes again after an earlier kill depends on the speed of the machine.
+// every commit and every network call. The same command is run again and customers repeat calls without a response.
+// Then everything acknowledged must be true, nothing may have happened twice, and everything must be complete. A story
+// is told a few times with several kills, one after another, and then once for each kill that was not reached: whether
+// a step comes again after an earlier kill depends on the speed of the machine.
 func TestKilledAtEveryCheckpoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -236,12 +237,12 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 // atATime is the number of kills of the server, and of each other command, in one story.
 const atATime = 4
 
-// oneKill lists the stories that allow only one kill, because more of them have more effects than the story checks: an e-mail whose sending is
-// not recorded is sent again.
+// oneKill lists the stories that allow only one kill, because more of them have more effects than the story checks: an
+// e-mail whose sending is not recorded is sent again.
 var oneKill = []string{"mailed"}
 
-// runTogether tells each story with several of its kills at a time, in the order in which the stories reached the checkpoints without
-// a kill, and returns the kills that were reached, by story.
+// runTogether tells each story with several of its kills at a time, in the order in which the stories reached the
+// checkpoints without a kill, and returns the kills that were reached, by story.
 func runTogether(t *testing.T, o original, order map[string]map[victim]int) (reached map[string]map[victim]bool) {
 	t.Helper()
 	var mu sync.Mutex
@@ -272,8 +273,8 @@ func runTogether(t *testing.T, o original, order map[string]map[victim]int) (rea
 	return reached
 }
 
-// together distributes the kills of a story to groups, each in order. Kills of one command that follow each other are in different groups,
-// because they may be at one moment.
+// together distributes the kills of a story to groups, each in order. Kills of one command that follow each other are
+// in different groups, because they may be at one moment.
 func together(story, engine string, order map[victim]int) [][]victim {
 	byCommand := map[string][]victim{}
 	most := 0
@@ -302,7 +303,8 @@ func (v victim) place() victim {
 	return v
 }
 
-// runStory runs a story during which a process is killed at each of the victims, and returns those that no process has reached.
+// runStory runs a story during which a process is killed at each of the victims, and returns those that no process has
+// reached.
 func runStory(t *testing.T, o original, name, trace string, victims ...victim) (left map[victim]bool) {
 	t.Helper()
 	spec := stories()[name]
@@ -316,9 +318,10 @@ func runStory(t *testing.T, o original, name, trace string, victims ...victim) (
 	return left
 }
 
-// runWithoutKill runs every story without a kill and returns the checkpoints that they reached, by command, and for each story in which
-// order it reached them first. all reports that -run has excluded none.
-func runWithoutKill(t *testing.T, o original) (order map[string]map[victim]int, reached map[string]map[string]int, all bool) {
+// runWithoutKill runs every story without a kill and returns the checkpoints that they reached, by command, and for
+// each story in which order it reached them first. all reports that -run has excluded none.
+func runWithoutKill(t *testing.T,
+	o original) (order map[string]map[victim]int, reached map[string]map[string]int, all bool) {
 	t.Helper()
 	var mu sync.Mutex
 	order, reached = map[string]map[victim]int{}, map[string]map[string]int{}
@@ -393,8 +396,8 @@ var unreached = map[string]string{
 
 var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)
 
-// TestEveryNamedStepIsInTheMatrix checks that every step with a name in the source is in the matrix, even one that no story
-// reaches.
+// TestEveryNamedStepIsInTheMatrix checks that every step with a name in the source is in the matrix, even one that no
+// story reaches.
 func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 	t.Parallel()
 	var steps []string
@@ -419,8 +422,8 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 	}
 }
 
-// TestReleasedBinaryHasNoCheckpoints checks that only a binary with the tag obeys the checkpoint variables: nothing in a
-// release can kill it.
+// TestReleasedBinaryHasNoCheckpoints checks that only a binary with the tag obeys the checkpoint variables: nothing in
+// a release can kill it.
 func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	o := newOriginal(t, product, storetest.SQLite)
@@ -435,17 +438,19 @@ func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	}
 }
 
-// TestInvalidKillAt checks that an invalid order to be killed is rejected, because a test that kills nothing would prove
-// nothing.
+// TestInvalidKillAt checks that an invalid order to be killed is rejected, because a test that kills nothing would
+// prove nothing.
 func TestInvalidKillAt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
 	t.Parallel()
 	s := newSite(t, newOriginal(t, built(t, checkpointProduct), storetest.SQLite), nil)
-	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {
+	for _, at := range []string{"during create account", "before", "before ", "before create account#0",
+		"before create account#x"} {
 		s.victims = []victim{{command: "account list", at: at}}
-		if _, _, err := s.attempt(t, "", "account", "list"); err == nil || !strings.Contains(err.Error(), "QUITTANCE_KILL_AT") || s.fired {
+		if _, _, err := s.attempt(t, "", "account", "list"); err == nil ||
+			!strings.Contains(err.Error(), "QUITTANCE_KILL_AT") || s.fired {
 			t.Errorf("%q: %v", at, err)
 		}
 	}

@@ -66,8 +66,8 @@ func documentedMetrics(t *testing.T) map[string]string {
 	return rows
 }
 
-// checkMetricsTable compares the table of metrics with a scrape of a process that has done every kind of work, in both directions: names,
-// types and labels.
+// checkMetricsTable compares the table of metrics with a scrape of a process that has done every kind of work, in both
+// directions: names, types and labels.
 func checkMetricsTable(t *testing.T, scrape []byte) {
 	t.Helper()
 	types, labels := map[string]string{}, map[string][]string{}
@@ -110,24 +110,27 @@ func wantDocumented(t *testing.T, place, text string) {
 	}
 }
 
-// TestAlertRules runs the unit tests of the alert rules, and checks that each alert has one, and a section in the guide, which it names. An
-// alert that is about a whole installation also has one with two of them on one Prometheus.
+// TestAlertRules runs the unit tests of the alert rules, and checks that each alert has one, and a section in the
+// guide, which it names. An alert that is about a whole installation also has one with two of them on one Prometheus.
 func TestAlertRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	command := exec.CommandContext(t.Context(), "promtool", "test", "rules", filepath.Base(alertTests), filepath.Base(longAlertTests))
+	command := exec.CommandContext(t.Context(), "promtool", "test", "rules", filepath.Base(alertTests),
+		filepath.Base(longAlertTests))
 	command.Dir = filepath.Dir(alertTests)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v (scripts/setup installs it)\n%s", err, out)
 	}
-	rules, tests, guide := readText(t, alertRules), readText(t, alertTests)+readText(t, longAlertTests), readText(t, alertsGuide)
+	rules, tests, guide := readText(t, alertRules), readText(t, alertTests)+readText(t, longAlertTests),
+		readText(t, alertsGuide)
 	wantDocumented(t, alertRules, rules)
 	names := alertName.FindAllStringSubmatch(rules, -1)
 	for _, found := range names {
 		name := found[1]
-		if !strings.Contains(tests, "        alertname: "+name+"\n") || !strings.Contains(tests, "alertname: "+name+", exp_alerts: []}") {
+		if !strings.Contains(tests, "        alertname: "+name+"\n") ||
+			!strings.Contains(tests, "alertname: "+name+", exp_alerts: []}") {
 			t.Errorf("%s does not test when %s fires and when it does not", alertTests, name)
 		}
 		_, rule, _ := strings.Cut(rules, "- alert: "+name+"\n")
@@ -135,14 +138,17 @@ func TestAlertRules(t *testing.T) {
 		if strings.Contains(rule, "by (installation") && !strings.Contains(tests, "# two installations: "+name+"\n") {
 			t.Errorf("%s does not test %s with two installations", alertTests, name)
 		}
-		if regexp.MustCompile(`\b(max|min|sum|count|absent)\((quittance|rate|increase)`).MatchString(strings.ReplaceAll(rule, "or on () absent(", "")) {
+		if regexp.MustCompile(`\b(max|min|sum|count|absent)\((quittance|rate|increase)`).MatchString(strings.ReplaceAll(rule,
+			"or on () absent(", "")) {
 			t.Errorf("%s mixes installations", name)
 		}
-		if !strings.Contains(guide, "\n## "+name+"\n") || !strings.Contains(rules, "          runbook: docs/ops/alerts.md#"+strings.ToLower(name)+"\n") {
+		if !strings.Contains(guide, "\n## "+name+"\n") || !strings.Contains(rules,
+			"          runbook: docs/ops/alerts.md#"+strings.ToLower(name)+"\n") {
 			t.Errorf("%s has no section for %s, or the rule does not name it", alertsGuide, name)
 		}
 	}
-	if len(names) < 10 || strings.Count(rules, "- alert:") != len(names) || strings.Count(guide, "\n## Quittance") != len(names) {
+	if len(names) < 10 || strings.Count(rules, "- alert:") != len(names) ||
+		strings.Count(guide, "\n## Quittance") != len(names) {
 		t.Errorf("%d alerts were found", len(names))
 	}
 }
@@ -162,8 +168,8 @@ type dashboard struct {
 	}
 }
 
-// TestDashboard lets Prometheus scrape a sandbox, and checks that each query of the dashboard has a result there, on whatever data source a
-// person chooses, and that Prometheus accepts the alert rules.
+// TestDashboard lets Prometheus scrape a sandbox, and checks that each query of the dashboard has a result there, on
+// whatever data source a person chooses, and that Prometheus accepts the alert rules.
 func TestDashboard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -179,7 +185,8 @@ func TestDashboard(t *testing.T) {
 	api := startPrometheus(t, metrics)
 	queries := 0
 	for _, panel := range board.Panels {
-		if panel.Title == "" || (panel.Type == "row") != (len(panel.Targets) == 0) || panel.Type != "row" && panel.Datasource.UID != "${datasource}" {
+		if panel.Title == "" || (panel.Type == "row") != (len(panel.Targets) == 0) || panel.Type != "row" &&
+			panel.Datasource.UID != "${datasource}" {
 			t.Errorf("panel %q has %d queries and the data source %q", panel.Title, len(panel.Targets), panel.Datasource.UID)
 		}
 		for _, target := range panel.Targets {
@@ -198,12 +205,14 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// monitoredSandbox starts a sandbox, whose example company makes every kind of call, and returns its address and the host of its metrics.
+// monitoredSandbox starts a sandbox, whose example company makes every kind of call, and returns its address and the
+// host of its metrics.
 func monitoredSandbox(t *testing.T) (base, metrics string) {
 	t.Helper()
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready.json")
-	p, err := start(dir, sandboxName, "sandbox", "--chaos", "off", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--ready-file", ready)
+	p, err := start(dir, sandboxName, "sandbox", "--chaos", "off", "--listen", "127.0.0.1:0", "--metrics-listen",
+		"127.0.0.1:0", "--ready-file", ready)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +241,8 @@ func monitoredSandbox(t *testing.T) (base, metrics string) {
 	return info.BaseURL, address.Host
 }
 
-// startPrometheus starts a Prometheus that scrapes a host once a second and has the alert rules, and returns the address of its API.
+// startPrometheus starts a Prometheus that scrapes a host once a second and has the alert rules, and returns the
+// address of its API.
 func startPrometheus(t *testing.T, host string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -240,11 +250,13 @@ func startPrometheus(t *testing.T, host string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("global: {scrape_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: quittance, static_configs: [{targets: [%q]}]}]\n", rules, host)
+	config := fmt.Sprintf(
+		"global: {scrape_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: quittance, static_configs: [{targets: [%q]}]}]\n", rules, host)
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startCommand(dir, "prometheus", exec.Command("prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"))
+	p, err := startCommand(dir, "prometheus", exec.Command("prometheus", "--config.file=prometheus.yml",
+		"--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"))
 	if err != nil {
 		t.Fatalf("%v (scripts/setup installs it)", err)
 	}
@@ -260,8 +272,8 @@ func startPrometheus(t *testing.T, host string) string {
 	return "http://" + address + "/api/v1/query?query="
 }
 
-// wantResult returns an error unless a query has a result with a number. It makes a request to the sandbox first, because only a rate of some
-// requests has quantiles.
+// wantResult returns an error unless a query has a result with a number. It makes a request to the sandbox first,
+// because only a rate of some requests has quantiles.
 func wantResult(base, api, query string) error {
 	caller, err := newCaller("")
 	if err != nil {
@@ -288,5 +300,6 @@ func wantResult(base, api, query string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %s %s, with %d series and no number", query, answer.Status, answer.Error, len(answer.Data.Result))
+	return fmt.Errorf("%s: %s %s, with %d series and no number", query, answer.Status, answer.Error,
+		len(answer.Data.Result))
 }

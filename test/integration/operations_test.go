@@ -45,8 +45,10 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Quittance"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: append(more, net.IPv4(127, 0, 0, 1)), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Quittance"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: append(more, net.IPv4(127, 0, 0, 1)), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +58,8 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 		t.Fatal(err)
 	}
 	certificate = filepath.Join(dir, "cert.pem")
-	for path, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: der}, filepath.Join(dir, "cert-key.pem"): {Type: "PRIVATE KEY", Bytes: key}} {
+	for path, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: der},
+		filepath.Join(dir, "cert-key.pem"): {Type: "PRIVATE KEY", Bytes: key}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +67,11 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 	return certificate
 }
 
-// TestFromNothingToProduction runs the scripts of the first section of docs/ops/go-live.md, each in a shell of its own: the deployment must
-// serve in production, over TLS, and submit. They run as written, except for what the guide tells readers to replace: the addresses and the
-// database in quittance.env, the address of the provider, and the address of the server. The server listens on a free port of the loopback
-// address, so its address is known only when it runs. "exec" before the server lets the test stop it.
+// TestFromNothingToProduction runs the scripts of the first section of docs/ops/go-live.md, each in a shell of its own:
+// the deployment must serve in production, over TLS, and submit. They run as written, except for what the guide tells
+// readers to replace: the addresses and the database in quittance.env, the address of the provider, and the address of
+// the server. The server listens on a free port of the loopback address, so its address is known only when it runs.
+// "exec" before the server lets the test stop it.
 func TestFromNothingToProduction(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -103,7 +107,8 @@ type newcomer struct {
 func (n *newcomer) run(script string) string {
 	n.t.Helper()
 	command := exec.CommandContext(n.t.Context(), n.shell, "-eu", "-c", script)
-	command.Dir, command.Env = n.home, append(bareEnvironment(n.home), "PATH="+filepath.Dir(built(n.t, commandProduct))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	command.Dir, command.Env = n.home, append(bareEnvironment(n.home),
+		"PATH="+filepath.Dir(built(n.t, commandProduct))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var problem strings.Builder
 	command.Stderr = &problem
 	out, err := command.Output()
@@ -144,7 +149,8 @@ func (n *newcomer) deploy(engine string, scripts [5]string) {
 		t.Fatal(err)
 	}
 	writeCertificate(t, n.dir)
-	for name, text := range map[string]string{"credential.txt": fleetCredential, "invoice.json": exampleDraft(time.Now())} {
+	for name, text := range map[string]string{"credential.txt": fleetCredential,
+		"invoice.json": exampleDraft(time.Now())} {
 		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +159,8 @@ func (n *newcomer) deploy(engine string, scripts [5]string) {
 	n.adapt(engine)
 	n.run(n.replaced(scripts[1], "https://gateway.example", provider.url))
 
-	server, err := startCommand(n.home, "serve", exec.Command(n.shell, "-eu", "-c", n.replaced(scripts[2], "\nquittance serve", "\nexec quittance serve")))
+	server, err := startCommand(n.home, "serve", exec.Command(n.shell, "-eu",
+		"-c", n.replaced(scripts[2], "\nquittance serve", "\nexec quittance serve")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +181,8 @@ func (n *newcomer) deploy(engine string, scripts [5]string) {
 		t.Errorf("the provider has %+v", documents)
 	}
 	looked := n.run(scripts[4])
-	for _, want := range []string{"quittance " + buildinfo.Current("").Version, "APPROVED_AT", "connection.approve", "database.migrate"} {
+	for _, want := range []string{"quittance " + buildinfo.Current("").Version, "APPROVED_AT", "connection.approve",
+		"database.migrate"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("without %q: %s", want, looked)
 		}
@@ -182,11 +190,12 @@ func (n *newcomer) deploy(engine string, scripts [5]string) {
 	n.approveOthers(submit)
 }
 
-// approveOthers checks that the approval of another release does not cover this one, that servers of both can submit when both are approved,
-// and that the earlier approval stays in the audit log.
+// approveOthers checks that the approval of another release does not cover this one, that servers of both can submit
+// when both are approved, and that the earlier approval stays in the audit log.
 func (n *newcomer) approveOthers(submit string) {
 	t := n.t
-	connection := valueAt(t, response{body: []byte(readText(t, filepath.Join(n.dir, "connection.json")))}, "/connection_id")
+	connection := valueAt(t, response{body: []byte(readText(t, filepath.Join(n.dir, "connection.json")))},
+		"/connection_id")
 	command := func(args string) string {
 		t.Helper()
 		return n.run(`export QUITTANCE_ENV_FILE="$HOME/quittance/quittance.env"; quittance ` + args)
@@ -210,7 +219,8 @@ func (n *newcomer) approveOthers(submit string) {
 	if said := again("INV-3"); !strings.Contains(said, `"outcome":"acknowledged"`) {
 		t.Errorf("with the approval of both releases: %s", said)
 	}
-	if said := command("connection list") + command("audit list"); !strings.Contains(said, "9.9.9,"+buildinfo.Current("").Version) || !strings.Contains(said, `"before_contract":"C-2026-7"`) {
+	if said := command("connection list") + command("audit list"); !strings.Contains(said,
+		"9.9.9,"+buildinfo.Current("").Version) || !strings.Contains(said, `"before_contract":"C-2026-7"`) {
 		t.Errorf("the approvals are %s", said)
 	}
 }

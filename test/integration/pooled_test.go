@@ -20,9 +20,9 @@ func startPooler(t *testing.T, direct string, more ...string) *pgtest.Pooler {
 	return pgtest.NewPooler(t, string(configuration), direct, more...)
 }
 
-// TestPgBouncerInTrouble kills PgBouncer, its connections to the database, and the database, while clients work through it, in both of
-// its modes. Quittance must answer 503 and nothing wrong, keep everything that it has acknowledged, and recover without help. In session
-// mode it needs no direct address.
+// TestPgBouncerInTrouble kills PgBouncer, its connections to the database, and the database, while clients work through
+// it, in both of its modes. Quittance must answer 503 and nothing wrong, keep everything that it has acknowledged, and
+// recover without help. In session mode it needs no direct address.
 func TestPgBouncerInTrouble(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // there is no such server
@@ -64,7 +64,8 @@ func TestPgBouncerInTrouble(t *testing.T) {
 	}
 }
 
-// TestRollingRestartThroughPgBouncer is [TestRollingRestart] with three replicas that share a few sessions in transaction mode.
+// TestRollingRestartThroughPgBouncer is [TestRollingRestart] with three replicas that share a few sessions in
+// transaction mode.
 func TestRollingRestartThroughPgBouncer(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -72,11 +73,13 @@ func TestRollingRestartThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.URL(t)
 	pool := startPooler(t, direct, "default_pool_size = 12")
-	newPooledFleet(t, product, pool.URL(), direct, "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t)
+	newPooledFleet(t, product, pool.URL(), direct, "--shutdown-delay", drainFor.String(), "--provider-timeout",
+		"20s").roll(t)
 }
 
-// TestPoolWithoutDirectAddress checks that a server refuses a pool in transaction mode unless it has the address of the database too, that
-// the error names the flag and contains no password, and that both addresses have to be verified in production.
+// TestPoolWithoutDirectAddress checks that a server refuses a pool in transaction mode unless it has the address of the
+// database too, that the error names the flag and contains no password, and that both addresses have to be verified in
+// production.
 func TestPoolWithoutDirectAddress(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // SQLite has no sessions
@@ -94,17 +97,21 @@ func TestPoolWithoutDirectAddress(t *testing.T) {
 		want string
 		args []string
 	}{
-		"serve":      {"--database-direct", []string{"serve", "--environment", "sandbox", "--listen", "127.0.0.1:0", "--database", withPassword, "--key-file", key}},
-		"migrate":    {"--database-direct", []string{"migrate", "--create", "--database", withPassword, "--key-file", key}},
-		"production": {"--database-direct: production connects to PostgreSQL only over TLS", []string{"serve", "--environment", "production", "--database", withPassword, "--database-direct", elsewhere, "--key-file", key}},
-		"sqlite":     {"--database-direct", []string{"migrate", "--create", "--database", "sqlite:" + filepath.Join(dir, "a.db"), "--database-direct", direct, "--key-file", key}},
+		"serve": {"--database-direct", []string{"serve", "--environment", "sandbox", "--listen", "127.0.0.1:0",
+			"--database", withPassword, "--key-file", key}},
+		"migrate": {"--database-direct", []string{"migrate", "--create", "--database", withPassword, "--key-file", key}},
+		"production": {"--database-direct: production connects to PostgreSQL only over TLS", []string{"serve",
+			"--environment", "production", "--database", withPassword, "--database-direct", elsewhere, "--key-file", key}},
+		"sqlite": {"--database-direct", []string{"migrate", "--create", "--database",
+			"sqlite:" + filepath.Join(dir, "a.db"), "--database-direct", direct, "--key-file", key}},
 	} {
 		problem, ok := tryCommand(t, dir, test.args...)
 		if ok || !strings.Contains(problem, test.want) || strings.Contains(problem, "hunter2") {
 			t.Errorf("%s: success is %v, and it says %s", name, ok, problem)
 		}
 	}
-	if problem, ok := tryCommand(t, dir, "migrate", "--create", "--database", withPassword, "--database-direct", direct, "--key-file", key); !ok {
+	if problem, ok := tryCommand(t, dir, "migrate", "--create", "--database", withPassword, "--database-direct", direct,
+		"--key-file", key); !ok {
 		t.Errorf("with the direct address: %s", problem)
 	}
 }

@@ -37,13 +37,16 @@ func start(dir, name string, args ...string) (*process, error) {
 	return startCommand(dir, name, exec.Command(product, args...))
 }
 
-// These build the product as it is released, for tests of its memory and speed, and with the build tag checkpoints. Each is
-// built once, because linking takes longer than many tests.
+// These build the product as it is released, for tests of its memory and speed, and with the build tag checkpoints.
+// Each is built once, because linking takes longer than many tests.
 var (
 	releasedProduct   = sync.OnceValues(func() (string, error) { return buildProduct("released") })
-	checkpointProduct = sync.OnceValues(func() (string, error) { return buildProduct("checkpoints", "-tags", "checkpoints") })
-	// commandProduct is for commands that run beside servers and end: with the race detector, each would need several times the processor time
-	// to start, and the tests run hundreds.
+	checkpointProduct = sync.OnceValues(func() (string,
+		error) {
+		return buildProduct("checkpoints", "-tags", "checkpoints")
+	})
+	// commandProduct is for commands that run beside servers and end: with the race detector, each would need several
+	// times the processor time to start, and the tests run hundreds.
 	commandProduct = sync.OnceValues(func() (string, error) {
 		if !raced() {
 			return exec.LookPath(product)
@@ -77,7 +80,8 @@ func built(t *testing.T, product func() (string, error)) string {
 	return program
 }
 
-// buildProduct builds the product, without the race detector, beside the command quittance of the tests, which is removed at the end.
+// buildProduct builds the product, without the race detector, beside the command quittance of the tests, which is
+// removed at the end.
 func buildProduct(name string, flags ...string) (string, error) {
 	command, err := exec.LookPath(product)
 	if err != nil {
@@ -89,7 +93,8 @@ func buildProduct(name string, flags ...string) (string, error) {
 
 // startCommand is start for another program, or with additional environment variables.
 func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
-	p := &process{command: command, output: dir + "/" + name + ".out", log: dir + "/" + name + ".log", ended: make(chan struct{})}
+	p := &process{command: command, output: dir + "/" + name + ".out", log: dir + "/" + name + ".log",
+		ended: make(chan struct{})}
 	p.command.Dir = dir
 	p.command.Env = append(bareEnvironment(dir), p.command.Env...)
 	for path, stream := range map[string]*io.Writer{p.output: &p.command.Stdout, p.log: &p.command.Stderr} {
@@ -112,7 +117,8 @@ func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
 
 // bareEnvironment returns the minimal environment of a program, without any settings of this machine.
 func bareEnvironment(dir string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), raceOptions + "=" + os.Getenv(raceOptions)}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(),
+		raceOptions + "=" + os.Getenv(raceOptions)}
 }
 
 // errEnded reports that a process ended while the test waited for it.

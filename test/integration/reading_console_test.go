@@ -85,8 +85,10 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 		first := f.address(t, f.world.running["first"])
 		var large, long api.Data[api.Invoice]
 		f.must(t, http.MethodPost, first+"/api/v1/client/invoices", largeDraft(1), &large)
-		f.must(t, http.MethodPost, first+"/api/v1/client/invoices", strings.ReplaceAll(largeDraft(2), strings.Repeat("x", 800), ""), &long)
-		made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", "owner@other.example", "--json", "--database", f.database, "--key-file", "key.json")
+		f.must(t, http.MethodPost, first+"/api/v1/client/invoices",
+			strings.ReplaceAll(largeDraft(2), strings.Repeat("x", 800), ""), &long)
+		made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", "owner@other.example", "--json",
+			"--database", f.database, "--key-file", "key.json")
 		if err := f.world.running["first"].stop(); err != nil { // its memory is that of writing
 			t.Fatal(err)
 		}
@@ -97,7 +99,8 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 		other := f.session(t, base, "owner@other.example", at0(t, made, "/password"))
 		token := f.secondToken(t, base, chosenPassword)
 		reader.resetPeak(t)
-		for _, path := range []string{large.Data.ID + "/edit", large.Data.ID, large.Data.ID + "/credit", long.Data.ID + "/edit"} {
+		for _, path := range []string{large.Data.ID + "/edit", large.Data.ID, large.Data.ID + "/credit",
+			long.Data.ID + "/edit"} {
 			statuses := f.besides(t, base, path, session, other, token)
 			if statuses[http.StatusOK] < 2 || statuses[http.StatusOK]+statuses[http.StatusServiceUnavailable] != 40 {
 				t.Errorf("%s: responses %v", path, statuses)
@@ -114,7 +117,8 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 func (f *fleet) secondToken(t *testing.T, base, password string) string {
 	t.Helper()
 	var login api.Data[api.Login]
-	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@other.example","password":%q}`, password), &login)
+	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login",
+		fmt.Sprintf(`{"email":"owner@other.example","password":%q}`, password), &login)
 	return login.Data.Token
 }
 
@@ -128,7 +132,8 @@ func (f *fleet) besides(t *testing.T, base, path, session, other, token string) 
 	for range 40 {
 		running.Go(func() {
 			status, again, size, last, err := f.page(base+"/invoices/"+path, session)
-			if err != nil || !strings.HasSuffix(strings.TrimSpace(last), "</html>") || status == http.StatusServiceUnavailable && again == "" || status == http.StatusOK && size < 100_000 {
+			if err != nil || !strings.HasSuffix(strings.TrimSpace(last), "</html>") || status == http.StatusServiceUnavailable &&
+				again == "" || status == http.StatusOK && size < 100_000 {
 				t.Errorf("%s: %d %q, %d bytes to %q, %v", path, status, again, size, last, err)
 			}
 			mu.Lock()

@@ -47,8 +47,10 @@ func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 
 // largeDraft returns a draft of 0.9 MB.
 func largeDraft(number int) string {
-	item := fmt.Sprintf(`{"name":"Consulting","quantity":1,"net_unit_price":1,"unit_code":"HUR","vat_category":"S","vat_rate":5,"description":%q}`, strings.Repeat("x", 800))
-	return fmt.Sprintf(`{"invoice_number":"L-%d","recipient_name":"Palm Trading %d","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"items":[%s%s]}`,
+	item := fmt.Sprintf(
+		`{"name":"Consulting","quantity":1,"net_unit_price":1,"unit_code":"HUR","vat_category":"S","vat_rate":5,"description":%q}`, strings.Repeat("x", 800))
+	return fmt.Sprintf(
+		`{"invoice_number":"L-%d","recipient_name":"Palm Trading %d","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"items":[%s%s]}`,
 		number, number, strings.Repeat(item+",", 949), item)
 }
 
@@ -126,7 +128,8 @@ func TestReadingFitsInMemory(t *testing.T) {
 			t.Fatalf("%d entries of %d", len(one.Data), one.Pagination.Total)
 		}
 		reader.resetPeak(t)
-		for _, path := range []string{"?per_page=100", "?per_page=100&page=2", "?per_page=100&sort=-total_amount&recipient_name=palm", "/" + one.Data[0].ID} {
+		for _, path := range []string{"?per_page=100", "?per_page=100&page=2",
+			"?per_page=100&sort=-total_amount&recipient_name=palm", "/" + one.Data[0].ID} {
 			statuses := f.together(t, 10, 5, base+"/api/v1/client/invoices"+path)
 			if statuses[http.StatusOK] < 10 || statuses[http.StatusOK]+statuses[http.StatusServiceUnavailable] != 50 {
 				t.Errorf("%s: responses %v", path, statuses)
@@ -186,7 +189,8 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = data.FillDrafts(t.Context(), f.tenant, api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("x")}}}, "S-", drafts, nil)
+		err = data.FillDrafts(t.Context(), f.tenant, api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("x")}}},
+			"S-", drafts, nil)
 		if err = errors.Join(err, data.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +207,9 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 							return
 						default:
 						}
-						if _, err := f.caller.call(http.MethodGet, base+fmt.Sprintf("/api/v1/client/invoices?recipient_name=no-such-%d&sort=total_amount", n), f.token, ""); err != nil {
+						if _, err := f.caller.call(http.MethodGet,
+							base+fmt.Sprintf("/api/v1/client/invoices?recipient_name=no-such-%d&sort=total_amount", n), f.token,
+							""); err != nil {
 							t.Errorf("search: %v", err)
 							return
 						}
@@ -241,9 +247,11 @@ func (f *fleet) secondCompany(t *testing.T, base string) string {
 // newCompany creates a company and returns a token of its owner.
 func (f *fleet) newCompany(t *testing.T, base, email string) string {
 	t.Helper()
-	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", email, "--json", "--database", f.database, "--key-file", "key.json")
+	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", email, "--json",
+		"--database", f.database, "--key-file", "key.json")
 	var login api.Data[api.Login]
-	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, email, at0(t, made, "/password")), &login)
+	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login",
+		fmt.Sprintf(`{"email":%q,"password":%q}`, email, at0(t, made, "/password")), &login)
 	return login.Data.Token
 }
 

@@ -64,7 +64,8 @@ func expand(t *testing.T, pattern string, answers map[string]releasedAnswer) []s
 	return paths
 }
 
-// listed returns the values of a parameter after a path: the identifiers of the list there. Evidence is listed by its document.
+// listed returns the values of a parameter after a path: the identifiers of the list there. Evidence is listed by its
+// document.
 func listed(t *testing.T, path, name string, answers map[string]releasedAnswer) (ids []string) {
 	t.Helper()
 	for _, at := range slices.Sorted(maps.Keys(answers)) {

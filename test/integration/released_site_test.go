@@ -33,7 +33,8 @@ import (
 	"quittance/test/kit"
 )
 
-// releasedFacts is what people and programs know of a database that a release has served, and what the release answered about it.
+// releasedFacts is what people and programs know of a database that a release has served, and what the release answered
+// about it.
 type releasedFacts struct {
 	// At is when it was last served. The provider's clock continues from there.
 	At time.Time
@@ -86,9 +87,9 @@ type releasedSite struct {
 	authority           string
 }
 
-// releasedHosts are the hosts of the parties in the databases of releases, and their ports are the exception from the rule that a test
-// listens on a free one: evidence and audit log are chains of digests, so the addresses in them cannot change. Nobody else listens there.
-// Whoever needs the same ones, because the same test runs twice, waits.
+// releasedHosts are the hosts of the parties in the databases of releases, and their ports are the exception from the
+// rule that a test listens on a free one: evidence and audit log are chains of digests, so the addresses in them cannot
+// change. Nobody else listens there. Whoever needs the same ones, because the same test runs twice, waits.
 var releasedHosts = map[string]string{storetest.SQLite: "127.30.1.1", storetest.Postgres: "127.30.1.2"}
 
 // newReleasedSite returns a site in a directory that has the key file and the provider's ledger, if there are any yet.
@@ -96,7 +97,8 @@ func newReleasedSite(t *testing.T, program, engine, dir, address string, now fun
 	t.Helper()
 	host := releasedHosts[engine]
 	s := &releasedSite{providerAt: net.JoinHostPort(host, "9480"), hooksAt: net.JoinHostPort(host, "9443"), now: now,
-		site: &site{original: original{program: program, engine: engine, dir: dir, address: address}, keyFile: filepath.Join(dir, "key.json")}}
+		site: &site{original: original{program: program, engine: engine, dir: dir, address: address},
+			keyFile: filepath.Join(dir, "key.json")}}
 	s.hooks = "https://" + s.hooksAt
 	s.providerURL = "http://" + s.providerAt
 	s.site.connect(t, address)
@@ -105,10 +107,12 @@ func newReleasedSite(t *testing.T, program, engine, dir, address string, now fun
 		t.Fatal(err)
 	}
 	listener := listenWhenFree(t, s.providerAt)
-	if s.provider, err = fakeprovider.New(fakeprovider.Options{Dir: filepath.Join(dir, "provider"), Credential: secret.New(siteCredential), Clock: s.providerClock, Pace: statePace}); err != nil {
+	if s.provider, err = fakeprovider.New(fakeprovider.Options{Dir: filepath.Join(dir, "provider"),
+		Credential: secret.New(siteCredential), Clock: s.providerClock, Pace: statePace}); err != nil {
 		t.Fatal(err)
 	}
-	provider := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.provider, ReadHeaderTimeout: time.Minute}}
+	provider := &httptest.Server{Listener: listener,
+		Config: &http.Server{Handler: s.provider, ReadHeaderTimeout: time.Minute}}
 	provider.Start()
 	receiver := s.receive(t)
 	t.Cleanup(func() {
@@ -161,17 +165,19 @@ func (s *releasedSite) receive(t *testing.T) *httptest.Server {
 		}
 		return http.StatusOK
 	}}
-	server := &httptest.Server{Listener: listenWhenFree(t, s.hooksAt), TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
-		Config: &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/redirect":
-				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-			case "/broken":
-				http.Error(w, "broken", http.StatusInternalServerError)
-			default:
-				s.receiver.ServeHTTP(w, r)
-			}
-		})}}
+	server := &httptest.Server{Listener: listenWhenFree(t, s.hooksAt),
+		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		Config: &http.Server{ReadHeaderTimeout: time.Minute,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/redirect":
+					http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+				case "/broken":
+					http.Error(w, "broken", http.StatusInternalServerError)
+				default:
+					s.receiver.ServeHTTP(w, r)
+				}
+			})}}
 	server.StartTLS()
 	return server
 }
@@ -184,7 +190,8 @@ func (s *releasedSite) open(t *testing.T, flags ...string) {
 		t.Fatal(err)
 	}
 	s.flags = slices.Concat([]string{"--key-file", s.keyFile, "--webhook-ca", s.authority}, siteFlags,
-		[]string{"--webhook-allow-cidr", host + "/32", "--public-url", "http://localhost", "--operator-listen", "127.0.0.1:0"}, flags)
+		[]string{"--webhook-allow-cidr", host + "/32", "--public-url", "http://localhost", "--operator-listen",
+			"127.0.0.1:0"}, flags)
 	s.serve(t)
 }
 
@@ -194,8 +201,10 @@ func (s *releasedSite) connectProvider(t *testing.T, account string) {
 	var added struct {
 		ID string `json:"connection_id"`
 	}
-	s.record(t, &added, siteCredential, "connection", "add", "--account", account, "--environment", "sandbox", "--base-url", s.providerURL, "--credential-file", "-")
-	s.command(t, "", "connection", "confirm-credit-notes", added.ID, "--contract", "C-2026-7", "--mapping", "provider protocol")
+	s.record(t, &added, siteCredential, "connection", "add", "--account", account, "--environment", "sandbox",
+		"--base-url", s.providerURL, "--credential-file", "-")
+	s.command(t, "", "connection", "confirm-credit-notes", added.ID, "--contract", "C-2026-7", "--mapping",
+		"provider protocol")
 	s.command(t, "", "connection", "activate", added.ID)
 }
 
@@ -234,7 +243,8 @@ func (s *releasedSite) archive(t *testing.T, facts releasedFacts, path string) {
 		t.Fatal(err)
 	}
 	files := tar.NewWriter(compressed)
-	for _, name := range []string{archivedFacts, "key.json", "provider/provider-ledger.jsonl", archivedDatabase, archivedDump} {
+	for _, name := range []string{archivedFacts, "key.json", "provider/provider-ledger.jsonl", archivedDatabase,
+		archivedDump} {
 		text, err := os.ReadFile(filepath.Join(s.dir, name))
 		if errors.Is(err, fs.ErrNotExist) && (name == archivedDatabase || name == archivedDump) {
 			continue // that of the other engine
@@ -258,21 +268,24 @@ func (s *releasedSite) archive(t *testing.T, facts releasedFacts, path string) {
 // dump returns the schema and the rows of a PostgreSQL database as statements that every version from 15 on executes.
 func dump(t *testing.T, address string) []byte {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", "--no-privileges", "--no-comments", "--inserts", "--rows-per-insert=200", address).Output()
+	out, err := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", "--no-privileges", "--no-comments", "--inserts",
+		"--rows-per-insert=200", address).Output()
 	if err != nil {
 		t.Fatalf("pg_dump: %v", err)
 	}
 	var kept bytes.Buffer
 	for line := range bytes.Lines(out) {
 		// Settings and commands of psql differ between versions, and the statements need none of them.
-		if s := string(line); !strings.HasPrefix(s, "SET ") && !strings.HasPrefix(s, "SELECT pg_catalog.set_config") && !strings.HasPrefix(s, `\`) && !strings.HasPrefix(s, "--") && s != "\n" {
+		if s := string(line); !strings.HasPrefix(s, "SET ") && !strings.HasPrefix(s, "SELECT pg_catalog.set_config") &&
+			!strings.HasPrefix(s, `\`) && !strings.HasPrefix(s, "--") && s != "\n" {
 			kept.Write(line)
 		}
 	}
 	return kept.Bytes()
 }
 
-// unpack writes the files of a release's archive to a new directory and returns it with the address of the database and the facts.
+// unpack writes the files of a release's archive to a new directory and returns it with the address of the database and
+// the facts.
 func unpack(t *testing.T, version, engine string) (dir, address string, facts releasedFacts) {
 	t.Helper()
 	dir = t.TempDir()

@@ -10,12 +10,13 @@ import (
 	"quittance/test/kit"
 )
 
-// releasedStory has the released binary serve a database in which there is everything that a release stores, and returns what people and
-// programs know of it.
+// releasedStory has the released binary serve a database in which there is everything that a release stores, and
+// returns what people and programs know of it.
 func releasedStory(t *testing.T, s *releasedSite) releasedFacts {
 	s.open(t, "--purchase-interval", "200ms", "--retry-attempts", "2")
 	palm := newCustomer(s.site)
-	palm.account, palm.email, palm.password = s.company(t, "Palm Trading LLC", "owner@palm.example"), "owner@palm.example", s.password
+	palm.account, palm.email, palm.password = s.company(t, "Palm Trading LLC", "owner@palm.example"),
+		"owner@palm.example", s.password
 	s.connectProvider(t, palm.account)
 	facts := releasedFacts{Provider: s.providerAt, Hooks: s.hooksAt}
 	palm.login(t)
@@ -26,15 +27,18 @@ func releasedStory(t *testing.T, s *releasedSite) releasedFacts {
 	s.destinations(t, palm)
 	facts.Companies = append(facts.Companies, s.people(t, palm), s.guarded(t))
 	facts.Operator = s.operator(t, palm)
-	s.command(t, "", "account", "suspend", s.company(t, "Closed LLC", "owner@closed.example"), "--reason", "the contract has ended")
+	s.command(t, "", "account", "suspend", s.company(t, "Closed LLC", "owner@closed.example"), "--reason",
+		"the contract has ended")
 	palm.delivered(t)
 	s.rotate(t)
 
-	// From here on the provider's clock stands still and nothing is repeated, so that submissions and deliveries stay open.
+	// From here on the provider's clock stands still and nothing is repeated, so that submissions and deliveries stay
+	// open.
 	s.stop(t)
 	s.freeze()
 	s.open(t, "--purchase-interval", "1h", "--poll-first", "1h", "--poll-max", "2h", "--retry-first", "1h")
-	for n, recipient := range []string{ordinary, "sandbox-slow-authority", "sandbox-drop-after-accept", "sandbox-processing"} {
+	for n, recipient := range []string{ordinary, "sandbox-slow-authority", "sandbox-drop-after-accept",
+		"sandbox-processing"} {
 		id := palm.create(t, fmt.Sprintf("OPEN-%d", n+1), recipient, "")
 		palm.submitDocument(t, atInvoices+"/"+id)
 		facts.Open = append(facts.Open, id)
@@ -62,8 +66,10 @@ func (s *releasedSite) documents(t *testing.T, c *customer) {
 		c.receive(t, fmt.Sprintf("IN-%d", n+1), 1)
 	}
 	c.receive(t, "IN-1", 2)
-	c.do(t, http.MethodPost, "/api/v1/client/customers", "", `{"recipient_name":"Dune Logistics FZE","payment_terms_days":30}`, http.StatusCreated)
-	c.do(t, http.MethodPost, "/api/v1/client/items", "", `{"name":"Consulting","net_unit_price":100.00,"unit_code":"HUR"}`, http.StatusCreated)
+	c.do(t, http.MethodPost, "/api/v1/client/customers", "",
+		`{"recipient_name":"Dune Logistics FZE","payment_terms_days":30}`, http.StatusCreated)
+	c.do(t, http.MethodPost, "/api/v1/client/items", "", `{"name":"Consulting","net_unit_price":100.00,"unit_code":"HUR"}`,
+		http.StatusCreated)
 	c.importDrafts(t)
 }
 
@@ -78,8 +84,9 @@ func (s *releasedSite) outcomes(t *testing.T, c *customer) {
 	c.redirect(t, corrected, ordinary, "")
 	c.submitDocument(t, atInvoices+"/"+corrected)
 	c.ended(t, corrected)
-	for n, recipient := range []string{"sandbox-rejected-authority", "sandbox-rejected-receiver", "sandbox-receiver-not-found", "sandbox-unknown-word",
-		"sandbox-silent-authority", "sandbox-drop-after-accept", "sandbox-echo", "sandbox-reopened"} {
+	for n, recipient := range []string{"sandbox-rejected-authority", "sandbox-rejected-receiver",
+		"sandbox-receiver-not-found", "sandbox-unknown-word", "sandbox-silent-authority", "sandbox-drop-after-accept",
+		"sandbox-echo", "sandbox-reopened"} {
 		c.submitDocument(t, atInvoices+"/"+c.create(t, fmt.Sprintf("COURSE-%d", n+1), recipient, ""))
 	}
 	for n, decision := range []string{"--reject", "--resend", ""} {
@@ -104,7 +111,8 @@ func (s *releasedSite) destinations(t *testing.T, c *customer) {
 	c.submitDocument(t, atInvoices+"/"+c.create(t, "TOLD-1", ordinary, ""))
 	for _, state := range []string{"delivered", "failed", "blocked"} {
 		kit.Eventually(t, func() error {
-			if total := valueAt(t, c.do(t, http.MethodGet, atDeliveries+"?state="+state, "", "", http.StatusOK), "/pagination/total"); total == "0" {
+			if total := valueAt(t, c.do(t, http.MethodGet, atDeliveries+"?state="+state, "", "", http.StatusOK),
+				"/pagination/total"); total == "0" {
 				return fmt.Errorf("no delivery is %s", state)
 			}
 			return nil
@@ -113,7 +121,8 @@ func (s *releasedSite) destinations(t *testing.T, c *customer) {
 	c.hook = own
 }
 
-// people has users with every role, one of them disabled, an open invitation, API keys and sessions, and returns what the owner knows.
+// people has users with every role, one of them disabled, an open invitation, API keys and sessions, and returns what
+// the owner knows.
 func (s *releasedSite) people(t *testing.T, c *customer) releasedCompany {
 	for n, role := range []string{"accountant", "developer", "viewer", "owner"} {
 		s.command(t, "", "account", "user", "add", c.account, "--email", "another-"+role+"@palm.example", "--role", role)
@@ -121,10 +130,13 @@ func (s *releasedSite) people(t *testing.T, c *customer) releasedCompany {
 			s.command(t, "", "account", "user", "disable", c.account, "--email", "another-viewer@palm.example")
 		}
 	}
-	invited := c.do(t, http.MethodPost, atInvitations, "", `{"email":"late@palm.example","role":"accountant"}`, http.StatusCreated)
-	known := releasedCompany{Account: c.account, Email: c.email, Password: c.password, Token: c.token, Invitation: secretOf(t, valueAt(t, invited, "/data/url"))}
+	invited := c.do(t, http.MethodPost, atInvitations, "", `{"email":"late@palm.example","role":"accountant"}`,
+		http.StatusCreated)
+	known := releasedCompany{Account: c.account, Email: c.email, Password: c.password, Token: c.token,
+		Invitation: secretOf(t, valueAt(t, invited, "/data/url"))}
 	for _, name := range []string{"ERP", "Old ERP"} {
-		made := c.do(t, http.MethodPost, "/api/v1/client/api-keys", "", fmt.Sprintf(`{"name":%q,"scopes":["read","write"]}`, name), http.StatusCreated)
+		made := c.do(t, http.MethodPost, "/api/v1/client/api-keys",
+			"", fmt.Sprintf(`{"name":%q,"scopes":["read","write"]}`, name), http.StatusCreated)
 		if name == "ERP" {
 			known.APIKey = valueAt(t, made, "/data/key")
 		} else {
@@ -172,8 +184,8 @@ func (s *releasedSite) company(t *testing.T, name, email string) (account string
 	return made.AccountID
 }
 
-// guarded has a company that requires a second factor, whose owner has an authenticator app and a passkey, and that was reset. It has no
-// open work.
+// guarded has a company that requires a second factor, whose owner has an authenticator app and a passkey, and that was
+// reset. It has no open work.
 func (s *releasedSite) guarded(t *testing.T) releasedCompany {
 	c := newCustomer(s.site)
 	c.account, c.email = s.company(t, "Dune Logistics FZE", "owner@dune.example"), "owner@dune.example"
@@ -196,9 +208,10 @@ func (s *releasedSite) guarded(t *testing.T) releasedCompany {
 	browser := &console{customer: clerk, cookies: map[string]string{}}
 	passkey := browser.addPasskey(t)
 	begun := c.do(t, http.MethodPost, atTOTP, "", "", http.StatusOK)
-	known := releasedCompany{Account: c.account, Email: c.email, Password: c.password, TOTP: valueAt(t, begun, "/data/secret"),
-		PasskeyEmail: clerk.email, PasskeyPassword: clerk.password, Passkey: passkey}
-	confirmed := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q}`, codeOf(t, known.TOTP, 0)), http.StatusOK)
+	known := releasedCompany{Account: c.account, Email: c.email, Password: c.password,
+		TOTP: valueAt(t, begun, "/data/secret"), PasskeyEmail: clerk.email, PasskeyPassword: clerk.password, Passkey: passkey}
+	confirmed := c.do(t, http.MethodPost, atTOTP+"/confirm", "", fmt.Sprintf(`{"code":%q}`, codeOf(t, known.TOTP, 0)),
+		http.StatusOK)
 	known.Recovery = codesIn(t, confirmed)[3]
 	s.command(t, "", "account", "login-policy", c.account, "--require", "second_factor")
 	browser.cookies = map[string]string{}
@@ -229,8 +242,8 @@ func (s *releasedSite) rotate(t *testing.T) {
 	s.command(t, "", "key", "promote", fmt.Sprint(added.ID))
 }
 
-// waitForDeliveries waits until the receiver has refused deliveries that are to be repeated later. The server completes the other attempts
-// that it has begun when it is stopped.
+// waitForDeliveries waits until the receiver has refused deliveries that are to be repeated later. The server completes
+// the other attempts that it has begun when it is stopped.
 func (s *releasedSite) waitForDeliveries(t *testing.T, c *customer) {
 	t.Helper()
 	kit.Eventually(t, func() error {

@@ -24,9 +24,9 @@ var (
 	recordBinary  = flag.String("record-binary", "", "binary of that release")
 )
 
-// TestReleasedDatabases upgrades the databases of every release, which the release itself has served, on both engines. Nothing may be lost:
-// every response has the fields and values that it had, evidence and audit log are intact, and everybody can log in as before. The work
-// that was under way goes on, and nothing is sent twice.
+// TestReleasedDatabases upgrades the databases of every release, which the release itself has served, on both engines.
+// Nothing may be lost: every response has the fields and values that it had, evidence and audit log are intact, and
+// everybody can log in as before. The work that was under way goes on, and nothing is sent twice.
 func TestReleasedDatabases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -60,14 +60,16 @@ func recordDatabase(t *testing.T, engine string) {
 		facts.Companies[n].Answers = s.crawl(t, company.Token)
 	}
 	s.stop(t)
-	s.archive(t, facts, filepath.Join("..", "..", "internal", "store", "storetest", "released", *recordRelease, engine+".tar.gz"))
+	s.archive(t, facts, filepath.Join("..", "..", "internal", "store", "storetest", "released", *recordRelease,
+		engine+".tar.gz"))
 }
 
 // upgradeReleased has this version take over the database of a release.
 func upgradeReleased(t *testing.T, version, engine string) {
 	dir, address, facts := unpack(t, version, engine)
 	begun := time.Now()
-	s := newReleasedSite(t, product, engine, dir, address, func() time.Time { return facts.At.Add(time.Hour + time.Since(begun)) })
+	s := newReleasedSite(t, product, engine, dir, address,
+		func() time.Time { return facts.At.Add(time.Hour + time.Since(begun)) })
 	s.keepSessions(t) // before this version seals them
 	s.command(t, "", "migrate")
 	s.command(t, "", "evidence", "verify")
@@ -105,7 +107,8 @@ func upgradeReleased(t *testing.T, version, engine string) {
 func (s *releasedSite) refusesLater(t *testing.T) {
 	t.Helper()
 	s.exec(t, `insert into settings (key, value) values ('least_migration', '90001')`)
-	for _, args := range [][]string{{"account", "list"}, {"migrate"}, {"serve", "--environment", "sandbox", "--listen", "127.0.0.1:0"}} {
+	for _, args := range [][]string{{"account", "list"}, {"migrate"},
+		{"serve", "--environment", "sandbox", "--listen", "127.0.0.1:0"}} {
 		out, _, err := s.attempt(t, "", args...)
 		if err == nil || !strings.Contains(err.Error(), "this database needs a later release: it must have migration 90001") {
 			t.Errorf("%v on a database of a later release: %s, %v", args, out, err)
@@ -161,7 +164,8 @@ func (s *releasedSite) keepsAudit(t *testing.T, before json.RawMessage) {
 // clocked are the members of responses that say what happened last, which is after the upgrade.
 var clocked = []string{"last_used_at", "expires_at"}
 
-// lost returns what of a value is not in another: a member that is gone or has another value, or an element of an array.
+// lost returns what of a value is not in another: a member that is gone or has another value, or an element of an
+// array.
 func lost(at string, was, is any) (faults []string) {
 	switch was := was.(type) {
 	case map[string]any:
@@ -246,7 +250,8 @@ func (s *releasedSite) keepsAnswers(t *testing.T, company releasedCompany) {
 	}
 }
 
-// letsIn checks that sessions, API keys, passwords, codes, passkeys and invitations are accepted as before, and that the pages answer.
+// letsIn checks that sessions, API keys, passwords, codes, passkeys and invitations are accepted as before, and that
+// the pages answer.
 func (s *releasedSite) letsIn(t *testing.T, company releasedCompany) {
 	t.Helper()
 	if company.APIKey != "" {
@@ -271,7 +276,8 @@ func (s *releasedSite) letsIn(t *testing.T, company releasedCompany) {
 		(&console{customer: clerk, cookies: map[string]string{}}).loginWith(t, company.Passkey)
 	}
 	if company.Invitation != "" {
-		got := s.form(t, "/join/password", url.Values{"code": {company.Invitation}, "name": {"A person"}, "password": {"six warm herons rest"}})
+		got := s.form(t, "/join/password", url.Values{"code": {company.Invitation}, "name": {"A person"},
+			"password": {"six warm herons rest"}})
 		if got.status != http.StatusSeeOther {
 			t.Errorf("the invitation of %s: status %d", company.Email, got.status)
 		}
@@ -282,8 +288,10 @@ func (s *releasedSite) letsIn(t *testing.T, company releasedCompany) {
 // keepsPages checks that the pages of a company answer its session, and show every document that the release had.
 func (s *releasedSite) keepsPages(t *testing.T, company releasedCompany) {
 	t.Helper()
-	pages := map[string]string{"/": "", "/account": "", "/webhooks": "", "/users": "", "/api-keys": "", "/audit": "", "/customers": "", "/items": ""}
-	for list, number := range map[string]string{"invoices": "invoice_number", "credit-notes": "credit_note_number", "incoming-invoices": "invoice_number"} {
+	pages := map[string]string{"/": "", "/account": "", "/webhooks": "", "/users": "", "/api-keys": "", "/audit": "",
+		"/customers": "", "/items": ""}
+	for list, number := range map[string]string{"invoices": "invoice_number", "credit-notes": "credit_note_number",
+		"incoming-invoices": "invoice_number"} {
 		var found struct{ Data []map[string]any }
 		if err := json.Unmarshal(company.Answers["/api/v1/client/"+list+"?per_page=100"].JSON, &found); err != nil {
 			t.Fatal(err)
@@ -295,7 +303,8 @@ func (s *releasedSite) keepsPages(t *testing.T, company releasedCompany) {
 		}
 	}
 	for path, number := range pages {
-		if got := s.visitWith(t, path, company.Cookie); got.status != http.StatusOK || !strings.Contains(string(got.body), number) {
+		if got := s.visitWith(t, path, company.Cookie); got.status != http.StatusOK ||
+			!strings.Contains(string(got.body), number) {
 			t.Errorf("%s of %s: status %d, without %q", path, company.Email, got.status, number)
 		}
 	}
@@ -352,7 +361,8 @@ func (s *releasedSite) finishes(t *testing.T, c *customer, open []string) {
 	}
 }
 
-// tellsEverything checks that the deliveries that were pending have arrived, signed with the secret of the subscription.
+// tellsEverything checks that the deliveries that were pending have arrived, signed with the secret of the
+// subscription.
 func (s *releasedSite) tellsEverything(t *testing.T, c *customer, company releasedCompany) {
 	t.Helper()
 	var pending api.List[api.Delivery]

@@ -28,7 +28,8 @@ func TestReplicasRace(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, product, pgtest.URL(t), "--provider-timeout", "20s", "--poll-max", "200ms") // no request is abandoned while it still runs
+	// no request is abandoned while it still runs
+	f := newFleet(t, product, pgtest.URL(t), "--provider-timeout", "20s", "--poll-max", "200ms")
 	names := []string{"first", "second", "third"}
 	bases := []string{f.start(t, "second"), f.start(t, "third")}
 	first, err := f.world.running["first"].says(listening)
@@ -38,7 +39,8 @@ func TestReplicasRace(t *testing.T) {
 	bases = append(bases, "http://"+first)
 	ids := make([]string, racingInvoices)
 	if err := workers(racingClients, len(ids), func(n int) error {
-		got, err := f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices", f.token, draftBody(fmt.Sprintf("INV-%03d", n), "1234567890"))
+		got, err := f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices", f.token,
+			draftBody(fmt.Sprintf("INV-%03d", n), "1234567890"))
 		if err != nil || got.status != http.StatusCreated {
 			return fmt.Errorf("create: %w, status %d: %s", err, got.status, got.body)
 		}
@@ -54,7 +56,8 @@ func TestReplicasRace(t *testing.T) {
 	if err := workers(racingClients, racingInvoices*racingSubmits, func(n int) error {
 		var got response
 		if err := kit.Poll(func() (err error) {
-			got, err = f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices/"+ids[n/racingSubmits]+"/submit", f.token, "")
+			got, err = f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices/"+ids[n/racingSubmits]+
+				"/submit", f.token, "")
 			if err == nil && got.status == http.StatusServiceUnavailable { // on a busy machine the database may take too long
 				err = fmt.Errorf("unavailable: %s", got.body)
 			}
@@ -66,7 +69,8 @@ func TestReplicasRace(t *testing.T) {
 			release() // a submit has met another one
 		}
 		code, _ := pointed(got.body, "/error/code") // a success has none
-		if got.status == http.StatusConflict && code != string(api.CodeSubmissionInProgress) || !slices.Contains([]int{200, 202, 409}, got.status) {
+		if got.status == http.StatusConflict && code != string(api.CodeSubmissionInProgress) ||
+			!slices.Contains([]int{200, 202, 409}, got.status) {
 			return fmt.Errorf("status %d: %s", got.status, got.body)
 		}
 		return nil
@@ -81,7 +85,8 @@ func TestReplicasRace(t *testing.T) {
 		responses[200].Load(), responses[202].Load(), responses[409].Load(), events, repeats)
 	f.checkDocuments(t, racingInvoices, 1)
 	f.provider.checkVisits(t, racingInvoices)
-	asking := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return f.lines(t, name, "call=status") == 0 })
+	asking := slices.DeleteFunc(slices.Clone(names),
+		func(name string) bool { return f.lines(t, name, "call=status") == 0 })
 	if len(asking) < 2 {
 		t.Errorf("only %v queried the provider", asking)
 	}

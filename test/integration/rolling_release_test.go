@@ -20,20 +20,24 @@ import (
 	"quittance/test/kit"
 )
 
-// envNoHistory is the variable that says that this copy of the repository lacks the commits of releases on purpose. Without it, the tests
-// that build a release fail there, because a check that is left out silently looks like one that has succeeded.
+// envNoHistory is the variable that says that this copy of the repository lacks the commits of releases on purpose.
+// Without it, the tests that build a release fail there, because a check that is left out silently looks like one that
+// has succeeded.
 const envNoHistory = "QUITTANCE_TEST_NO_HISTORY"
 
-// lastRelease returns the binary of the latest release, built from the history of the repository once and kept in the user's cache.
+// lastRelease returns the binary of the latest release, built from the history of the repository once and kept in the
+// user's cache.
 func lastRelease(t *testing.T) (program string) {
 	t.Helper()
 	releases := storetest.Releases(t)
 	release := releases[len(releases)-1]
-	if out, err := exec.CommandContext(t.Context(), "git", "cat-file", "-e", release.Commit+"^{commit}").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "git", "cat-file",
+		"-e", release.Commit+"^{commit}").CombinedOutput(); err != nil {
 		if os.Getenv(envNoHistory) != "" {
 			t.Skipf("%s is set, and the commit of %s is not there", envNoHistory, release.Version)
 		}
-		t.Fatalf("this copy of the repository does not have the commit of %s, so that release cannot be built: fetch the history, or set %s to skip this test: %v %s",
+		t.Fatalf(
+			"this copy of the repository does not have the commit of %s, so that release cannot be built: fetch the history, or set %s to skip this test: %v %s",
 			release.Version, envNoHistory, err, out)
 	}
 	cache, err := os.UserCacheDir()
@@ -57,7 +61,8 @@ func lastRelease(t *testing.T) (program string) {
 	}
 	// Another process may build it too: each renames its own file.
 	own := filepath.Join(filepath.Dir(program), filepath.Base(source)+fmt.Sprint(os.Getpid()))
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-X main.release="+release.Version, "-o", own, "./cmd/quittance")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-ldflags",
+		"-X main.release="+release.Version, "-o", own, "./cmd/quittance")
 	build.Dir, build.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", release.Version, err, out)
@@ -95,9 +100,10 @@ func extract(dir string, archived []byte) error {
 	}
 }
 
-// TestRollingRelease upgrades three replicas of the last release to this version, one after another, and then installs the release again
-// on the schema of this version, while many clients create, submit and read. No call may fail, every submission must be completed with
-// one document, every event must arrive, and both versions must find the evidence intact.
+// TestRollingRelease upgrades three replicas of the last release to this version, one after another, and then installs
+// the release again on the schema of this version, while many clients create, submit and read. No call may fail, every
+// submission must be completed with one document, every event must arrive, and both versions must find the evidence
+// intact.
 func TestRollingRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -160,8 +166,8 @@ func (f *fleet) bothVerify(t *testing.T, other string) {
 	}
 }
 
-// TestInstalledAgain follows the guide "Upgrades" on a SQLite database: the release, this version, and the release again on the database that
-// this version has migrated.
+// TestInstalledAgain follows the guide "Upgrades" on a SQLite database: the release, this version, and the release
+// again on the database that this version has migrated.
 func TestInstalledAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -208,7 +214,8 @@ func (f *fleet) shell(t *testing.T, script string) {
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", "-eu", "-c", script)
 	// Not in a file of settings, which the release does not read.
-	command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), "PATH="+bin+":"+os.Getenv("PATH"), "QUITTANCE_DATABASE="+f.database, "QUITTANCE_KEY_FILE=key.json")
+	command.Dir, command.Env = f.dir, append(bareEnvironment(f.dir), "PATH="+bin+":"+os.Getenv("PATH"),
+		"QUITTANCE_DATABASE="+f.database, "QUITTANCE_KEY_FILE=key.json")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -217,7 +224,8 @@ func (f *fleet) shell(t *testing.T, script string) {
 	}
 }
 
-// upgradeScripts returns the two scripts of the section "Upgrades" of docs/ops/upgrade.md: before the upgrade, and after it.
+// upgradeScripts returns the two scripts of the section "Upgrades" of docs/ops/upgrade.md: before the upgrade, and
+// after it.
 func upgradeScripts(t *testing.T) (before, after string) {
 	t.Helper()
 	_, section, found := strings.Cut(readText(t, "../../docs/ops/upgrade.md"), "\n## Upgrades\n")

@@ -35,7 +35,8 @@ func TestRollingRestart(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	newFleet(t, product, pgtest.URL(t), "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t) // no document is abandoned on a busy machine
+	// no document is abandoned on a busy machine
+	newFleet(t, product, pgtest.URL(t), "--shutdown-delay", drainFor.String(), "--provider-timeout", "20s").roll(t)
 }
 
 // roll is [TestRollingRestart] of a fleet with one replica.
@@ -128,7 +129,8 @@ func (f *fleet) migrateAhead(t *testing.T) {
 			}
 			return errors.Join(err, kit.Poll(func() error { // until everybody who waited behind it is through
 				var waiting int
-				if err := conn.QueryRow(t.Context(), "select count(*) from pg_locks where not granted").Scan(&waiting); err != nil || waiting == 0 {
+				if err := conn.QueryRow(t.Context(),
+					"select count(*) from pg_locks where not granted").Scan(&waiting); err != nil || waiting == 0 {
 					return err
 				}
 				return fmt.Errorf("%d sessions wait for a lock", waiting)
@@ -192,7 +194,8 @@ func (l *load) story(ctx context.Context, client caller, token, base string, pau
 		}
 		return nil, fmt.Errorf("%s %s: status %d: %s", method, path, got.status, got.body)
 	}
-	made, err := call(http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%06d", l.numbers.Add(1)), "1234567890"), http.StatusCreated)
+	made, err := call(http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%06d", l.numbers.Add(1)),
+		"1234567890"), http.StatusCreated)
 	if err != nil {
 		return err
 	}

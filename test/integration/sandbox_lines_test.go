@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSandboxOnATerminal checks what a person sees: the welcome text and then a short line for each thing that happens, with the log in the
-// file that the text names. The failing deliveries of the example company are not among them.
+// TestSandboxOnATerminal checks what a person sees: the welcome text and then a short line for each thing that happens,
+// with the log in the file that the text names. The failing deliveries of the example company are not among them.
 func TestSandboxOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,7 +36,8 @@ func TestSandboxOnATerminal(t *testing.T) {
 	if out, err := trigger.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, line := range []string{`draft created`, `provider: rejected`, `invoice \S+: provider validation rejected\S*`, `webhook einvoice\S+: answered with 200`} {
+	for _, line := range []string{`draft created`, `provider: rejected`, `invoice \S+: provider validation rejected\S*`,
+		`webhook einvoice\S+: answered with 200`} {
 		if _, err := p.says(regexp.MustCompile(`(?s)Press Ctrl-C.*\d\d:\d\d:\d\d  (` + line + `)\n`)); err != nil {
 			t.Error(err)
 		}
@@ -50,7 +51,8 @@ func TestSandboxOnATerminal(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(logFile)
-	if err != nil || !strings.Contains(string(text), "msg=request") || !strings.Contains(string(text), `msg="provider call"`) {
+	if err != nil || !strings.Contains(string(text), "msg=request") ||
+		!strings.Contains(string(text), `msg="provider call"`) {
 		t.Errorf("the log is not in its file: %v\n%s", err, text)
 	}
 }

@@ -61,12 +61,15 @@ import (
 //	log PATTERN COUNT           the number of matching lines in the log of the sandbox
 //	tamper STATEMENT            run a statement, in which $NAMES are replaced, directly on the sandbox's database
 var commands = map[string]func(w *world, args []string) error{
-	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9, "receiver": (*world).receiver,
-	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "access-point": (*world).accessPoint, "storecove": (*world).storecove, "parse": (*world).parse, "save": (*world).save,
+	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9,
+	"receiver": (*world).receiver, "http": (*world).http, "login": (*world).login, "draft": (*world).draft,
+	"race": (*world).race, "access-point": (*world).accessPoint, "storecove": (*world).storecove, "parse": (*world).parse,
+	"save": (*world).save,
 }
 
 var checks = map[string]func(w *world, args []string) error{
-	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "access-point-has": (*world).accessPointHas, "storecove-has": (*world).storecoveHas, "log": (*world).logged, "tamper": (*world).tamper,
+	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "access-point-has": (*world).accessPointHas,
+	"storecove-has": (*world).storecoveHas, "log": (*world).logged, "tamper": (*world).tamper,
 	"callbacks": (*world).callbacks, "verify-callbacks": (*world).verifyCallbacks, "last-callback": (*world).lastCallback,
 }
 
@@ -74,8 +77,9 @@ var checks = map[string]func(w *world, args []string) error{
 var errUsage = errors.New("wrong arguments")
 
 // slow lists the scenarios that -short skips, because they take long.
-var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar",
-	"evidence-tampered.txtar", "evidence-anchored.txtar", "exit-status.txtar", "flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
+var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar",
+	"two-companies.txtar", "killed.txtar", "evidence-tampered.txtar", "evidence-anchored.txtar", "exit-status.txtar",
+	"flag-errors.txtar", "key-retire.txtar", "suspended-account.txtar", "unknown-outcome.txtar"}
 
 // TestScripts runs the scenarios on the embedded database.
 func TestScripts(t *testing.T) {
@@ -232,10 +236,10 @@ func (w *world) startSandbox() error {
 		return err
 	}
 	receiver, _ := strings.CutSuffix(info.ReceiverURL, "/hooks")
-	for name, value := range map[string]string{"BASE_URL": info.BaseURL, "PROVIDER_URL": info.ProviderURL, "PROVIDER_CREDENTIAL": info.ProviderCredential,
-		"RECEIVER_URL": info.ReceiverURL, "RECEIVER": receiver, "RECEIVER_CA": info.ReceiverCA,
-		"HOOKS": receiver + "/customer", "HOOKS_CA": info.ReceiverCA, "ACCOUNT_ID": info.AccountID, "EMAIL": info.Email,
-		"PASSWORD": info.Password, "DATA_DIR": info.DataDir} {
+	for name, value := range map[string]string{"BASE_URL": info.BaseURL, "PROVIDER_URL": info.ProviderURL,
+		"PROVIDER_CREDENTIAL": info.ProviderCredential, "RECEIVER_URL": info.ReceiverURL, "RECEIVER": receiver,
+		"RECEIVER_CA": info.ReceiverCA, "HOOKS": receiver + "/customer", "HOOKS_CA": info.ReceiverCA,
+		"ACCOUNT_ID": info.AccountID, "EMAIL": info.Email, "PASSWORD": info.Password, "DATA_DIR": info.DataDir} {
 		w.ts.Setenv(name, value)
 	}
 	return nil
@@ -247,7 +251,8 @@ func (w *world) runSandbox(dir string, flags []string) (info sandbox.Info, err e
 	if err := os.RemoveAll(ready); err != nil {
 		return info, err
 	}
-	p, err := start(dir, sandboxName, append([]string{"sandbox", "--chaos", "off", "--no-example", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
+	p, err := start(dir, sandboxName, append([]string{"sandbox", "--chaos", "off", "--no-example", "--listen",
+		"127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
 	if err != nil {
 		return info, err
 	}

@@ -15,8 +15,8 @@ import (
 	"quittance/test/kit"
 )
 
-// TestSignOnAcrossReplicas begins a login by single sign-on at one server and ends it at another. The answer of the provider counts once,
-// whichever servers get it.
+// TestSignOnAcrossReplicas begins a login by single sign-on at one server and ends it at another. The answer of the
+// provider counts once, whichever servers get it.
 func TestSignOnAcrossReplicas(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -31,7 +31,8 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 	if err := os.WriteFile(secretFile, []byte(ssotest.ClientSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := newFleet(t, product, pgtest.URL(t), "--public-url", public, "--oidc-issuer", provider.Issuer, "--oidc-client-id", ssotest.ClientID, "--oidc-client-secret-file", secretFile)
+	f := newFleet(t, product, pgtest.URL(t), "--public-url", public, "--oidc-issuer", provider.Issuer,
+		"--oidc-client-id", ssotest.ClientID, "--oidc-client-secret-file", secretFile)
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,10 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	leads := func(address string) string {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -59,7 +63,8 @@ func TestSignOnAcrossReplicas(t *testing.T) {
 		return got.Header.Get("Location")
 	}
 	for _, base := range []string{first, second} {
-		kit.Until(t, base+" finds the provider", func() bool { return strings.HasPrefix(leads(base+"/login/sso"), provider.Issuer) })
+		kit.Until(t, base+" finds the provider",
+			func() bool { return strings.HasPrefix(leads(base+"/login/sso"), provider.Issuer) })
 	}
 	answer := "?" + provider.LogIn(t, leads(first+"/login/sso?next=%2Finvoices"), "owner").Encode()
 	at, err := url.Parse(first)

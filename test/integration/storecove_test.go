@@ -59,8 +59,8 @@ func (w *world) storecove(args []string) error {
 	return nil
 }
 
-// storecoveHas checks a value of the stand-in: how many events wait, were deleted, or are being deleted without a response, and how many
-// documents were posted.
+// storecoveHas checks a value of the stand-in: how many events wait, were deleted, or are being deleted without a
+// response, and how many documents were posted.
 func (w *world) storecoveHas(args []string) error {
 	if len(args) != 2 || w.sc == nil {
 		return errUsage
@@ -71,7 +71,8 @@ func (w *world) storecoveHas(args []string) error {
 			posted++
 		}
 	}
-	text, err := json.Marshal(map[string]int{"waiting": len(w.sc.Waiting()), "deleted": len(w.sc.Deleted()), "stalled": int(w.sc.stalled.Load()), "posted": posted})
+	text, err := json.Marshal(map[string]int{"waiting": len(w.sc.Waiting()), "deleted": len(w.sc.Deleted()),
+		"stalled": int(w.sc.stalled.Load()), "posted": posted})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ import (
 // receiveTraces starts a receiver of traces, which requires a credential.
 func (s *canaryStory) receiveTraces() {
 	credential := "Bearer " + s.canary("credential of the receiver of traces", "")
-	if err := os.WriteFile(filepath.Join(s.dir, "otlp-headers"), []byte("Authorization: "+credential+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, "otlp-headers"), []byte("Authorization: "+credential+"\n"),
+		0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	s.traces = &tracingtest.Receiver{}
@@ -50,19 +51,22 @@ func (s *canaryStory) exportedTraces() {
 	for _, span := range spans {
 		names[span.Name] = true
 	}
-	for _, want := range []string{"POST " + invoicesPath + "/{invoice_id}/submit", "provider submit", "store record answer", "webhook attempt", "purchase sync", "provider purchases"} {
+	for _, want := range []string{"POST " + invoicesPath + "/{invoice_id}/submit", "provider submit",
+		"store record answer", "webhook attempt", "purchase sync", "provider purchases"} {
 		if !names[want] {
 			s.t.Errorf("there is no span %q: %v", want, slices.Sorted(maps.Keys(names)))
 		}
 	}
-	foreign := map[string]string{"the marker": marker, "the e-mail address": s.email, "a domain": "canary.example", "the address of a party": "127.0.0.1",
-		"the recipient": "Palm Trading", "an address": "Harbour Road", "an item": "Consulting", "an amount": "1050", "a supplier": "Harmless", "a path": "/200/none"}
+	foreign := map[string]string{"the marker": marker, "the e-mail address": s.email, "a domain": "canary.example",
+		"the address of a party": "127.0.0.1", "the recipient": "Palm Trading", "an address": "Harbour Road",
+		"an item": "Consulting", "an amount": "1050", "a supplier": "Harmless", "a path": "/200/none"}
 	for name, id := range map[string]string{"account": s.account, "connection": s.connectionID, "invoice": s.invoices[0]} {
 		parsed, err := store.ParseID(id)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		foreign["the identifier of the "+name], foreign["the hexadecimal identifier of the "+name], foreign["the binary identifier of the "+name] = id, hex.EncodeToString(parsed[:]), string(parsed[:])
+		foreign["the identifier of the "+name], foreign["the hexadecimal identifier of the "+
+			name], foreign["the binary identifier of the "+name] = id, hex.EncodeToString(parsed[:]), string(parsed[:])
 	}
 	if s.provider.traceSeen.seen.Load() || s.receiver.traceSeen.seen.Load() {
 		s.t.Error("the provider or a destination got a header field of a trace")
@@ -96,7 +100,8 @@ func TestTraces(t *testing.T) {
 			s.submissionTrace(spans, submitted)
 			var delivered int
 			for _, span := range spans {
-				if span.Name == "webhook attempt" && span.Attributes["quittance.webhook.verdict"] == "delivered" && span.Attributes["quittance.webhook.attempt"] == int64(1) {
+				if span.Name == "webhook attempt" && span.Attributes["quittance.webhook.verdict"] == "delivered" &&
+					span.Attributes["quittance.webhook.attempt"] == int64(1) {
 					delivered++
 					if line := s.logLine("webhook attempt", span.TraceID); line["verdict"] != "delivered" {
 						t.Errorf("no log line names the trace of the attempt: %v", line)
@@ -116,22 +121,25 @@ const (
 	clientSpanID  = "00f067aa0ba902b7"
 )
 
-// submitOnce serves a company with a webhook subscription, submits an invoice as a part of a client's trace, and waits until the
-// event is delivered and incoming e-invoices are stored. It returns the path of the call.
+// submitOnce serves a company with a webhook subscription, submits an invoice as a part of a client's trace, and waits
+// until the event is delivered and incoming e-invoices are stored. It returns the path of the call.
 func (s *canaryStory) submitOnce() (path string) {
 	s.t.Helper()
 	s.accounts()
-	s.connection("connection", "add", "--account", s.account, "--base-url", s.providerURL, "--environment", "sandbox", "--json")
+	s.connection("connection", "add", "--account", s.account, "--base-url", s.providerURL, "--environment", "sandbox",
+		"--json")
 	s.must("connection", "activate", s.connectionID, "--json")
 	s.serve("json")
-	s.token = s.field(s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password), nil).body, "/data/token")
+	s.token = s.field(s.want(200, "POST", loginPath, jsonOf("email", s.email, "password", s.password), nil).body,
+		"/data/token")
 	s.want(201, "POST", subscriptionsPath, jsonOf("url", s.receiverURL+"/200/none"), nil)
 	id := s.field(s.want(201, "POST", invoicesPath, draftBody(marker, "plain"), nil).body, "/data/id")
 	s.invoices = append(s.invoices, id)
 	path = invoicesPath + "/" + id + "/submit"
 	s.want(200, "POST", path, "", map[string]string{"Traceparent": "00-" + clientTraceID + "-" + clientSpanID + "-00",
 		"Tracestate": "vendor=" + marker, "Baggage": "company=" + marker, "X-Request-Id": marker})
-	for list, least := range map[string]int{"/api/v1/webhooks/deliveries?state=delivered": 1, "/api/v1/client/incoming-invoices": 4} {
+	for list, least := range map[string]int{"/api/v1/webhooks/deliveries?state=delivered": 1,
+		"/api/v1/client/incoming-invoices": 4} {
 		if err := s.server.await(func() error {
 			var got struct{ Pagination struct{ Total int } }
 			err := json.Unmarshal(s.want(200, "GET", list, "", nil).body, &got)
@@ -146,7 +154,8 @@ func (s *canaryStory) submitOnce() (path string) {
 	return path
 }
 
-// submissionTrace checks the client's trace: the request below the client's span, and below that the commits around the provider call.
+// submissionTrace checks the client's trace: the request below the client's span, and below that the commits around the
+// provider call.
 func (s *canaryStory) submissionTrace(spans []tracingtest.Span, path string) {
 	s.t.Helper()
 	parents := map[string]string{}
@@ -159,7 +168,8 @@ func (s *canaryStory) submissionTrace(spans []tracingtest.Span, path string) {
 			}
 		}
 	}
-	if request.Name != "POST "+invoicesPath+"/{invoice_id}/submit" || request.Attributes["http.response.status_code"] != int64(200) {
+	if request.Name != "POST "+invoicesPath+"/{invoice_id}/submit" ||
+		request.Attributes["http.response.status_code"] != int64(200) {
 		s.t.Fatalf("the client's trace has %v, and its request is %+v", parents, request)
 	}
 	for _, name := range []string{"store begin submission", "provider submit", "store record answer"} {
@@ -190,8 +200,8 @@ func (s *canaryStory) logLine(message, traceID string) map[string]any {
 	return nil
 }
 
-// TestAReceiverOfTracesThatHangsHoldsUpNothing submits while the receiver of traces responds to nothing, and stops the server, which must
-// end without an error.
+// TestAReceiverOfTracesThatHangsHoldsUpNothing submits while the receiver of traces responds to nothing, and stops the
+// server, which must end without an error.
 func TestAReceiverOfTracesThatHangsHoldsUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

@@ -18,8 +18,8 @@ import (
 // triggerPatience limits each scenario, in the notation of --wait.
 const triggerPatience = "60s"
 
-// TestTrigger plays every scenario that trigger lists against one sandbox. Each ends by itself, happens as it is named and shows what it is
-// about. A reset of the sandbox while it runs leaves a profile that works.
+// TestTrigger plays every scenario that trigger lists against one sandbox. Each ends by itself, happens as it is named
+// and shows what it is about. A reset of the sandbox while it runs leaves a profile that works.
 func TestTrigger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -27,7 +27,8 @@ func TestTrigger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := newWorld(t)
-	// Short intervals, so that the service sees every state of the simulated provider and soon fetches what suppliers have sent.
+	// Short intervals, so that the service sees every state of the simulated provider and soon fetches what suppliers have
+	// sent.
 	flags := []string{"--rate-limit", "0", "--poll-first", "50ms", "--poll-max", "200ms", "--purchase-interval", "200ms"}
 	if _, err := w.runSandbox(dir, flags); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,8 @@ func TestTrigger(t *testing.T) {
 	if _, err := run("sandbox", "reset", "--data", filepath.Join(dir, "data")); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run("invoices", "list", "--limit", "100"); err != nil || !strings.Contains(out, "SYN-001") || strings.Contains(out, "TRIGGER-") {
+	if out, err := run("invoices", "list", "--limit", "100"); err != nil || !strings.Contains(out, "SYN-001") ||
+		strings.Contains(out, "TRIGGER-") {
 		t.Errorf("after a reset, the invoices are: %v\n%s", err, out)
 	}
 	for _, args := range [][]string{{"whoami"}, {"trigger", "rejected-by-provider", "--wait", triggerPatience}} {
@@ -75,11 +77,13 @@ func TestTrigger(t *testing.T) {
 func scenarioPattern(name string) *regexp.Regexp {
 	switch name {
 	case "provider-busy":
-		return regexp.MustCompile(`(?s)^draft +TRIGGER-.*response +submit 429 .*response +submit 200 .*submission +acknowledged\n`)
+		return regexp.MustCompile(
+			`(?s)^draft +TRIGGER-.*response +submit 429 .*response +submit 200 .*submission +acknowledged\n`)
 	case "incoming":
 		return regexp.MustCompile(`event +einvoice\.incoming\.received +SUP-P-\w+ +revision 1 `)
 	case "incoming-changed":
-		return regexp.MustCompile(`(?s)einvoice\.incoming\.received +SUP-P-.*einvoice\.incoming\.revised +SUP-P-\w+ +revision 2 `)
+		return regexp.MustCompile(
+			`(?s)einvoice\.incoming\.received +SUP-P-.*einvoice\.incoming\.revised +SUP-P-\w+ +revision 2 `)
 	case "failing-delivery":
 		return regexp.MustCompile(`(?s)subscribed +https://.*delivery +.*answered with 503, next attempt at .*deactivated `)
 	default:
@@ -87,8 +91,8 @@ func scenarioPattern(name string) *regexp.Regexp {
 	}
 }
 
-// playScenario returns an error unless a scenario happens as it is named. The simulated provider changes its states by the clock, so that a
-// busy machine can miss one: trigger says so then, and the scenario is played again.
+// playScenario returns an error unless a scenario happens as it is named. The simulated provider changes its states by
+// the clock, so that a busy machine can miss one: trigger says so then, and the scenario is played again.
 func playScenario(name string, run func(...string) (string, error)) error {
 	var ended error
 	err := kit.Poll(func() error {

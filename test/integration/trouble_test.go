@@ -22,7 +22,8 @@ import (
 	"quittance/test/kit"
 )
 
-// ownCluster starts a cluster of PostgreSQL that belongs to one test, which may kill it, and returns it and the address of a database in it.
+// ownCluster starts a cluster of PostgreSQL that belongs to one test, which may kill it, and returns it and the address
+// of a database in it.
 func ownCluster(t *testing.T, settings ...string) (cluster *pgtest.Cluster, address string) {
 	t.Helper()
 	cluster, err := pgtest.Start("", append([]string{"fsync=off", "max_connections=100"}, settings...)...)
@@ -95,7 +96,8 @@ func terminate(t *testing.T, admin string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = conn.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'quittance%'")
+	_, err = conn.Exec(t.Context(),
+		"select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'quittance%'")
 	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
 		t.Error(err)
 	}
@@ -123,7 +125,8 @@ func TestDiskFull(t *testing.T) {
 func (s *stricken) fileSizes(t *testing.T, most string) {
 	t.Helper()
 	pid := strconv.Itoa(s.world.running["first"].command.Process.Pid)
-	if out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", pid, "--fsize="+most+":unlimited").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", pid,
+		"--fsize="+most+":unlimited").CombinedOutput(); err != nil {
 		t.Fatalf("prlimit: %v\n%s", err, out)
 	}
 }
@@ -152,10 +155,12 @@ func newStricken(t *testing.T, database string) *stricken {
 	return newPooledStricken(t, database, "")
 }
 
-// newPooledStricken is newStricken on a database behind a connection pool, whose own address is direct; "" without a pool.
+// newPooledStricken is newStricken on a database behind a connection pool, whose own address is direct; "" without a
+// pool.
 func newPooledStricken(t *testing.T, database, direct string) *stricken {
 	t.Helper()
-	s := &stricken{fleet: newPooledFleet(t, product, database, direct, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
+	s := &stricken{fleet: newPooledFleet(t, product, database, direct, "--metrics-listen", "127.0.0.1:0"),
+		created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
 	first := s.world.running["first"]
 	s.base = s.address(t, first)
 	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))
@@ -204,9 +209,11 @@ func (s *stricken) story(ctx context.Context) {
 	if n%2 == 0 {
 		key = "key-" + number
 	}
-	got, ok := s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"), http.StatusCreated)
+	got, ok := s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"),
+		http.StatusCreated)
 	for !ok && key != "" && ctx.Err() == nil {
-		got, ok = s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"), http.StatusCreated)
+		got, ok = s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"),
+			http.StatusCreated)
 	}
 	if !ok {
 		return
@@ -223,7 +230,8 @@ func (s *stricken) story(ctx context.Context) {
 	path := "/api/v1/client/invoices/" + id
 	// A submission whose intent is committed so late that its lease may have expired sends nothing and answers 502;
 	// the invoice is a draft again.
-	if got, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway); ok && got.status != http.StatusBadGateway {
+	if got, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted,
+		http.StatusBadGateway); ok && got.status != http.StatusBadGateway {
 		s.mu.Lock()
 		s.sent[id] = true
 		s.mu.Unlock()
@@ -265,7 +273,8 @@ func (s *stricken) call(ctx context.Context, method, path, key, body string, wan
 // unavailable checks that a response is a proper 503.
 func unavailable(got response) error {
 	code, err := pointed(got.body, "/error/code")
-	if err != nil || got.status != http.StatusServiceUnavailable || code != string(api.CodeUnavailable) || got.header.Get("Retry-After") == "" {
+	if err != nil || got.status != http.StatusServiceUnavailable || code != string(api.CodeUnavailable) ||
+		got.header.Get("Retry-After") == "" {
 		return fmt.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
 	}
 	return nil
@@ -291,7 +300,8 @@ func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.created) < created+10 || len(s.sent) < sent+5 || len(s.receiver.callbacks()) < delivered+5 {
-			return fmt.Errorf("only %d drafts, %d submissions and %d callbacks", len(s.created)-created, len(s.sent)-sent, len(s.receiver.callbacks())-delivered)
+			return fmt.Errorf("only %d drafts, %d submissions and %d callbacks", len(s.created)-created, len(s.sent)-sent,
+				len(s.receiver.callbacks())-delivered)
 		}
 		return nil
 	}); err != nil {
@@ -339,7 +349,8 @@ func (s *stricken) readOnly(t *testing.T) {
 		t.Error(err)
 	}
 	for range 20 {
-		got, err := s.caller.call(http.MethodPost, s.base+"/api/v1/client/invoices", s.token, draftBody("INV-FULL", "1234567890"))
+		got, err := s.caller.call(http.MethodPost, s.base+"/api/v1/client/invoices", s.token,
+			draftBody("INV-FULL", "1234567890"))
 		if err == nil {
 			err = unavailable(got)
 		}
@@ -347,10 +358,12 @@ func (s *stricken) readOnly(t *testing.T) {
 			t.Errorf("creating a draft on a full disk: %v", err)
 		}
 	}
-	if got, err := s.caller.call(http.MethodGet, s.base+"/api/v1/client/invoices", s.token, ""); err != nil || got.status != http.StatusOK {
+	if got, err := s.caller.call(http.MethodGet, s.base+"/api/v1/client/invoices", s.token, ""); err != nil ||
+		got.status != http.StatusOK {
 		t.Errorf("reading on a full disk: %v, status %d: %s", err, got.status, got.body)
 	}
-	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable), s.health("/healthz", http.StatusOK)); err != nil {
+	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable),
+		s.health("/healthz", http.StatusOK)); err != nil {
 		t.Error(err)
 	}
 }
@@ -406,6 +419,7 @@ func (s *stricken) reckon(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	t.Logf("answers %v; %d drafts and %d submissions acknowledged, %d invoices there, %d acknowledged by the provider; %d events, %d repeated callbacks",
+	t.Logf(
+		"answers %v; %d drafts and %d submissions acknowledged, %d invoices there, %d acknowledged by the provider; %d events, %d repeated callbacks",
 		s.responses, len(s.created), len(s.sent), len(found), known, events, repeats)
 }

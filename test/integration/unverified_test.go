@@ -13,8 +13,9 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestAdministrationRequiresVerifiedServer checks that over a connection that does not verify the server, administration
-// commands refuse a database that was served in production, and a production credential before that, as serve does.
+// TestAdministrationRequiresVerifiedServer checks that over a connection that does not verify the server,
+// administration commands refuse a database that was served in production, and a production credential before that, as
+// serve does.
 func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // a file has no server
@@ -29,7 +30,8 @@ func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	}
 	run := func(want, database string, args ...string) {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), built(t, commandProduct), append(args, "--database", database, "--key-file", "key.json")...)
+		command := exec.CommandContext(t.Context(), built(t, commandProduct),
+			append(args, "--database", database, "--key-file", "key.json")...)
 		command.Dir = dir
 		var stdout, stderr bytes.Buffer
 		command.Stdout, command.Stderr = &stdout, &stderr
@@ -43,7 +45,8 @@ func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	output(t, "key", "generate", "--out", filepath.Join(dir, "key.json"))
 	run("", unverified, "migrate", "--create")
 	run("", unverified, "account", "list")
-	add := []string{"connection", "add", "--account", "01890a5d-ac96-774b-bcce-b302099a8057", "--base-url", "https://gateway.example", "--credential-file", "credential", "--environment"}
+	add := []string{"connection", "add", "--account", "01890a5d-ac96-774b-bcce-b302099a8057", "--base-url",
+		"https://gateway.example", "--credential-file", "credential", "--environment"}
 	run(refused, unverified, append(add, "production")...)
 	run("no account has this identifier", unverified, append(add, "sandbox")...)
 	run("no account has this identifier", verified, append(add, "production")...)
@@ -58,7 +61,8 @@ func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	if err := conn.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"account", "list"}, {"migrate"}, {"connection", "list"}, {"key", "add"}, append(add, "sandbox")} {
+	for _, args := range [][]string{{"account", "list"}, {"migrate"}, {"connection", "list"}, {"key", "add"},
+		append(add, "sandbox")} {
 		run(refused, unverified, args...)
 	}
 	run("", verified, "account", "list")

@@ -34,7 +34,8 @@ func TestVersion(t *testing.T) {
 	}
 	// The go command records no commit in the binary of a test, so the truth is that it is unknown.
 	got := output(t, "version", "--json")
-	if want := fmt.Sprintf(`{"version":"devel","commit":null,"date":null,"modified":null,"go":%q,"platform":"%s/%s"}`, runtime.Version(), runtime.GOOS, runtime.GOARCH); got != want+"\n" {
+	if want := fmt.Sprintf(`{"version":"devel","commit":null,"date":null,"modified":null,"go":%q,"platform":"%s/%s"}`,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH); got != want+"\n" {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Build builds programs of this source tree as releases are built, without cgo and the race detector. args are the
-// packages and further flags, output is the program, or ends in a slash and is the directory of several. All tests build
-// in this one way, because whatever differs between two builds makes Go compile every package for both.
+// packages and further flags, output is the program, or ends in a slash and is the directory of several. All tests
+// build in this one way, because whatever differs between two builds makes Go compile every package for both.
 func Build(ctx context.Context, output string, args ...string) error {
 	all := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-o", output}, args)
 	command := exec.CommandContext(ctx, "go", all...)

@@ -1,11 +1,12 @@
 // Package kit has what the tests of all packages share: one way to wait for what must happen, and one way to fail.
 //
-// A test never sleeps until something has probably happened. It waits for the condition itself with [Eventually], [Until] or
-// [Receive], for as long as [Patience] says, which is generous: on a busy machine a wait may take long, and a wait that ends
-// early is a test that fails by chance. A test that wants nothing to happen checks what would be there if it had, after
-// something that comes later has happened.
+// A test never sleeps until something has probably happened. It waits for the condition itself with [Eventually],
+// [Until] or [Receive], for as long as [Patience] says, which is generous: on a busy machine a wait may take long, and
+// a wait that ends early is a test that fails by chance. A test that wants nothing to happen checks what would be there
+// if it had, after something that comes later has happened.
 //
-// Package [quittance/test/kit/chromium] has a browser, and [quittance/test/kit/leaks] finds goroutines that tests leave.
+// Package [quittance/test/kit/chromium] has a browser, and [quittance/test/kit/leaks] finds goroutines that tests
+// leave.
 package kit
 
 import (
@@ -23,14 +24,15 @@ const EnvPatience = "QUITTANCE_TEST_PATIENCE"
 // defaultPatience is many times what any wait takes on two processors with a load of 30.
 const defaultPatience = 5 * time.Minute
 
-// The pauses between two looks at a condition: short at first, because most conditions hold at once, then longer, so that
-// waiting tests leave the processors to those that work.
+// The pauses between two looks at a condition: short at first, because most conditions hold at once, then longer, so
+// that waiting tests leave the processors to those that work.
 const (
 	firstPause = time.Millisecond
 	lastPause  = 25 * time.Millisecond
 )
 
-// Patience returns how long tests wait for what must happen. An unreadable [EnvPatience] panics, because no test could go on.
+// Patience returns how long tests wait for what must happen. An unreadable [EnvPatience] panics, because no test could
+// go on.
 var Patience = sync.OnceValue(func() time.Duration { //nolint:gochecknoglobals // a constant that is read once
 	text := os.Getenv(EnvPatience)
 	if text == "" {
@@ -74,7 +76,8 @@ func Eventually(t testing.TB, condition func() error) {
 	}
 }
 
-// Until waits until a condition holds, and ends the test if it never does. what says in the failure what did not happen.
+// Until waits until a condition holds, and ends the test if it never does. what says in the failure what did not
+// happen.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if err := Poll(func() error {

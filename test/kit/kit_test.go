@@ -11,7 +11,8 @@ import (
 
 var errNotYet = errors.New("not yet")
 
-// TestPoll checks that a wait ends as soon as its condition holds, and otherwise with the last error when patience is over.
+// TestPoll checks that a wait ends as soon as its condition holds, and otherwise with the last error when patience is
+// over.
 func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// backedUp runs the command of a backup on a database that has a schema. A backup to a directory must be complete there; one to a bucket must
-// reach the store, over TLS, with the credentials of the container.
+// backedUp runs the command of a backup on a database that has a schema. A backup to a directory must be complete
+// there; one to a bucket must reach the store, over TLS, with the credentials of the container.
 func backedUp(t *testing.T, m machine, args, environment []string) error {
 	t.Helper()
 	if out, err := m.command(t.Context(), []string{"migrate", "--create"}, environment).CombinedOutput(); err != nil {
@@ -36,15 +36,16 @@ func backedUp(t *testing.T, m machine, args, environment []string) error {
 	if out, err := m.command(t.Context(), args, environment).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), product, "backup", "list", "--from", filepath.Join(m.root, to)).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), product, "backup", "list",
+		"--from", filepath.Join(m.root, to)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), " complete ") {
 		return fmt.Errorf("the backup is not in %s: %w\n%s", to, err, out)
 	}
 	return nil
 }
 
-// refusedByStore runs the command of a backup to a bucket against a store that refuses everything, which takes the place of the one that the
-// arguments name. The store must have been asked for the bucket with the credentials.
+// refusedByStore runs the command of a backup to a bucket against a store that refuses everything, which takes the
+// place of the one that the arguments name. The store must have been asked for the bucket with the credentials.
 func refusedByStore(t *testing.T, m machine, args, environment []string) error {
 	t.Helper()
 	var asked []string
@@ -75,7 +76,8 @@ func refusedByStore(t *testing.T, m machine, args, environment []string) error {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 { // 2 is a wrong flag
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	if len(asked) == 0 || !strings.Contains(asked[0], "backups/") || !strings.Contains(asked[0], "Credential=of-the-secret/") {
+	if len(asked) == 0 || !strings.Contains(asked[0], "backups/") ||
+		!strings.Contains(asked[0], "Credential=of-the-secret/") {
 		return fmt.Errorf("the store was asked for %q\n%s", asked, out)
 	}
 	return nil
@@ -104,8 +106,9 @@ func cronJob(t *testing.T, values map[string]any) *batchv1.CronJob {
 	return nil
 }
 
-// TestScheduledBackup: backups do not overlap, end at some time, and leave a bounded number of jobs. There is none by default. Its name is one
-// that the API server accepts, however long that of the release is. Credentials come from the secret alone, and keep: 0 removes nothing.
+// TestScheduledBackup: backups do not overlap, end at some time, and leave a bounded number of jobs. There is none by
+// default. Its name is one that the API server accepts, however long that of the release is. Credentials come from the
+// secret alone, and keep: 0 removes nothing.
 func TestScheduledBackup(t *testing.T) {
 	if cronJob(t, example(t, "sandbox")) != nil {
 		t.Error("a backup is scheduled without a place")
@@ -118,7 +121,9 @@ func TestScheduledBackup(t *testing.T) {
 	} {
 		job := cronJob(t, installations(t)[name])
 		spec := job.Spec
-		if spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || spec.StartingDeadlineSeconds == nil || *spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 3 || *spec.JobTemplate.Spec.ActiveDeadlineSeconds != 14400 {
+		if spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || spec.StartingDeadlineSeconds == nil ||
+			*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 3 ||
+			*spec.JobTemplate.Spec.ActiveDeadlineSeconds != 14400 {
 			t.Errorf("%s: %+v", name, spec)
 		}
 		container := spec.JobTemplate.Spec.Template.Spec.Containers[0]
@@ -135,7 +140,9 @@ func TestScheduledBackup(t *testing.T) {
 			t.Errorf("%s: %d credentials", name, credentials)
 		}
 	}
-	kept := cronJob(t, with(t, "backup: {enabled: true, existingClaim: backups, keep: 0}")).Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+	kept := cronJob(t,
+		with(t,
+			"backup: {enabled: true, existingClaim: backups, keep: 0}")).Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
 	if slices.Contains(kept, "--keep") {
 		t.Errorf("%q removes backups", kept)
 	}

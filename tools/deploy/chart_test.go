@@ -94,7 +94,8 @@ fullnameOverride: a-name-that-is-much-longer-than-all-that-people-would-think-of
 
 // installations are the values with which the chart is tested.
 func installations(t *testing.T) map[string]map[string]any {
-	return map[string]map[string]any{"sandbox": example(t, "sandbox"), "production": example(t, "production"), "everything": with(t, everything), "nothing": with(t, nothing),
+	return map[string]map[string]any{"sandbox": example(t, "sandbox"), "production": example(t, "production"),
+		"everything": with(t, everything), "nothing": with(t, nothing),
 		"claim": with(t, "backup: {enabled: true, existingClaim: backups, keep: 3}")}
 }
 
@@ -151,7 +152,8 @@ func documents(text string) ([]string, error) {
 	}
 }
 
-// TestChart: with each of the installations, Helm's linter has nothing to say, and the API server would accept every object.
+// TestChart: with each of the installations, Helm's linter has nothing to say, and the API server would accept every
+// object.
 func TestChart(t *testing.T) {
 	for name, values := range installations(t) {
 		t.Run(name, func(t *testing.T) {
@@ -177,35 +179,39 @@ func TestChart(t *testing.T) {
 // TestRefusedValues: the schema refuses values that would not work, and its error names them.
 func TestRefusedValues(t *testing.T) {
 	for text, reason := range map[string]string{
-		"image: {repository: ''}":                                                           "/image/repository",
-		"database: {existingSecret: ''}":                                                    "/database/existingSecret",
-		"database: {url: 'postgres://quittance:secret@db/q'}":                               "url", // a secret as a value
-		"keyFile: {content: secret}":                                                        "content",
-		"signOn: {clientSecret: secret}":                                                    "clientSecret",
-		"keyFile: {existingSecret: ''}":                                                     "/keyFile/existingSecret",
-		"proxy: {trusted: []}":                                                              "/proxy/trusted",
-		"proxy: {trusted: [ingress]}":                                                       "/proxy/trusted/0",
-		"environment: local":                                                                "/environment",
-		"networkPolicy: {database: {to: []}}":                                               "/networkPolicy/database/to",
-		"networkPolicy: {metrics: {from: []}}":                                              "/networkPolicy/metrics/from", // would mean everybody
-		"networkPolicy: {dns: {to: [{}]}}":                                                  "/networkPolicy/dns/to/0",
-		"settings: {max-bodies: 1}":                                                         "max-bodies",
-		"settings: {database: 'sqlite:x'}":                                                  "database",
-		"settings: {max-body: 1.5}":                                                         "/settings/max-body",
-		"worker: {settings: {role: api}}":                                                   "role",
-		"api: {replicas: 0}":                                                                "/api/replicas",
-		"apis: {replicas: 2}":                                                               "apis",
-		"worker: {autoscaling: {enabled: true}}":                                            "autoscaling", // CPU says nothing about a worker
-		"publicURL: http://invoices.example":                                                "/publicURL",
-		"signOn: {issuer: 'https://login.example', clientID: q}":                            "/signOn/existingSecret",
-		"ingress: {enabled: true, existingSecret: tls}":                                     "/ingress/host",
-		"metrics: {enabled: false, serviceMonitor: {enabled: true}}":                        "/metrics/serviceMonitor/enabled",
-		"mail: {url: 'smtp://q:secret@mail.example:587', from: q@example.com}":              "/mail/url", // a secret as a value
-		"mail: {url: 'smtp://mail.example', from: q@example.com}":                           "/publicURL",
-		"publicURL: https://invoices.example\nmail: {url: 'smtp://mail.example'}":           "/mail/from",
-		"backup: {enabled: true}":                                                           "/backup/existingClaim",
-		"backup: {enabled: true, s3: {url: 's3://backups/q'}}":                              "/backup/s3/existingSecret",
-		"backup: {enabled: true, existingClaim: b, s3: {url: 's3://b', existingSecret: s}}": "/backup/existingClaim", // two places
+		"image: {repository: ''}":                             "/image/repository",
+		"database: {existingSecret: ''}":                      "/database/existingSecret",
+		"database: {url: 'postgres://quittance:secret@db/q'}": "url", // a secret as a value
+		"keyFile: {content: secret}":                          "content",
+		"signOn: {clientSecret: secret}":                      "clientSecret",
+		"keyFile: {existingSecret: ''}":                       "/keyFile/existingSecret",
+		"proxy: {trusted: []}":                                "/proxy/trusted",
+		"proxy: {trusted: [ingress]}":                         "/proxy/trusted/0",
+		"environment: local":                                  "/environment",
+		"networkPolicy: {database: {to: []}}":                 "/networkPolicy/database/to",
+		// would mean everybody
+		"networkPolicy: {metrics: {from: []}}": "/networkPolicy/metrics/from",
+		"networkPolicy: {dns: {to: [{}]}}":     "/networkPolicy/dns/to/0",
+		"settings: {max-bodies: 1}":            "max-bodies",
+		"settings: {database: 'sqlite:x'}":     "database",
+		"settings: {max-body: 1.5}":            "/settings/max-body",
+		"worker: {settings: {role: api}}":      "role",
+		"api: {replicas: 0}":                   "/api/replicas",
+		"apis: {replicas: 2}":                  "apis",
+		// CPU says nothing about a worker
+		"worker: {autoscaling: {enabled: true}}":                     "autoscaling",
+		"publicURL: http://invoices.example":                         "/publicURL",
+		"signOn: {issuer: 'https://login.example', clientID: q}":     "/signOn/existingSecret",
+		"ingress: {enabled: true, existingSecret: tls}":              "/ingress/host",
+		"metrics: {enabled: false, serviceMonitor: {enabled: true}}": "/metrics/serviceMonitor/enabled",
+		// a secret as a value
+		"mail: {url: 'smtp://q:secret@mail.example:587', from: q@example.com}":    "/mail/url",
+		"mail: {url: 'smtp://mail.example', from: q@example.com}":                 "/publicURL",
+		"publicURL: https://invoices.example\nmail: {url: 'smtp://mail.example'}": "/mail/from",
+		"backup: {enabled: true}":                              "/backup/existingClaim",
+		"backup: {enabled: true, s3: {url: 's3://backups/q'}}": "/backup/s3/existingSecret",
+		// two places
+		"backup: {enabled: true, existingClaim: b, s3: {url: 's3://b', existingSecret: s}}": "/backup/existingClaim",
 		"backup: {enabled: true, existingClaim: b, keep: -1}":                               "/backup/keep",
 		"backup: {s3: {endpoint: 'http://store.example'}}":                                  "/backup/s3/endpoint",
 		"backup: {s3: {secretAccessKey: secret}}":                                           "secretAccessKey",
@@ -222,15 +228,17 @@ func TestRefusedValues(t *testing.T) {
 	}
 	// The values that have no default are all named at once.
 	_, err := render(map[string]any{})
-	for _, name := range []string{"/image/repository", "/database/existingSecret", "/keyFile/existingSecret", "/tls/existingSecret", "/proxy/trusted", "/networkPolicy/database/to"} {
+	for _, name := range []string{"/image/repository", "/database/existingSecret", "/keyFile/existingSecret",
+		"/tls/existingSecret", "/proxy/trusted", "/networkPolicy/database/to"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("the error does not name %s: %v", name, err)
 		}
 	}
 }
 
-// TestMonitoringFiles: the alert rules and the dashboard of the chart, which Helm reads only from below the chart's directory, are copies of
-// those in deploy/prometheus and deploy/grafana, which other tests check. They are no symbolic links: archives and checkouts may lose those.
+// TestMonitoringFiles: the alert rules and the dashboard of the chart, which Helm reads only from below the chart's
+// directory, are copies of those in deploy/prometheus and deploy/grafana, which other tests check. They are no symbolic
+// links: archives and checkouts may lose those.
 func TestMonitoringFiles(t *testing.T) {
 	chart, err := loader.Load(chartDir)
 	if err != nil {
@@ -238,7 +246,8 @@ func TestMonitoringFiles(t *testing.T) {
 	}
 	found := 0
 	for _, file := range chart.Files {
-		from := map[string]string{"files/alerts.yml": "prometheus/alerts.yml", "files/quittance.json": "grafana/quittance.json"}[file.Name]
+		from := map[string]string{"files/alerts.yml": "prometheus/alerts.yml",
+			"files/quittance.json": "grafana/quittance.json"}[file.Name]
 		if from == "" {
 			continue
 		}

@@ -56,22 +56,25 @@ func withProduct(m *testing.M) int {
 	return status
 }
 
-// machine is the part of a container's file system that the files of secrets and config maps are mounted into. The paths of containers
-// lead below its root.
+// machine is the part of a container's file system that the files of secrets and config maps are mounted into. The
+// paths of containers lead below its root.
 type machine struct {
 	root string
 }
 
-// newMachine creates the mounted files as the kubelet does: those of secrets can be read by their owner and their group.
+// newMachine creates the mounted files as the kubelet does: those of secrets can be read by their owner and their
+// group.
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine{root: t.TempDir()}
 	certificate, key := certificateFor(t)
 	for name, text := range map[string]string{
-		"run/quittance/tls/tls.crt": certificate, "run/quittance/tls/tls.key": key, "run/quittance/sign-on/client-secret": "secret\n",
-		"run/quittance/traces/headers": "Authorization: Bearer secret\n", "etc/quittance/files/webhooks/ca.pem": certificate,
-		"etc/quittance/files/more/password": "secret\n", "run/quittance/mail/password": "secret\n", "etc/quittance/mail/ca.pem": certificate,
-		"run/secrets/tls-cert.pem": certificate, "run/secrets/tls-key.pem": key, "run/secrets/pgpass": "database:5432:quittance:quittance:from-the-file\n",
+		"run/quittance/tls/tls.crt": certificate, "run/quittance/tls/tls.key": key,
+		"run/quittance/sign-on/client-secret": "secret\n", "run/quittance/traces/headers": "Authorization: Bearer secret\n",
+		"etc/quittance/files/webhooks/ca.pem": certificate, "etc/quittance/files/more/password": "secret\n",
+		"run/quittance/mail/password": "secret\n", "etc/quittance/mail/ca.pem": certificate,
+		"run/secrets/tls-cert.pem": certificate, "run/secrets/tls-key.pem": key,
+		"run/secrets/pgpass": "database:5432:quittance:quittance:from-the-file\n",
 	} {
 		m.write(t, name, text, 0o440)
 	}
@@ -81,7 +84,8 @@ func newMachine(t *testing.T) machine {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), product, "key", "generate", "--out", file).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), product, "key", "generate",
+			"--out", file).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
@@ -109,7 +113,8 @@ func certificateFor(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"invoices.example"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"invoices.example"}}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -118,14 +123,16 @@ func certificateFor(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
 // fixedPort matches the port of a variable with an address to listen on.
 var fixedPort = regexp.MustCompile(`^(QUITTANCE_(?:[A-Z]+_)?LISTEN)=:[0-9]+$`)
 
-// command returns the product with the arguments and variables of a container, on this machine: its paths lead below the root, its
-// servers take free ports, and its database is an embedded one. Like a container, it has no other variables.
+// command returns the product with the arguments and variables of a container, on this machine: its paths lead below
+// the root, its servers take free ports, and its database is an embedded one. Like a container, it has no other
+// variables.
 func (m machine) command(ctx context.Context, args, environment []string) *exec.Cmd {
 	command := exec.CommandContext(ctx, product, args...)
 	command.Dir = m.root
@@ -159,7 +166,8 @@ var serving = regexp.MustCompile(`msg=serving .* listen=(\S+)(?: metrics=(\S+))?
 // serve runs the command of a container until the end of the test, and returns an error if it does not start to serve.
 func (m machine) serve(t *testing.T, args, environment []string) (started, error) {
 	t.Helper()
-	environment = slices.DeleteFunc(slices.Clone(environment), func(v string) bool { return strings.HasPrefix(v, "QUITTANCE_LOG_FORMAT=") })
+	environment = slices.DeleteFunc(slices.Clone(environment),
+		func(v string) bool { return strings.HasPrefix(v, "QUITTANCE_LOG_FORMAT=") })
 	ctx, cancel := context.WithCancel(context.Background())
 	command := m.command(ctx, args, environment)
 	name := filepath.Join(m.root, "log")

@@ -19,14 +19,15 @@ import (
 // composeDir is the directory of the compose file.
 var composeDir = filepath.Join("..", "..", "deploy", "compose")
 
-// compose loads files of the directory as the command docker compose does, with an image and no other variables, and with the service that makes
-// a backup.
+// compose loads files of the directory as the command docker compose does, with an image and no other variables, and
+// with the service that makes a backup.
 func compose(t *testing.T, files ...string) (*types.Project, error) {
 	t.Helper()
 	for n, file := range files {
 		files[n] = filepath.Join(composeDir, file)
 	}
-	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(composeDir), cli.WithEnv([]string{"QUITTANCE_IMAGE=quittance:1.2.0"}), cli.WithProfiles([]string{"backup"}))
+	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(composeDir),
+		cli.WithEnv([]string{"QUITTANCE_IMAGE=quittance:1.2.0"}), cli.WithProfiles([]string{"backup"}))
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +48,8 @@ func projects(t *testing.T) map[string]*types.Project {
 	return found
 }
 
-// TestCompose: no container has rights that it does not need, nothing but the API and Grafana is published, and every file that is mounted
-// exists or is made by prepare.
+// TestCompose: no container has rights that it does not need, nothing but the API and Grafana is published, and every
+// file that is mounted exists or is made by prepare.
 func TestCompose(t *testing.T) {
 	for name, project := range projects(t) {
 		if len(project.Services) != 6 {
@@ -68,7 +69,8 @@ func TestCompose(t *testing.T) {
 			}
 			for _, port := range service.Ports {
 				outside := service.Name == "server" && name == "TLS" && port.Target == 8443
-				if port.HostIP != "127.0.0.1" && !outside || service.Name != "server" && service.Name != "grafana" || port.Target == 9090 {
+				if port.HostIP != "127.0.0.1" && !outside || service.Name != "server" && service.Name != "grafana" ||
+					port.Target == 9090 {
 					t.Errorf("%s: %s publishes %+v", name, service.Name, port)
 				}
 			}
@@ -86,14 +88,15 @@ func TestCompose(t *testing.T) {
 	made := []string{"key.json", "tls-cert.pem", "tls-key.pem"} // made by others
 	for _, secret := range projects(t)["TLS"].Secrets {
 		file := filepath.Base(secret.File)
-		if filepath.Base(filepath.Dir(secret.File)) != "secrets" || !slices.Contains(made, file) && !strings.Contains(string(prepare), "\tgive "+file+" ") {
+		if filepath.Base(filepath.Dir(secret.File)) != "secrets" || !slices.Contains(made, file) &&
+			!strings.Contains(string(prepare), "\tgive "+file+" ") {
 			t.Errorf("nothing makes the secret %s", secret.File)
 		}
 	}
 }
 
-// contained returns an error if a container runs as root, can gain rights, writes to its root, has no bounds, or has an image that
-// changes by itself.
+// contained returns an error if a container runs as root, can gain rights, writes to its root, has no bounds, or has an
+// image that changes by itself.
 func contained(service types.ServiceConfig) error {
 	_, tag, _ := strings.Cut(service.Image, ":")
 	switch {
@@ -117,17 +120,19 @@ func contained(service types.ServiceConfig) error {
 
 // TestComposeNeedsAnImage: without the name of the image nothing starts, and the error says what to set.
 func TestComposeNeedsAnImage(t *testing.T) {
-	options, err := cli.NewProjectOptions([]string{filepath.Join(composeDir, "compose.yaml")}, cli.WithWorkingDirectory(composeDir), cli.WithEnv(nil))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(composeDir, "compose.yaml")},
+		cli.WithWorkingDirectory(composeDir), cli.WithEnv(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := options.LoadProject(t.Context()); err == nil || !strings.Contains(err.Error(), "QUITTANCE_IMAGE") || !strings.Contains(err.Error(), "quittance:1.2.0") {
+	if _, err := options.LoadProject(t.Context()); err == nil || !strings.Contains(err.Error(), "QUITTANCE_IMAGE") ||
+		!strings.Contains(err.Error(), "quittance:1.2.0") {
 		t.Errorf("without an image: %v", err)
 	}
 }
 
-// TestComposeCommands runs the commands of the product's containers with their variables: the migration succeeds, the server serves and
-// passes its own health check, and the password of the database comes from the file of the secret.
+// TestComposeCommands runs the commands of the product's containers with their variables: the migration succeeds, the
+// server serves and passes its own health check, and the password of the database comes from the file of the secret.
 func TestComposeCommands(t *testing.T) {
 	for name, project := range projects(t) {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +152,8 @@ func TestComposeCommands(t *testing.T) {
 			if len(test) < 2 || test[0] != "CMD" || test[1] != "/usr/bin/quittance" {
 				t.Fatalf("the health check is %q", test)
 			}
-			environment := slices.DeleteFunc(running.environment, func(v string) bool { return strings.HasPrefix(v, "QUITTANCE_LISTEN=") })
+			environment := slices.DeleteFunc(running.environment,
+				func(v string) bool { return strings.HasPrefix(v, "QUITTANCE_LISTEN=") })
 			scheme := "http://"
 			if name == "TLS" {
 				scheme = "https://"
@@ -155,7 +161,8 @@ func TestComposeCommands(t *testing.T) {
 			if err := answers(t, scheme+local(running.listen)+"/readyz"); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := m.command(t.Context(), test[2:], append(environment, "QUITTANCE_LISTEN="+running.listen)).CombinedOutput(); err != nil {
+			if out, err := m.command(t.Context(), test[2:],
+				append(environment, "QUITTANCE_LISTEN="+running.listen)).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if err := answers(t, "http://"+local(running.metrics)+"/metrics"); err != nil {
@@ -166,15 +173,17 @@ func TestComposeCommands(t *testing.T) {
 				t.Error(err)
 			}
 			address := strings.ReplaceAll(*server.Environment["QUITTANCE_DATABASE"], "/run/", m.root+"/run/")
-			if config, err := pgconn.ParseConfig(address); err != nil || config.Password != "from-the-file" || config.Host != "database" || config.User != "quittance" {
+			if config, err := pgconn.ParseConfig(address); err != nil || config.Password != "from-the-file" ||
+				config.Host != "database" || config.User != "quittance" {
 				t.Errorf("the connection to %s: %+v, %v", address, config, err)
 			}
 		})
 	}
 }
 
-// TestComposeBackup: a backup is made only when it is asked for, in a directory of the machine that prepare makes for the user of the container
-// and that the engine never makes itself, as root. It and the migration reach a database or a bucket that is elsewhere.
+// TestComposeBackup: a backup is made only when it is asked for, in a directory of the machine that prepare makes for
+// the user of the container and that the engine never makes itself, as root. It and the migration reach a database or a
+// bucket that is elsewhere.
 func TestComposeBackup(t *testing.T) {
 	project := projects(t)["behind a proxy"]
 	backup := project.Services["backup"]
@@ -182,7 +191,8 @@ func TestComposeBackup(t *testing.T) {
 		t.Fatalf("%+v", backup)
 	}
 	volume := backup.Volumes[0]
-	if dir, err := filepath.Abs(composeDir); err != nil || volume.Type != types.VolumeTypeBind || volume.Source != filepath.Join(dir, "backups") || volume.Bind == nil || bool(volume.Bind.CreateHostPath) {
+	if dir, err := filepath.Abs(composeDir); err != nil || volume.Type != types.VolumeTypeBind ||
+		volume.Source != filepath.Join(dir, "backups") || volume.Bind == nil || bool(volume.Bind.CreateHostPath) {
 		t.Errorf("backups come to %+v, %v", volume, err)
 	}
 	for _, name := range []string{"migration", "backup", "server"} {
@@ -220,8 +230,8 @@ func variables(service types.ServiceConfig) []string {
 	return set
 }
 
-// TestComposeMonitoring: promtool accepts the configuration with the files where the container has them, and the dashboard is where
-// Grafana looks for it.
+// TestComposeMonitoring: promtool accepts the configuration with the files where the container has them, and the
+// dashboard is where Grafana looks for it.
 func TestComposeMonitoring(t *testing.T) {
 	project := projects(t)["behind a proxy"]
 	root := t.TempDir()
@@ -243,7 +253,8 @@ func TestComposeMonitoring(t *testing.T) {
 			}
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), "promtool", "check", "config", filepath.Join(root, "etc/prometheus/prometheus.yml")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "promtool", "check",
+		"config", filepath.Join(root, "etc/prometheus/prometheus.yml")).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "rules found") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestContainers runs the containers of the chart with their arguments, variables and files. The migration succeeds; both roles serve,
-// and answer each probe at its path and port; the backup comes to its place.
+// TestContainers runs the containers of the chart with their arguments, variables and files. The migration succeeds;
+// both roles serve, and answer each probe at its path and port; the backup comes to its place.
 func TestContainers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -35,7 +35,8 @@ func TestContainers(t *testing.T) {
 					t.Errorf("%s: %v", pod.Labels["app.kubernetes.io/component"], err)
 				}
 			}
-			if want := map[string]int{"sandbox": 4, "production": 5, "everything": 5, "claim": 5, "nothing": 3}[name]; ran != want {
+			if want := map[string]int{"sandbox": 4, "production": 5, "everything": 5, "claim": 5,
+				"nothing": 3}[name]; ran != want {
 				t.Errorf("%d pods ran, want %d", ran, want)
 			}
 		})
@@ -105,17 +106,20 @@ func mountsFiles(pod *corev1.PodTemplateSpec, container corev1.Container) error 
 func probed(t *testing.T, container corev1.Container, server started) error {
 	t.Helper()
 	addresses := map[string]string{"http": server.listen, "metrics": server.metrics, "operators": server.operators}
-	for name, flag := range map[string]string{"http": "QUITTANCE_LISTEN", "metrics": "QUITTANCE_METRICS_LISTEN", "operators": "QUITTANCE_OPERATOR_LISTEN"} {
+	for name, flag := range map[string]string{"http": "QUITTANCE_LISTEN", "metrics": "QUITTANCE_METRICS_LISTEN",
+		"operators": "QUITTANCE_OPERATOR_LISTEN"} {
 		n := slices.IndexFunc(container.Ports, func(port corev1.ContainerPort) bool { return port.Name == name })
 		set := slices.IndexFunc(container.Env, func(v corev1.EnvVar) bool { return v.Name == flag })
 		if (n < 0) != (set < 0) || (n < 0) != (addresses[name] == "") {
 			return fmt.Errorf("port %s: ports %v, address %q", name, container.Ports, addresses[name])
 		}
 		if n >= 0 && container.Env[set].Value != fmt.Sprintf(":%d", container.Ports[n].ContainerPort) {
-			return fmt.Errorf("port %s is %d, and %s is %s", name, container.Ports[n].ContainerPort, flag, container.Env[set].Value)
+			return fmt.Errorf("port %s is %d, and %s is %s", name, container.Ports[n].ContainerPort, flag,
+				container.Env[set].Value)
 		}
 	}
-	for probe, path := range map[*corev1.Probe]string{container.StartupProbe: "/healthz", container.LivenessProbe: "/healthz", container.ReadinessProbe: "/readyz"} {
+	for probe, path := range map[*corev1.Probe]string{container.StartupProbe: "/healthz",
+		container.LivenessProbe: "/healthz", container.ReadinessProbe: "/readyz"} {
 		get := probe.HTTPGet
 		if get.Port != intstr.FromString("http") || get.Path != path {
 			return fmt.Errorf("the probe of %s asks %s at port %s", path, get.Path, get.Port.String())
@@ -139,8 +143,8 @@ func local(address string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// TestEverySetting: the values can set every flag of quittance serve. The schema lists those of the value settings; the others have a value
-// of their own, which the installation with everything sets.
+// TestEverySetting: the values can set every flag of quittance serve. The schema lists those of the value settings; the
+// others have a value of their own, which the installation with everything sets.
 func TestEverySetting(t *testing.T) {
 	help, err := exec.CommandContext(t.Context(), product, "serve", "--help").Output()
 	if err != nil {
@@ -183,7 +187,8 @@ func TestEverySetting(t *testing.T) {
 		switch {
 		case n >= 0:
 			settings = slices.Delete(settings, n, n+1)
-		case flag == "version" || flag == "role" || flag == "env-file": // a request for information, an argument, and a file of what the values set
+		// a request for information, an argument, and a file of what the values set
+		case flag == "version" || flag == "role" || flag == "env-file":
 		case !strings.Contains(rendered, "QUITTANCE_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))+"\n"):
 			t.Errorf("no value sets --%s", flag)
 		}
@@ -209,7 +214,8 @@ func TestSettings(t *testing.T) {
 		if strings.Contains(text, "--role, api") {
 			body = `name: QUITTANCE_MAX_BODY\s+value: "4194304"`
 		}
-		for _, want := range []string{body, `name: QUITTANCE_MAX_STORED_BYTES\s+value: "21474836480"`, `name: QUITTANCE_POLL_MAX\s+value: "30m"`, `terminationGracePeriodSeconds: 95\n`} {
+		for _, want := range []string{body, `name: QUITTANCE_MAX_STORED_BYTES\s+value: "21474836480"`,
+			`name: QUITTANCE_POLL_MAX\s+value: "30m"`, `terminationGracePeriodSeconds: 95\n`} {
 			if len(regexp.MustCompile(want).FindAllString(text, -1)) != 1 {
 				t.Errorf("not once %s:\n%s", want, text)
 			}

@@ -48,15 +48,17 @@ func selects(t *testing.T, selector *metav1.LabelSelector, of map[string]string)
 	return compiled.Matches(labels.Set(of))
 }
 
-// TestMigrationReachesTheDatabase: in a namespace that forbids everything else, the job of a first installation, which runs before the other objects
-// exist, has a policy that is created before it and lets it reach name servers and the database. Helm removes the policy with the job.
+// TestMigrationReachesTheDatabase: in a namespace that forbids everything else, the job of a first installation, which
+// runs before the other objects exist, has a policy that is created before it and lets it reach name servers and the
+// database. Helm removes the policy with the job.
 func TestMigrationReachesTheDatabase(t *testing.T) {
 	for name, values := range installations(t) {
 		objects, err := render(values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs, policies := decoded[batchv1.Job](t, objects, "Job"), decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
+		jobs, policies := decoded[batchv1.Job](t, objects, "Job"),
+			decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
 		if want := map[bool]int{false: 1}[name == "nothing"]; len(jobs) != want || want == 0 && len(policies) > 0 {
 			t.Errorf("%s: %d jobs, %d policies", name, len(jobs), len(policies))
 		}
@@ -75,7 +77,8 @@ func TestMigrationReachesTheDatabase(t *testing.T) {
 	}
 }
 
-// opensTheDatabase fails the test unless a policy is there before a job and as long as it, and lets its pod reach name servers and the database.
+// opensTheDatabase fails the test unless a policy is there before a job and as long as it, and lets its pod reach name
+// servers and the database.
 func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *batchv1.Job) {
 	t.Helper()
 	for _, annotation := range []string{"helm.sh/hook", "helm.sh/hook-delete-policy"} {
@@ -95,7 +98,8 @@ func opensTheDatabase(t *testing.T, policy *networkingv1.NetworkPolicy, job *bat
 	}
 	for _, port := range []int32{53, 5432} {
 		if !slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
-			return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
+			return len(rule.To) > 0 && slices.ContainsFunc(rule.Ports,
+				func(p networkingv1.NetworkPolicyPort) bool { return *p.Port == intstr.FromInt32(port) })
 		}) {
 			t.Errorf("the policy does not allow port %d", port)
 		}
@@ -121,10 +125,11 @@ func TestBackupReachesTheStore(t *testing.T) {
 	}
 }
 
-// TestStartup: without the job, a server that updates the schema is not killed before the deadline of a migration, and its rollout does not
-// fail before; a deadline below ten minutes does not shorten a start.
+// TestStartup: without the job, a server that updates the schema is not killed before the deadline of a migration, and
+// its rollout does not fail before; a deadline below ten minutes does not shorten a start.
 func TestStartup(t *testing.T) {
-	for text, want := range map[string]int32{"migration: {deadline: 7200}": 600, "migration: {enabled: false}": 3600, "migration: {enabled: false, deadline: 7200}": 7200, "migration: {enabled: false, deadline: 60}": 600} {
+	for text, want := range map[string]int32{"migration: {deadline: 7200}": 600, "migration: {enabled: false}": 3600,
+		"migration: {enabled: false, deadline: 7200}": 7200, "migration: {enabled: false, deadline: 60}": 600} {
 		objects, err := render(with(t, text))
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +148,8 @@ func TestStartup(t *testing.T) {
 				t.Fatal(err)
 			}
 			probe := pod.Spec.Containers[0].StartupProbe
-			if got := probe.PeriodSeconds * probe.FailureThreshold; got != want || !strings.Contains(text, fmt.Sprintf("progressDeadlineSeconds: %d\n", want+300)) {
+			if got := probe.PeriodSeconds * probe.FailureThreshold; got != want ||
+				!strings.Contains(text, fmt.Sprintf("progressDeadlineSeconds: %d\n", want+300)) {
 				t.Errorf("a start may take %d s, want %d:\n%s", got, want, text)
 			}
 		}
@@ -153,13 +159,15 @@ func TestStartup(t *testing.T) {
 	}
 }
 
-// TestHelmTest: the pod of helm test asks the service of the API at its port, is allowed to, and succeeds when a server of the chart answers,
-// with and without TLS, and fails when none does.
+// TestHelmTest: the pod of helm test asks the service of the API at its port, is allowed to, and succeeds when a server
+// of the chart answers, with and without TLS, and fails when none does.
 func TestHelmTest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	for name, values := range map[string]map[string]any{"proxy": with(t, "networkPolicy: {api: {from: [{podSelector: {}}]}}"), "TLS": with(t, everything), "port": with(t, "service: {port: 8443}")} {
+	for name, values := range map[string]map[string]any{"proxy": with(t,
+		"networkPolicy: {api: {from: [{podSelector: {}}]}}"), "TLS": with(t, everything),
+		"port": with(t, "service: {port: 8443}")} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := render(values)
 			if err != nil {
@@ -172,11 +180,13 @@ func TestHelmTest(t *testing.T) {
 			mayAsk(t, objects, asks.Labels)
 			asking := asks.Spec.Containers[0]
 			service := decoded[corev1.Service](t, objects, "Service")["invoices-quittance"]
-			if at := asking.Env[0]; at.Name != "QUITTANCE_LISTEN" || at.Value != net.JoinHostPort(service.Name, strconv.Itoa(int(service.Spec.Ports[0].Port))) {
+			if at := asking.Env[0]; at.Name != "QUITTANCE_LISTEN" ||
+				at.Value != net.JoinHostPort(service.Name, strconv.Itoa(int(service.Spec.Ports[0].Port))) {
 				t.Errorf("it asks %+v", at)
 			}
 			m := newMachine(t)
-			container := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Spec.Containers[0]
+			container := decoded[appsv1.Deployment](t, objects,
+				"Deployment")["invoices-quittance-api"].Spec.Template.Spec.Containers[0]
 			server, err := m.serve(t, container.Args, variablesOf(container))
 			if err != nil {
 				t.Fatal(err)
@@ -188,7 +198,8 @@ func TestHelmTest(t *testing.T) {
 			if err := answers(t, scheme+local(server.listen)+"/readyz"); err != nil {
 				t.Fatal(err)
 			}
-			for address, ready := range map[string]bool{strings.Replace(local(server.listen), "127.0.0.1", "localhost", 1): true, "localhost:1": false} {
+			for address, ready := range map[string]bool{strings.Replace(local(server.listen), "127.0.0.1", "localhost", 1): true,
+				"localhost:1": false} {
 				environment := append(variablesOf(asking), "QUITTANCE_LISTEN="+address)
 				if out, err := m.command(t.Context(), asking.Args, environment).CombinedOutput(); (err == nil) != ready {
 					t.Errorf("%s: %v\n%s", address, err, out)
@@ -203,7 +214,8 @@ func mayAsk(t *testing.T, objects []string, of map[string]string) {
 	t.Helper()
 	policies := decoded[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")
 	api := decoded[appsv1.Deployment](t, objects, "Deployment")["invoices-quittance-api"].Spec.Template.Labels
-	if out := policies["invoices-quittance-test"]; !selects(t, &out.Spec.PodSelector, of) || !selects(t, out.Spec.Egress[0].To[0].PodSelector, api) {
+	if out := policies["invoices-quittance-test"]; !selects(t, &out.Spec.PodSelector, of) ||
+		!selects(t, out.Spec.Egress[0].To[0].PodSelector, api) {
 		t.Error("the pod may not call the API")
 	}
 	from := policies["invoices-quittance-api"].Spec.Ingress[0].From

@@ -40,8 +40,8 @@ import (
 	podsecurity "k8s.io/pod-security-admission/policy"
 )
 
-// accepted returns an error if the API server would refuse one of the objects, if it is a secret, or if its pods are not allowed in
-// a namespace that enforces the restricted Pod Security Standard.
+// accepted returns an error if the API server would refuse one of the objects, if it is a secret, or if its pods are
+// not allowed in a namespace that enforces the restricted Pod Security Standard.
 func accepted(objects []string) error {
 	var faults []error
 	for _, text := range objects {
@@ -125,9 +125,11 @@ func validate(object runtime.Object) field.ErrorList {
 	case *networking.Ingress:
 		return networkingvalidation.ValidateIngressCreate(o)
 	case *autoscaling.HorizontalPodAutoscaler:
-		return autoscalingvalidation.ValidateHorizontalPodAutoscaler(o, autoscalingvalidation.HorizontalPodAutoscalerSpecValidationOptions{MinReplicasLowerBound: 1})
+		return autoscalingvalidation.ValidateHorizontalPodAutoscaler(o,
+			autoscalingvalidation.HorizontalPodAutoscalerSpecValidationOptions{MinReplicasLowerBound: 1})
 	}
-	return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", object), []string{"a kind that this test can validate"})}
+	return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", object),
+		[]string{"a kind that this test can validate"})}
 }
 
 // allocate sets what the API server allocates to a service before it validates it.
@@ -184,7 +186,8 @@ func restricted(pod *corev1.PodTemplateSpec) error {
 	if err != nil {
 		return err
 	}
-	result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec))
+	result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted,
+		Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec))
 	if !result.Allowed {
 		return fmt.Errorf("the restricted Pod Security Standard forbids it: %s", result.ForbiddenDetail())
 	}

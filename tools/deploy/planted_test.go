@@ -15,7 +15,8 @@ func TestPlantedMistakes(t *testing.T) {
 	}
 	for _, mistake := range []struct{ in, old, new, reason string }{
 		{"kind: Deployment", "readOnlyRootFilesystem: true", "readOnlyRootFileSystem: true", "unknown field"},
-		{"kind: Deployment", "allowPrivilegeEscalation: false", "allowPrivilegeEscalation: false\n            privileged: true", "privileged"},
+		{"kind: Deployment", "allowPrivilegeEscalation: false",
+			"allowPrivilegeEscalation: false\n            privileged: true", "privileged"},
 		{"kind: Deployment", "runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot"},
 		{"kind: Deployment", "drop: [ALL]", "add: [NET_ADMIN]", "capabilities"},
 		{"kind: Deployment", "containerPort: 8080", "containerPort: 80800", "containerPort"},
@@ -39,7 +40,8 @@ func TestPlantedMistakes(t *testing.T) {
 				continue
 			}
 			planted++
-			if err := accepted([]string{strings.Replace(text, mistake.old, mistake.new, 1)}); err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(mistake.reason)) {
+			if err := accepted([]string{strings.Replace(text, mistake.old, mistake.new, 1)}); err == nil ||
+				!strings.Contains(strings.ToLower(err.Error()), strings.ToLower(mistake.reason)) {
 				t.Errorf("%s with %q: %v, want an error about %s", mistake.in, mistake.new, err, mistake.reason)
 			}
 		}

@@ -49,7 +49,8 @@ func secretsIn(t *testing.T, dir string) map[string]secret {
 // prepare runs the script in a directory that has a copy of it, and returns the secrets.
 func prepare(t *testing.T, dir string) map[string]secret {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "prepare")).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "prepare")).CombinedOutput(); err != nil ||
+		len(out) > 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return secretsIn(t, dir)
@@ -72,12 +73,13 @@ func copyOfPrepare(t *testing.T) string {
 	return dir
 }
 
-// TestPrepare: the script makes each secret for the user of the containers that read it and for nobody else, and the server logs in with the
-// password that the database gets.
+// TestPrepare: the script makes each secret for the user of the containers that read it and for nobody else, and the
+// server logs in with the password that the database gets.
 func TestPrepare(t *testing.T) {
 	dir := copyOfPrepare(t)
 	made := prepare(t, dir)
-	if names := slices.Sorted(maps.Keys(made)); !slices.Equal(names, []string{"database-password", "grafana-password", "pgpass"}) {
+	if names := slices.Sorted(maps.Keys(made)); !slices.Equal(names,
+		[]string{"database-password", "grafana-password", "pgpass"}) {
 		t.Fatalf("prepare made %q", names)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "secrets")); err != nil || info.Mode().Perm() != 0o700 {
@@ -97,7 +99,8 @@ func TestPrepare(t *testing.T) {
 			if file, found := made[mounted.Source]; found {
 				readers++
 				if file.owner != service.User || file.mode != 0o600 {
-					t.Errorf("%s belongs to %s with the mode %v, and %s runs as %s", mounted.Source, file.owner, file.mode, service.Name, service.User)
+					t.Errorf("%s belongs to %s with the mode %v, and %s runs as %s", mounted.Source, file.owner, file.mode,
+						service.Name, service.User)
 				}
 			}
 		}
@@ -105,7 +108,8 @@ func TestPrepare(t *testing.T) {
 	if readers != 5 {
 		t.Errorf("%d containers read the secrets", readers)
 	}
-	address := strings.ReplaceAll(*projects(t)["behind a proxy"].Services["server"].Environment["QUITTANCE_DATABASE"], "/run/secrets", filepath.Join(dir, "secrets"))
+	address := strings.ReplaceAll(*projects(t)["behind a proxy"].Services["server"].Environment["QUITTANCE_DATABASE"],
+		"/run/secrets", filepath.Join(dir, "secrets"))
 	if config, err := pgconn.ParseConfig(address); err != nil || config.Password != made["database-password"].text {
 		t.Errorf("the server does not log in with the password of the database: %v", err)
 	}
@@ -127,7 +131,8 @@ func TestPrepareAgain(t *testing.T) {
 	if repaired["database-password"] != first["database-password"] || repaired["pgpass"] != first["pgpass"] {
 		t.Error("the password of the database changed")
 	}
-	if again := repaired["grafana-password"]; len(repaired) != 3 || again.text == first["grafana-password"].text || len(again.text) != 64 {
+	if again := repaired["grafana-password"]; len(repaired) != 3 || again.text == first["grafana-password"].text ||
+		len(again.text) != 64 {
 		t.Errorf("%d secrets; that of Grafana has %d bytes and must be a new one", len(repaired), len(again.text))
 	}
 }

@@ -37,7 +37,8 @@ func (e entry) read() ([]byte, error) {
 func writeTar(w io.Writer, entries []entry, at time.Time) error {
 	archive := tar.NewWriter(w)
 	for _, e := range entries {
-		header := &tar.Header{Typeflag: tar.TypeDir, Name: e.name, Mode: int64(e.mode), Uid: e.owner, Gid: e.owner, ModTime: at, Format: tar.FormatUSTAR}
+		header := &tar.Header{Typeflag: tar.TypeDir, Name: e.name, Mode: int64(e.mode), Uid: e.owner, Gid: e.owner,
+			ModTime: at, Format: tar.FormatUSTAR}
 		var content []byte
 		if e.name[len(e.name)-1] != '/' {
 			var err error
@@ -107,5 +108,6 @@ func (d distribution) archive(p platform, binary string, documents []entry) erro
 		document.name = path.Join(name, document.name)
 		entries = append(entries, document)
 	}
-	return writeFile(filepath.Join(d.out, name+suffix), func(w io.Writer) error { return write(w, entries, d.source.time) })
+	return writeFile(filepath.Join(d.out, name+suffix),
+		func(w io.Writer) error { return write(w, entries, d.source.time) })
 }

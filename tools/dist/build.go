@@ -32,15 +32,15 @@ func parsePlatforms(list string) ([]platform, error) {
 	return platforms, nil
 }
 
-// environment returns the environment for the go command. What a machine's own settings could change is set here, so that it does
-// not change the binary.
+// environment returns the environment for the go command. What a machine's own settings could change is set here, so
+// that it does not change the binary.
 func (p platform) environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off",
-		"GOEXPERIMENT=", "GOFIPS140=off")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=",
+		"GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
-// build compiles the program for a platform to the file out, without cgo, without paths of this machine and without debugging
-// tables. The go command records the commit.
+// build compiles the program for a platform to the file out, without cgo, without paths of this machine and without
+// debugging tables. The go command records the commit.
 func (s source) build(ctx context.Context, p platform, out string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.release="+s.release, "-o", out, "./cmd/quittance") //nolint:gosec // the release has been checked
 	command.Dir, command.Env = s.dir, p.environment()
@@ -53,10 +53,12 @@ func (s source) build(ctx context.Context, p platform, out string) error {
 // licenceFile matches the names of files with terms that must accompany a copy.
 var licenceFile = regexp.MustCompile(`(?i)(^|\.)(licen[cs]e|copying|notice|ofl)(\.|$)`)
 
-// licences returns the terms of everything that the binary for p contains beside this project's own code: the standard library, the
-// modules, and the fonts and other files in the source tree that have terms of their own. A module without terms is an error.
+// licences returns the terms of everything that the binary for p contains beside this project's own code: the standard
+// library, the modules, and the fonts and other files in the source tree that have terms of their own. A module without
+// terms is an error.
 func (s source) licences(ctx context.Context, p platform) ([]byte, error) {
-	command := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/quittance")
+	command := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/quittance")
 	command.Dir, command.Env = s.dir, p.environment()
 	listed, err := command.Output()
 	if err != nil {

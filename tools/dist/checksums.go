@@ -39,7 +39,8 @@ func (d distribution) checksums(ctx context.Context) error {
 		return err
 	}
 	command := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", signatureNamespace, "-f", d.key, sums) //nolint:gosec // the key is an argument of the person who signs
-	command.Stdin = os.Stdin                                                                                           // for the passphrase
+	// for the passphrase
+	command.Stdin = os.Stdin
 	if text, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("sign with %s: %w\n%s", d.key, err, text)
 	}

@@ -15,23 +15,26 @@ import (
 // chartDir is the Helm chart in the work tree.
 const chartDir = "deploy/helm/quittance"
 
-// deployment writes the Helm chart and the compose files. Both name the version, and neither contains a program. Only files that git tracks
-// are in them, so no password that somebody has made beside the compose file is ever published.
+// deployment writes the Helm chart and the compose files. Both name the version, and neither contains a program. Only
+// files that git tracks are in them, so no password that somebody has made beside the compose file is ever published.
 func (d distribution) deployment(ctx context.Context) error {
 	chart, err := d.chart(ctx)
 	if err != nil {
 		return err
 	}
 	name := "quittance-" + d.source.version() + "-compose"
-	compose, err := d.tracked(ctx, "deploy", name, "deploy/compose", "deploy/prometheus/alerts.yml", "deploy/grafana/quittance.json")
+	compose, err := d.tracked(ctx, "deploy", name, "deploy/compose", "deploy/prometheus/alerts.yml",
+		"deploy/grafana/quittance.json")
 	if err != nil {
 		return err
 	}
 	compose = append(compose, d.terms(name))
 	return errors.Join(
 		// Helm reads the name and the version of a chart from its Chart.yaml, so the file can be named as all others are.
-		writeFile(filepath.Join(d.out, "quittance-"+d.source.version()+"-chart.tgz"), func(w io.Writer) error { return writeTarGzip(w, chart, d.source.time) }),
-		writeFile(filepath.Join(d.out, name+".tar.gz"), func(w io.Writer) error { return writeTarGzip(w, compose, d.source.time) }),
+		writeFile(filepath.Join(d.out, "quittance-"+d.source.version()+"-chart.tgz"),
+			func(w io.Writer) error { return writeTarGzip(w, chart, d.source.time) }),
+		writeFile(filepath.Join(d.out, name+".tar.gz"),
+			func(w io.Writer) error { return writeTarGzip(w, compose, d.source.time) }),
 	)
 }
 
@@ -63,7 +66,8 @@ func (d distribution) chart(ctx context.Context) ([]entry, error) {
 	return nil, errors.New(chartDir + " has no Chart.yaml that git tracks")
 }
 
-// setVersions returns Chart.yaml with the version of the chart, and the version of the application, which is the default tag of its image.
+// setVersions returns Chart.yaml with the version of the chart, and the version of the application, which is the
+// default tag of its image.
 func setVersions(text []byte, version, appVersion string) ([]byte, error) {
 	for key, value := range map[string]string{"version": version, "appVersion": appVersion} {
 		line := regexp.MustCompile(`(?m)^` + key + `: .*$`)
@@ -75,8 +79,8 @@ func setVersions(text []byte, version, appVersion string) ([]byte, error) {
 	return text, nil
 }
 
-// tracked returns the files below paths that git tracks, in the order of their names, with the directory base replaced by to. Their modes
-// are those that git records.
+// tracked returns the files below paths that git tracks, in the order of their names, with the directory base replaced
+// by to. Their modes are those that git records.
 func (d distribution) tracked(ctx context.Context, base, to string, paths ...string) ([]entry, error) {
 	listed, err := output(ctx, d.source.dir, "git", append([]string{"ls-files", "--stage", "-z", "--"}, paths...)...)
 	if err != nil {
@@ -93,7 +97,8 @@ func (d distribution) tracked(ctx context.Context, base, to string, paths ...str
 		if strings.HasPrefix(facts, "100755 ") {
 			mode = 0o755
 		}
-		entries = append(entries, entry{name: path.Join(to, relative), mode: mode, from: filepath.Join(d.source.dir, filepath.FromSlash(name))})
+		entries = append(entries, entry{name: path.Join(to, relative), mode: mode,
+			from: filepath.Join(d.source.dir, filepath.FromSlash(name))})
 	}
 	return entries, nil
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// plantIgnored puts files into a work tree that git ignores, as an installation from the source tree does. They must not be published.
+// plantIgnored puts files into a work tree that git ignores, as an installation from the source tree does. They must
+// not be published.
 func plantIgnored(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"deploy/compose/secrets/database-password", "deploy/compose/.env"} {
@@ -27,7 +28,8 @@ func plantIgnored(t *testing.T, dir string) {
 	}
 }
 
-// filesBelow returns all files below dir by their names with slashes. Anything but a file or a directory fails the test.
+// filesBelow returns all files below dir by their names with slashes. Anything but a file or a directory fails the
+// test.
 func filesBelow(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}
@@ -60,7 +62,8 @@ func equalSource(t *testing.T, text []byte, name string) {
 	}
 }
 
-// testChart: the chart has the version of the release, whose image it runs by default, and everything that its templates read.
+// testChart: the chart has the version of the release, whose image it runs by default, and everything that its
+// templates read.
 func testChart(t *testing.T, archive []byte) {
 	dir := t.TempDir()
 	unpack(t, archive, dir)
@@ -71,9 +74,12 @@ func testChart(t *testing.T, archive []byte) {
 		}
 	}
 	for name, source := range map[string]string{
-		"files/alerts.yml": "deploy/prometheus/alerts.yml", "files/quittance.json": "deploy/grafana/quittance.json", "LICENSE": "LICENSE",
-		"values.yaml": chartDir + "/values.yaml", "values.schema.json": chartDir + "/values.schema.json", "templates/_helpers.tpl": chartDir + "/templates/_helpers.tpl",
-		"templates/deployments.yaml": chartDir + "/templates/deployments.yaml", "examples/production.yaml": chartDir + "/examples/production.yaml",
+		"files/alerts.yml": "deploy/prometheus/alerts.yml", "files/quittance.json": "deploy/grafana/quittance.json",
+		"LICENSE": "LICENSE", "values.yaml": chartDir + "/values.yaml",
+		"values.schema.json":         chartDir + "/values.schema.json",
+		"templates/_helpers.tpl":     chartDir + "/templates/_helpers.tpl",
+		"templates/deployments.yaml": chartDir + "/templates/deployments.yaml",
+		"examples/production.yaml":   chartDir + "/examples/production.yaml",
 	} {
 		equalSource(t, found["quittance/"+name], source)
 	}
@@ -84,14 +90,15 @@ func testChart(t *testing.T, archive []byte) {
 	}
 }
 
-// testCompose: every file that the compose file mounts is in the archive, unless prepare makes it; prepare can be run; and nothing that git
-// ignores is there.
+// testCompose: every file that the compose file mounts is in the archive, unless prepare makes it; prepare can be run;
+// and nothing that git ignores is there.
 func testCompose(t *testing.T, archive []byte) {
 	dir := t.TempDir()
 	unpack(t, archive, dir)
 	found := filesBelow(t, dir)
 	const top = "quittance-1.2.0-compose/"
-	mounts := regexp.MustCompile(`(?m)^ +- (\.\.?/[^:]+):/`).FindAllStringSubmatch(string(found[top+"compose/compose.yaml"]), -1)
+	mounts := regexp.MustCompile(`(?m)^ +- (\.\.?/[^:]+):/`).FindAllStringSubmatch(string(found[top+
+		"compose/compose.yaml"]), -1)
 	if len(mounts) != 5 {
 		t.Errorf("the compose file mounts %q", mounts)
 	}
@@ -112,9 +119,11 @@ func testCompose(t *testing.T, archive []byte) {
 	}
 }
 
-// TestSetVersions: a Chart.yaml that has not each version once is an error, not a chart without the versions of the release.
+// TestSetVersions: a Chart.yaml that has not each version once is an error, not a chart without the versions of the
+// release.
 func TestSetVersions(t *testing.T) {
-	for _, text := range []string{"", "version: 1.0.0\n", "appVersion: one\n", "version: 1.0.0\nversion: 1.0.0\nappVersion: one\n"} {
+	for _, text := range []string{"", "version: 1.0.0\n", "appVersion: one\n",
+		"version: 1.0.0\nversion: 1.0.0\nappVersion: one\n"} {
 		if changed, err := setVersions([]byte(text), "1.2.0", "1.2.0"); err == nil {
 			t.Errorf("%q became %q", text, changed)
 		}
@@ -130,7 +139,8 @@ func TestWithoutPlatforms(t *testing.T) {
 	}
 	found := contents(t, out)
 	version := "devel-" + strings.TrimSpace(command(t, dir, "git", "rev-parse", "HEAD"))[:commitDigits]
-	if len(found) != 3 || found["quittance-"+version+"-chart.tgz"] == nil || found["quittance-"+version+"-compose.tar.gz"] == nil || found[sumsFile] == nil {
+	if len(found) != 3 || found["quittance-"+version+"-chart.tgz"] == nil ||
+		found["quittance-"+version+"-compose.tar.gz"] == nil || found[sumsFile] == nil {
 		t.Errorf("%s has %d files", out, len(found))
 	}
 }

@@ -33,8 +33,9 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+commitTime, "GIT_COMMITTER_DATE="+commitTime, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=Test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@example.com")
+	c.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+commitTime, "GIT_COMMITTER_DATE="+commitTime,
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Test",
+		"GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@example.com")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
@@ -82,8 +83,8 @@ func commitTree(t *testing.T, dir string) string {
 	return strings.TrimSpace(command(t, dir, "git", "rev-parse", "HEAD"))
 }
 
-// TestTwoBuilds builds a release of one commit in two directories, for the platform of the test. All files must be the same bytes, and
-// they must say what they are.
+// TestTwoBuilds builds a release of one commit in two directories, for the platform of the test. All files must be the
+// same bytes, and they must say what they are.
 func TestTwoBuilds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -100,7 +101,8 @@ func TestTwoBuilds(t *testing.T) {
 		if n == 1 {
 			plantIgnored(t, dir)
 		}
-		if err := run(t.Context(), []string{"-source", dir, "-out", out, "-release", "1.2.0", "-platforms", "linux/" + runtime.GOARCH, "-key", key}, t.Output()); err != nil {
+		if err := run(t.Context(), []string{"-source", dir, "-out", out, "-release", "1.2.0", "-platforms",
+			"linux/" + runtime.GOARCH, "-key", key}, t.Output()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,7 +122,8 @@ func TestTwoBuilds(t *testing.T) {
 	t.Run("version", func(t *testing.T) { testVersion(t, binary, commits[0]) })
 	t.Run("licences", func(t *testing.T) {
 		terms, err := os.ReadFile(filepath.Join(dir, name, "THIRD-PARTY-LICENSES"))
-		for _, want := range []string{"\nThe Go standard library\n", "\nmodernc.org/sqlite\n", "\ninternal/pdf/assets/OFL.txt\n", "\ninternal/console/static/htmx.LICENSE\n"} {
+		for _, want := range []string{"\nThe Go standard library\n", "\nmodernc.org/sqlite\n",
+			"\ninternal/pdf/assets/OFL.txt\n", "\ninternal/console/static/htmx.LICENSE\n"} {
 			if err != nil || !strings.Contains(string(terms), want) {
 				t.Errorf("%q is missing: %v", want, err)
 			}
@@ -194,7 +197,8 @@ func unpack(t *testing.T, archive []byte, dir string) {
 
 // testVersion: the binary says which release of which commit it is.
 func testVersion(t *testing.T, binary, commit string) {
-	want := fmt.Sprintf(`{"version":"1.2.0","commit":%q,"date":%q,"modified":false,"go":%q,"platform":"linux/%s"}`, commit, commitTime, runtime.Version(), runtime.GOARCH)
+	want := fmt.Sprintf(`{"version":"1.2.0","commit":%q,"date":%q,"modified":false,"go":%q,"platform":"linux/%s"}`, commit,
+		commitTime, runtime.Version(), runtime.GOARCH)
 	if got := command(t, "", binary, "version", "--json"); got != want+"\n" {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -210,7 +214,8 @@ func testBill(t *testing.T, text []byte, binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bom.SpecVersion != cyclonedx.SpecVersion1_6 || bom.Metadata.Timestamp != commitTime || bom.Metadata.Component.Version != "1.2.0" || len(recorded.Deps) < 10 {
+	if bom.SpecVersion != cyclonedx.SpecVersion1_6 || bom.Metadata.Timestamp != commitTime ||
+		bom.Metadata.Component.Version != "1.2.0" || len(recorded.Deps) < 10 {
 		t.Errorf("%v, %+v, %d modules", bom.SpecVersion, bom.Metadata, len(recorded.Deps))
 	}
 	var urls []string
@@ -226,7 +231,8 @@ func testBill(t *testing.T, text []byte, binary string) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if want := "pkg:golang/std@" + strings.TrimPrefix(recorded.GoVersion, "go"); len(urls) != len(recorded.Deps)+1 || urls[0] != want {
+	if want := "pkg:golang/std@" + strings.TrimPrefix(recorded.GoVersion, "go"); len(urls) != len(recorded.Deps)+1 ||
+		urls[0] != want {
 		t.Errorf("%d components for %d modules, the first of them %s, want %s", len(urls), len(recorded.Deps), urls[0], want)
 	}
 }
@@ -247,7 +253,8 @@ func testSums(t *testing.T, out, public string) {
 		t.Fatal(err)
 	}
 	for text, valid := range map[string]bool{string(sums): true, string(sums) + "\n": false} {
-		verify := exec.CommandContext(t.Context(), "ssh-keygen", "-Y", "verify", "-f", signers, "-I", "releases@quittance.example", "-n", "file", "-s", "SHA256SUMS.sig")
+		verify := exec.CommandContext(t.Context(), "ssh-keygen", "-Y", "verify", "-f", signers,
+			"-I", "releases@quittance.example", "-n", "file", "-s", "SHA256SUMS.sig")
 		verify.Dir, verify.Stdin = out, strings.NewReader(text)
 		if said, err := verify.CombinedOutput(); (err == nil) != valid {
 			t.Errorf("valid: %v, but %v: %s", valid, err, said)
@@ -259,8 +266,11 @@ func testSums(t *testing.T, out, public string) {
 func testPackage(t *testing.T, out, binary string) {
 	file := filepath.Join(out, "quittance_1.2.0-1_"+runtime.GOARCH+".deb")
 	listed := command(t, "", "dpkg-deb", "--contents", file)
-	for _, want := range []string{`-rwxr-xr-x root/root +\d+ 2026-03-01 \d\d:\d\d \./usr/bin/quittance`, `-rw-r----- root/root .* \./etc/quittance/quittance\.env`,
-		`\./usr/lib/systemd/system/quittance\.service`, `\./usr/share/doc/quittance/copyright`, `\./usr/share/doc/quittance/THIRD-PARTY-LICENSES`, `\./usr/share/doc/quittance/docs/operations\.md`, `\./usr/share/doc/quittance/docs/ops/install\.md`} {
+	for _, want := range []string{`-rwxr-xr-x root/root +\d+ 2026-03-01 \d\d:\d\d \./usr/bin/quittance`,
+		`-rw-r----- root/root .* \./etc/quittance/quittance\.env`,
+		`\./usr/lib/systemd/system/quittance\.service`, `\./usr/share/doc/quittance/copyright`,
+		`\./usr/share/doc/quittance/THIRD-PARTY-LICENSES`, `\./usr/share/doc/quittance/docs/operations\.md`,
+		`\./usr/share/doc/quittance/docs/ops/install\.md`} {
 		if !regexp.MustCompile(want + "\n").MatchString(listed) {
 			t.Errorf("no line matches %s:\n%s", want, listed)
 		}
@@ -275,8 +285,10 @@ func testPackage(t *testing.T, out, binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ExecStart=/usr/bin/quittance serve --key-file ${CREDENTIALS_DIRECTORY}/key.json", "EnvironmentFile=/etc/quittance/quittance.env", "DynamicUser=yes",
-		"StateDirectory=quittance", "Restart=on-failure", "RestartPreventExitStatus=78", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryDenyWriteExecute=yes", "CapabilityBoundingSet="} {
+	for _, want := range []string{"ExecStart=/usr/bin/quittance serve --key-file ${CREDENTIALS_DIRECTORY}/key.json",
+		"EnvironmentFile=/etc/quittance/quittance.env", "DynamicUser=yes", "StateDirectory=quittance", "Restart=on-failure",
+		"RestartPreventExitStatus=78", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryDenyWriteExecute=yes",
+		"CapabilityBoundingSet="} {
 		if !strings.Contains(string(unit), "\n"+want+"\n") {
 			t.Errorf("the unit has no line %s", want)
 		}
@@ -306,7 +318,8 @@ func testImage(t *testing.T, archive []byte, commit string) {
 		t.Fatal(err)
 	}
 	top, err := index.IndexManifest()
-	if err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "1.2.0" {
+	if err != nil || len(top.Manifests) != 1 ||
+		top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "1.2.0" {
 		t.Fatalf("%+v, %v", top, err)
 	}
 	platforms, err := index.ImageIndex(top.Manifests[0].Digest)
@@ -325,7 +338,8 @@ func testImage(t *testing.T, archive []byte, commit string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := json.Marshal([]any{config.Config.User, config.Config.Entrypoint, config.Config.Labels["org.opencontainers.image.revision"], config.Created}); err != nil ||
+	if got, err := json.Marshal([]any{config.Config.User, config.Config.Entrypoint,
+		config.Config.Labels["org.opencontainers.image.revision"], config.Created}); err != nil ||
 		string(got) != fmt.Sprintf(`["65532:65532",["/usr/bin/quittance"],%q,%q]`, commit, commitTime) {
 		t.Errorf("%s, %v", got, err)
 	}

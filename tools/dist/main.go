@@ -1,9 +1,10 @@
-// Command dist builds the files by which a release is distributed: an archive for each platform, packages for Debian, Red Hat and
-// their relatives, an image for containers, bills of materials, a Helm chart, compose files, and checksums with a signature.
+// Command dist builds the files by which a release is distributed: an archive for each platform, packages for Debian,
+// Red Hat and their relatives, an image for containers, bills of materials, a Helm chart, compose files, and checksums
+// with a signature.
 //
-// Its invariant: the files follow from the commit and the version of Go alone. Every time in them is the time of the commit, and nothing
-// names the machine or the directory where they were built, so two builds of a commit are the same bytes. Start reading at
-// [distribution.write].
+// Its invariant: the files follow from the commit and the version of Go alone. Every time in them is the time of the
+// commit, and nothing names the machine or the directory where they were built, so two builds of a commit are the same
+// bytes. Start reading at [distribution.write].
 package main
 
 import (
@@ -43,8 +44,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("dist", flag.ContinueOnError)
 	dir := flags.String("source", "../..", "root of the work tree")
 	out := flags.String("out", "", "directory for the files, which must be new or empty (required)")
-	release := flags.String("release", "", "release, such as 1.2.0; by default the tag of the commit, and without one a development build")
-	list := flags.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64", "platforms to build for; \"\" builds only the Helm chart and the compose files")
+	release := flags.String("release", "",
+		"release, such as 1.2.0; by default the tag of the commit, and without one a development build")
+	list := flags.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64",
+		"platforms to build for; \"\" builds only the Helm chart and the compose files")
 	key := flags.String("key", "", "private key with which ssh-keygen signs the checksums")
 	maintainer := flags.String("maintainer", "Quittance <maintainers@quittance.invalid>", "maintainer that packages name")
 	if err := flags.Parse(args); err != nil {
@@ -128,8 +131,8 @@ func (d distribution) write(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// documents returns the documents that accompany the binary for p, at the paths that they have in the source, so that the links
-// between them work. Of the guides, it is those for the people who run the service.
+// documents returns the documents that accompany the binary for p, at the paths that they have in the source, so that
+// the links between them work. Of the guides, it is those for the people who run the service.
 func (d distribution) documents(ctx context.Context, p platform) ([]entry, error) {
 	licences, err := d.source.licences(ctx, p)
 	if err != nil {

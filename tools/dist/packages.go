@@ -16,8 +16,8 @@ import (
 // documentation is the directory for documents on a Linux system.
 const documentation = "/usr/share/doc/quittance"
 
-// packages writes the packages of a Linux platform. They install the binary, a unit of systemd, its settings and the documents, and do
-// not start the service.
+// packages writes the packages of a Linux platform. They install the binary, a unit of systemd, its settings and the
+// documents, and do not start the service.
 func (d distribution) packages(p platform, binary string, documents []entry) error {
 	contents, err := d.contents(p, binary, documents)
 	if err != nil {
@@ -26,7 +26,8 @@ func (d distribution) packages(p platform, binary string, documents []entry) err
 	for _, packager := range []nfpm.Packager{deb.Default, rpm.DefaultRPM} {
 		info := d.packageInfo(p, contents)
 		name := packager.ConventionalFileName(info)
-		if err := writeFile(filepath.Join(d.out, name), func(w io.Writer) error { return packager.Package(info, w) }); err != nil {
+		if err := writeFile(filepath.Join(d.out, name),
+			func(w io.Writer) error { return packager.Package(info, w) }); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -41,13 +42,16 @@ func (d distribution) packageInfo(p platform, contents files.Contents) *nfpm.Inf
 	}
 	script := func(name string) string { return filepath.Join(d.source.dir, "tools", "dist", "files", name) }
 	return nfpm.WithDefaults(&nfpm.Info{
-		Name: "quittance", Arch: p.arch, Platform: p.os, Version: d.source.packageVersion(), VersionSchema: "none", Release: "1",
-		Section: "net", Priority: "optional", Maintainer: d.maintainer, License: "Apache-2.0", DisableGlobbing: true, MTime: d.source.time,
-		Description: "E-invoicing client service\nQuittance passes a company's invoices to a regulated provider once, keeps\nevery response as evidence, and sends signed webhooks.",
+		Name: "quittance", Arch: p.arch, Platform: p.os, Version: d.source.packageVersion(), VersionSchema: "none",
+		Release: "1", Section: "net", Priority: "optional", Maintainer: d.maintainer, License: "Apache-2.0",
+		DisableGlobbing: true,
+		MTime:           d.source.time,
+		Description:     "E-invoicing client service\nQuittance passes a company's invoices to a regulated provider once, keeps\nevery response as evidence, and sends signed webhooks.",
 		Overridables: nfpm.Overridables{
 			Contents: own,
-			Scripts:  nfpm.Scripts{PostInstall: script("postinstall"), PreRemove: script("preremove"), PostRemove: script("postremove")},
-			RPM:      nfpm.RPM{BuildHost: "localhost", Summary: "E-invoicing client service", Packager: d.maintainer},
+			Scripts: nfpm.Scripts{PostInstall: script("postinstall"), PreRemove: script("preremove"),
+				PostRemove: script("postremove")},
+			RPM: nfpm.RPM{BuildHost: "localhost", Summary: "E-invoicing client service", Packager: d.maintainer},
 		},
 	})
 }
@@ -55,7 +59,8 @@ func (d distribution) packageInfo(p platform, contents files.Contents) *nfpm.Inf
 // contents returns the files of a package.
 func (d distribution) contents(p platform, binary string, documents []entry) (files.Contents, error) {
 	own := func(from, to, kind string, mode os.FileMode) *files.Content {
-		return &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: d.source.time}}
+		return &files.Content{Source: from, Destination: to, Type: kind,
+			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: d.source.time}}
 	}
 	from := func(name string) string { return filepath.Join(d.source.dir, "tools", "dist", "files", name) }
 	contents := files.Contents{

@@ -15,8 +15,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// billOfMaterials writes what a binary contains, as it says itself, in CycloneDX 1.6: the standard library and every module with its
-// version and its checksum of go.sum.
+// billOfMaterials writes what a binary contains, as it says itself, in CycloneDX 1.6: the standard library and every
+// module with its version and its checksum of go.sum.
 func (d distribution) billOfMaterials(p platform, binary string) error {
 	recorded, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -29,9 +29,10 @@ func (d distribution) billOfMaterials(p platform, binary string) error {
 	digest := sha256.Sum256(content)
 	program := cyclonedx.Component{
 		BOMRef: "quittance", Type: cyclonedx.ComponentTypeApplication, Name: "quittance", Version: d.source.version(),
-		Hashes:     &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(digest[:])}},
-		Licenses:   &cyclonedx.Licenses{{License: &cyclonedx.License{ID: "Apache-2.0"}}},
-		Properties: &[]cyclonedx.Property{{Name: "vcs.revision", Value: d.source.commit}, {Name: "platform", Value: p.os + "/" + p.arch}},
+		Hashes:   &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(digest[:])}},
+		Licenses: &cyclonedx.Licenses{{License: &cyclonedx.License{ID: "Apache-2.0"}}},
+		Properties: &[]cyclonedx.Property{{Name: "vcs.revision", Value: d.source.commit},
+			{Name: "platform", Value: p.os + "/" + p.arch}},
 	}
 	components := []cyclonedx.Component{library("std", strings.TrimPrefix(recorded.GoVersion, "go"), "")}
 	for _, module := range recorded.Deps {
@@ -48,7 +49,8 @@ func (d distribution) billOfMaterials(p platform, binary string) error {
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: program.BOMRef, Dependencies: &refs}}
 	name := "quittance-" + d.source.version() + "-" + p.os + "-" + p.arch + ".cdx.json"
 	return writeFile(filepath.Join(d.out, name), func(w io.Writer) error {
-		return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
+		return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
+			cyclonedx.SpecVersion1_6)
 	})
 }
 
@@ -70,14 +72,16 @@ func library(path, version, sum string) cyclonedx.Component {
 	if version != "" {
 		url += "@" + version
 	}
-	component := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}
+	component := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version,
+		PackageURL: url}
 	if sum != "" {
 		component.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: sum}}
 	}
 	return component
 }
 
-// serialNumber returns a UUID of version 8 (RFC 9562) that follows from the binary, so that it is the same in every build.
+// serialNumber returns a UUID of version 8 (RFC 9562) that follows from the binary, so that it is the same in every
+// build.
 func serialNumber(digest [sha256.Size]byte) string {
 	id := digest[:16]
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80

@@ -34,8 +34,9 @@ type source struct {
 	modified bool
 }
 
-// readSource describes the work tree dir, built as release. If release is "", the tag of the commit names the release; without a tag
-// it is a development build. A release from a modified work tree is an error, because its commit would not lead to its source.
+// readSource describes the work tree dir, built as release. If release is "", the tag of the commit names the release;
+// without a tag it is a development build. A release from a modified work tree is an error, because its commit would
+// not lead to its source.
 func readSource(ctx context.Context, dir, release string) (source, error) {
 	s := source{release: strings.TrimPrefix(release, "v")}
 	var err error
@@ -103,8 +104,8 @@ func (s source) version() string {
 	return version
 }
 
-// packageVersion returns the version for package managers. By their order, every development build is older than any release, and
-// than development builds of later commits.
+// packageVersion returns the version for package managers. By their order, every development build is older than any
+// release, and than development builds of later commits.
 func (s source) packageVersion() string {
 	if s.release != "" {
 		return s.release
@@ -116,8 +117,8 @@ func (s source) packageVersion() string {
 	return version
 }
 
-// chartVersion returns the version of the Helm chart, which must be a semantic version. As for packages, development builds are older than
-// any release, and ordered by time.
+// chartVersion returns the version of the Helm chart, which must be a semantic version. As for packages, development
+// builds are older than any release, and ordered by time.
 func (s source) chartVersion() string {
 	if s.release != "" {
 		return s.release
@@ -129,8 +130,8 @@ func (s source) chartVersion() string {
 	return version
 }
 
-// output runs a command in dir and returns what it prints, without the final line end. Its error has what the command printed on
-// standard error.
+// output runs a command in dir and returns what it prints, without the final line end. Its error has what the command
+// printed on standard error.
 func output(ctx context.Context, dir string, name string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, name, args...) //nolint:gosec // callers name the programs
 	command.Dir = dir

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadSource: a release has a name or a tag and no modifications; everything else is a development build of its commit.
+// TestReadSource: a release has a name or a tag and no modifications; everything else is a development build of its
+// commit.
 func TestReadSource(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := readSource(t.Context(), dir, "1.2.0"); err == nil {
@@ -28,9 +29,10 @@ func TestReadSource(t *testing.T) {
 	check := func(release, version, packageVersion, chartVersion string) {
 		t.Helper()
 		s, err := readSource(t.Context(), dir, release)
-		if err != nil || s.version() != version || s.packageVersion() != packageVersion || s.chartVersion() != chartVersion || s.commit != commit || s.time.Format("15:04:05 MST") != "09:00:00 UTC" {
-			t.Errorf("%+v, %v: version %s, want %s; version of packages %s, want %s; version of the chart %s, want %s", s, err, s.version(), version,
-				s.packageVersion(), packageVersion, s.chartVersion(), chartVersion)
+		if err != nil || s.version() != version || s.packageVersion() != packageVersion || s.chartVersion() != chartVersion ||
+			s.commit != commit || s.time.Format("15:04:05 MST") != "09:00:00 UTC" {
+			t.Errorf("%+v, %v: version %s, want %s; version of packages %s, want %s; version of the chart %s, want %s", s,
+				err, s.version(), version, s.packageVersion(), packageVersion, s.chartVersion(), chartVersion)
 		}
 	}
 	refuse := func(release, reason string) {
@@ -48,7 +50,8 @@ func TestReadSource(t *testing.T) {
 	check("", "1.3.0", "1.3.0", "1.3.0")
 	write("two")
 	refuse("1.2.0", "unmodified work tree")
-	check("", "devel-"+short+".dirty", "0~devel.20260301090000."+short+".dirty", "0.0.0-devel.20260301090000-"+short+".dirty")
+	check("", "devel-"+short+".dirty", "0~devel.20260301090000."+short+".dirty",
+		"0.0.0-devel.20260301090000-"+short+".dirty")
 	write("one")
 	command(t, dir, "git", "tag", "v1.4.0")
 	refuse("", "two releases")

@@ -22,8 +22,8 @@ type Route struct {
 // file is the document, as tests of a package in internal see it.
 const file = "../../docs/permissions.md"
 
-// WantTable checks that the section of docs/permissions.md with a heading ends with the table of some routes: a row for each, and a column
-// for each role, and for each scope of an API key if keys is true. With update it writes the table.
+// WantTable checks that the section of docs/permissions.md with a heading ends with the table of some routes: a row for
+// each, and a column for each role, and for each scope of an API key if keys is true. With update it writes the table.
 func WantTable(t *testing.T, heading string, routes []Route, keys, update bool) {
 	t.Helper()
 	var sets []access.Permissions

@@ -110,13 +110,15 @@ func (a *Authenticator) Register(options string) (string, error) {
 	data = append(data, public[1:33]...)
 	data = append(data, 0x22, 0x58, 32)
 	data = append(data, public[33:]...)
-	object := slices.Concat([]byte{0xa3, 0x63}, []byte("fmt"), []byte{0x64}, []byte("none"), []byte{0x67}, []byte("attStmt"), []byte{0xa0, 0x68}, []byte("authData"), []byte{0x59})
+	object := slices.Concat([]byte{0xa3, 0x63}, []byte("fmt"), []byte{0x64}, []byte("none"), []byte{0x67},
+		[]byte("attStmt"), []byte{0xa0, 0x68}, []byte("authData"), []byte{0x59})
 	object = binary.BigEndian.AppendUint16(object, uint16(len(data))) //nolint:gosec // some hundred bytes
 	client, err := a.clientData("webauthn.create", asked.Challenge)
 	if err != nil {
 		return "", err
 	}
-	return a.response(map[string]any{"clientDataJSON": encoded(client), "attestationObject": encoded(append(object, data...)), "transports": []string{"internal"}})
+	return a.response(map[string]any{"clientDataJSON": encoded(client),
+		"attestationObject": encoded(append(object, data...)), "transports": []string{"internal"}})
 }
 
 // Assert returns the response to the options of an assertion, in JSON. It fails if they do not allow the passkey.
@@ -129,7 +131,8 @@ func (a *Authenticator) Assert(options string) (string, error) {
 	if err := json.Unmarshal([]byte(options), &asked); err != nil || asked.Challenge == "" {
 		return "", fmt.Errorf("options of an assertion: %q: %w", options, err)
 	}
-	if !slices.ContainsFunc(asked.AllowCredentials, func(c struct{ ID string }) bool { return c.ID == base64.RawURLEncoding.EncodeToString(a.ID) }) {
+	if !slices.ContainsFunc(asked.AllowCredentials,
+		func(c struct{ ID string }) bool { return c.ID == base64.RawURLEncoding.EncodeToString(a.ID) }) {
 		return "", errors.New("the passkey is not allowed")
 	}
 	return a.Sign(asked.Challenge)
@@ -148,7 +151,8 @@ func (a *Authenticator) Sign(challenge string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.response(map[string]any{"clientDataJSON": encoded(client), "authenticatorData": encoded(data), "signature": encoded(signature)})
+	return a.response(map[string]any{"clientDataJSON": encoded(client), "authenticatorData": encoded(data),
+		"signature": encoded(signature)})
 }
 
 func (a *Authenticator) data(flags byte) []byte {
@@ -161,6 +165,7 @@ func (a *Authenticator) clientData(kind, challenge string) ([]byte, error) {
 }
 
 func (a *Authenticator) response(made map[string]any) (string, error) {
-	text, err := json.Marshal(map[string]any{"id": encoded(a.ID), "rawId": encoded(a.ID), "type": "public-key", "clientExtensionResults": map[string]any{}, "response": made})
+	text, err := json.Marshal(map[string]any{"id": encoded(a.ID), "rawId": encoded(a.ID), "type": "public-key",
+		"clientExtensionResults": map[string]any{}, "response": made})
 	return string(text), err
 }

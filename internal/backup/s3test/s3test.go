@@ -1,8 +1,8 @@
 // Package s3test gives tests a real S3-compatible store, versitygw, behind a front that can misbehave.
 //
-// A store has its own directory and listens on a Unix socket in it. The front is an HTTPS server of this process with a certificate of its
-// own authority, so tests need no port and no system service. The program is built from the module tools/s3 once for a checkout; scripts/setup
-// does it ahead of the tests. Start reading at [Start].
+// A store has its own directory and listens on a Unix socket in it. The front is an HTTPS server of this process with a
+// certificate of its own authority, so tests need no port and no system service. The program is built from the module
+// tools/s3 once for a checkout; scripts/setup does it ahead of the tests. Start reading at [Start].
 package s3test
 
 import (
@@ -49,8 +49,8 @@ type Store struct {
 	requests atomic.Int64
 }
 
-// Fault answers a request in the place of the store, or forwards it to the store with forward and spoils the answer. It may end with
-// panic(http.ErrAbortHandler).
+// Fault answers a request in the place of the store, or forwards it to the store with forward and spoils the answer. It
+// may end with panic(http.ErrAbortHandler).
 type Fault func(w http.ResponseWriter, r *http.Request, forward http.Handler)
 
 // Misbehave makes the front answer every further request with a fault; with nil it behaves again.
@@ -95,9 +95,10 @@ func Start(t testing.TB) *Store {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", "store"
 			r.Out.Host = r.In.Host // the signature covers it
 		},
-		Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		}},
+		Transport: &http.Transport{DisableCompression: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			}},
 	}
 	front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -109,7 +110,8 @@ func Start(t testing.TB) *Store {
 	}))
 	t.Cleanup(front.Close)
 	s.Endpoint = front.URL
-	if err := os.WriteFile(s.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(s.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -55,7 +55,8 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 			}
 		})
 		for _, name := range []string{"filled", "called"} {
-			account, err := f.CreateAccount(t.Context(), name, store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
+			account, err := f.CreateAccount(t.Context(), name,
+				store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,9 +72,11 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 
 // draft is a draft that has a value in every column that the store derives from drafts.
 func draft(number string) api.Draft {
-	return api.Draft{InvoiceNumber: &number, ExternalID: new("external"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1000000100"),
-		IssueDate: new("2026-03-01"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("105.00")),
-		Items: []api.Item{{Name: new("Consulting"), Quantity: new(api.MustDecimal("2")), NetUnitPrice: new(api.MustDecimal("50.00"))}}}
+	return api.Draft{InvoiceNumber: &number, ExternalID: new("external"), RecipientName: new("Palm Trading LLC"),
+		RecipientNetworkID: new("1000000100"), IssueDate: new("2026-03-01"), Currency: new("AED"),
+		TotalAmount: new(api.MustDecimal("105.00")),
+		Items: []api.Item{{Name: new("Consulting"), Quantity: new(api.MustDecimal("2")),
+			NetUnitPrice: new(api.MustDecimal("50.00"))}}}
 }
 
 // rows reads the named columns of every row of a query. Without names it reads all columns.
@@ -113,13 +116,14 @@ func (f *fixture) rows(t *testing.T, query string, args ...any) (out []map[strin
 	return out
 }
 
-// TestFillDrafts: the rows that are filled in are those that calls of the store write, in every column of every table of
-// the schema. This test fails when the schema changes and drafts.go does not follow.
+// TestFillDrafts: the rows that are filled in are those that calls of the store write, in every column of every table
+// of the schema. This test fails when the schema changes and drafts.go does not follow.
 func TestFillDrafts(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, count := t.Context(), 12
 		var progress []int
-		if err := f.data.FillDrafts(ctx, f.tenants[0], draft("unused"), "Fill-", count, func(total int) { progress = append(progress, total) }); err != nil {
+		if err := f.data.FillDrafts(ctx, f.tenants[0], draft("unused"), "Fill-", count,
+			func(total int) { progress = append(progress, total) }); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(progress, []int{1, count}) {
@@ -153,7 +157,8 @@ func TestFillDrafts(t *testing.T) {
 					if column == "stored_bytes" {
 						want = f.withoutAudit(t, want)
 					}
-					if identifies := slices.Contains([]string{"id", "tenant_id", "account_id", "invoice_id", "seal", "events_seal"}, column); !identifies && filled[n][column] != want {
+					if identifies := slices.Contains([]string{"id", "tenant_id", "account_id", "invoice_id", "seal", "events_seal"},
+						column); !identifies && filled[n][column] != want {
 						t.Errorf("%s, row %d: %s is %q, want %q", table, n+1, column, filled[n][column], want)
 					}
 				}
@@ -163,12 +168,13 @@ func TestFillDrafts(t *testing.T) {
 	})
 }
 
-// withoutAudit returns the stored bytes of the second tenant without those of the entries of its audit log that the first tenant does
-// not have, because copies of drafts leave none.
+// withoutAudit returns the stored bytes of the second tenant without those of the entries of its audit log that the
+// first tenant does not have, because copies of drafts leave none.
 func (f *fixture) withoutAudit(t *testing.T, storedBytes string) string {
 	t.Helper()
 	size := func(tenant *store.Tenant) (sum int) {
-		for _, row := range f.rows(t, `select actor_kind, actor, means, source, request_id, act, subject_type, subject, reason, details from audit
+		for _, row := range f.rows(t,
+			`select actor_kind, actor, means, source, request_id, act, subject_type, subject, reason, details from audit
 			where account_id = $1 and act = 'draft.create'`, tenant.Account()) {
 			for _, text := range row {
 				sum += len(text)
@@ -260,10 +266,12 @@ func TestFillDraftsErrors(t *testing.T) {
 				t.Errorf("the prefix %q is accepted", prefix)
 			}
 		}
-		if _, err := f.raw.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1", f.tenants[0].Key()); err != nil {
+		if _, err := f.raw.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1",
+			f.tenants[0].Key()); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), "S-", 2, nil); !errors.Is(err, store.ErrNotFound) {
+		if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), "S-", 2, nil); !errors.Is(err,
+			store.ErrNotFound) {
 			t.Errorf("a frozen tenant: %v", err)
 		}
 	})
@@ -283,8 +291,9 @@ func TestSize(t *testing.T) {
 		}
 		var documents []store.NewIncoming
 		for n := range 200 {
-			documents = append(documents, store.NewIncoming{ProviderDocumentID: fmt.Sprint("document-", n), MediaType: "application/xml",
-				Metadata: []byte("{}"), Body: []byte("<Invoice/>"), Retained: true})
+			documents = append(documents, store.NewIncoming{ProviderDocumentID: fmt.Sprint("document-", n),
+				MediaType: "application/xml",
+				Metadata:  []byte("{}"), Body: []byte("<Invoice/>"), Retained: true})
 		}
 		if err := f.tenants[0].SeedIncoming(ctx, documents); err != nil {
 			t.Fatal(err)
@@ -321,7 +330,8 @@ func TestServer(t *testing.T) {
 
 // TestOpenErrors: the error for a wrong address does not repeat its password.
 func TestOpenErrors(t *testing.T) {
-	if _, err := benchdb.Open("postgres://user:secret@host:port/db"); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := benchdb.Open("postgres://user:secret@host:port/db"); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }

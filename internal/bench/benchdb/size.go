@@ -47,20 +47,21 @@ func fileSizes(names ...string) (sum int64, err error) {
 	return sum, nil
 }
 
-// WrittenLog returns how many bytes of write-ahead log (WAL) the database server has written so far, for all of its databases. It is 0 for
-// SQLite, whose log is written over again.
+// WrittenLog returns how many bytes of write-ahead log (WAL) the database server has written so far, for all of its
+// databases. It is 0 for SQLite, whose log is written over again.
 func (db *DB) WrittenLog(ctx context.Context) (bytes int64, err error) {
 	if !db.isPostgres() {
 		return 0, nil
 	}
-	if err := db.sql.QueryRowContext(ctx, "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&bytes); err != nil {
+	if err := db.sql.QueryRowContext(ctx,
+		"select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&bytes); err != nil {
 		return 0, fmt.Errorf("position of the write-ahead log: %w", err)
 	}
 	return bytes, nil
 }
 
-// ServerPID returns the process of the database server that serves this connection, as the server's machine numbers it. It
-// is 0 for SQLite, which has no server.
+// ServerPID returns the process of the database server that serves this connection, as the server's machine numbers it.
+// It is 0 for SQLite, which has no server.
 func (db *DB) ServerPID(ctx context.Context) (pid int, err error) {
 	if !db.isPostgres() {
 		return 0, nil
@@ -76,7 +77,8 @@ func (db *DB) Durable(ctx context.Context) (durable bool, err error) {
 	if !db.isPostgres() {
 		return true, nil // the store commits with synchronous=FULL
 	}
-	err = db.sql.QueryRowContext(ctx, "select current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off'").Scan(&durable)
+	err = db.sql.QueryRowContext(ctx,
+		"select current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off'").Scan(&durable)
 	if err != nil {
 		return false, fmt.Errorf("durability of the database: %w", err)
 	}

@@ -18,7 +18,8 @@ const (
 	gid = 4712
 )
 
-// GiveAway gives a file or directory to another user and group. It skips the test unless root runs it, because only root can.
+// GiveAway gives a file or directory to another user and group. It skips the test unless root runs it, because only
+// root can.
 func GiveAway(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -29,7 +30,8 @@ func GiveAway(t *testing.T, path string) {
 	}
 }
 
-// WantGivenAway fails the test unless a file or directory belongs to the user and the group of [GiveAway] and has a mode.
+// WantGivenAway fails the test unless a file or directory belongs to the user and the group of [GiveAway] and has a
+// mode.
 func WantGivenAway(t *testing.T, path string, mode fs.FileMode) {
 	t.Helper()
 	info, err := os.Lstat(path)

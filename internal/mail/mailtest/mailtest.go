@@ -1,5 +1,5 @@
-// Package mailtest is a real SMTP server for tests: it listens on a loopback port, offers STARTTLS with a certificate of its own, requires
-// a login, and keeps the messages that it accepts. Start reading at [Start].
+// Package mailtest is a real SMTP server for tests: it listens on a loopback port, offers STARTTLS with a certificate
+// of its own, requires a login, and keeps the messages that it accepts. Start reading at [Start].
 package mailtest
 
 import (
@@ -74,11 +74,13 @@ func Start(t testing.TB, implicit bool) *Server {
 	}
 	dir := t.TempDir()
 	s.CAFile, s.PasswordFile = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "password")
-	if err := errors.Join(os.WriteFile(s.CAFile, authority, 0o600), os.WriteFile(s.PasswordFile, []byte(Password+"\n"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(s.CAFile, authority, 0o600),
+		os.WriteFile(s.PasswordFile, []byte(Password+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{server: s}, nil }))
-	server.Domain, server.TLSConfig = "relay.example", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.Domain, server.TLSConfig = "relay.example",
+		&tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -111,13 +113,15 @@ func Certificate(address string) (tls.Certificate, []byte, error) {
 		return tls.Certificate{}, nil, fmt.Errorf("certificate: %w", err)
 	}
 	now := time.Now() //nolint:forbidigo // certificates are verified by the clock of the machine
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "relay.example"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.ParseIP(address)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "relay.example"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), IPAddresses: []net.IP{net.ParseIP(address)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return tls.Certificate{}, nil, fmt.Errorf("certificate: %w", err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 // session is one dialogue.

@@ -16,8 +16,9 @@ import (
 	"quittance/internal/ubl"
 )
 
-// EInvoiceBE is a stand-in for the API of e-invoice.be, as far as the adapter uses it, made after its OpenAPI description: paths,
-// statuses and schemas are the provider's. It keeps documents in memory and sends nothing. It is safe for concurrent use.
+// EInvoiceBE is a stand-in for the API of e-invoice.be, as far as the adapter uses it, made after its OpenAPI
+// description: paths, statuses and schemas are the provider's. It keeps documents in memory and sends nothing. It is
+// safe for concurrent use.
 type EInvoiceBE struct {
 	credential string
 
@@ -46,8 +47,8 @@ type Fault struct {
 	Times int
 	// After says that the operation takes effect before the fault.
 	After bool
-	// Status is the response, with a body of the schema ErrorResponse or else Body. 0 means that there is none: the connection breaks, or
-	// after Hang has passed, if the caller waits so long.
+	// Status is the response, with a body of the schema ErrorResponse or else Body. 0 means that there is none: the
+	// connection breaks, or after Hang has passed, if the caller waits so long.
 	Status int
 	Body   string
 	Header http.Header
@@ -133,14 +134,19 @@ func (s *EInvoiceBE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"POST /api/documents/{id}/validate": {"validate", s.validate},
 		"POST /api/documents/{id}/send":     {"send", s.send},
 		"GET /api/documents/{id}":           {"get", s.get},
-		"GET /api/drafts/{$}":               {"drafts", func(r *http.Request) reply { return s.list(r, "DRAFT", "TRANSIT", "FAILED") }},
-		"GET /api/outbox/{$}":               {"outbox", func(r *http.Request) reply { return s.list(r, "SENT") }},
-		"GET /api/validate/peppol-id":       {"participant", participant},
-		"GET /api/me/{$}":                   {"me", func(*http.Request) reply { return reply{http.StatusOK, map[string]any{"name": "Atelier Maas BV"}} }},
+		"GET /api/drafts/{$}": {"drafts",
+			func(r *http.Request) reply { return s.list(r, "DRAFT", "TRANSIT", "FAILED") }},
+		"GET /api/outbox/{$}":         {"outbox", func(r *http.Request) reply { return s.list(r, "SENT") }},
+		"GET /api/validate/peppol-id": {"participant", participant},
+		"GET /api/me/{$}": {"me",
+			func(*http.Request) reply { return reply{http.StatusOK, map[string]any{"name": "Atelier Maas BV"}} }},
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, operation.name, operation.do) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, detail(http.StatusNotFound, "Not Found")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter,
+		_ *http.Request) {
+		write(w, detail(http.StatusNotFound, "Not Found"))
+	})
 	mux.ServeHTTP(w, r)
 }
 
@@ -221,9 +227,10 @@ func (s *EInvoiceBE) create(r *http.Request) reply {
 	}
 	s.now = s.now.Add(time.Second)
 	d := &EInvoiceBEDocument{ID: s.nextID(), Shown: map[string]any{
-		"document_type": strings.ToUpper(parsed.Type), "direction": "OUTBOUND", "invoice_id": parsed.Number, "invoice_date": parsed.IssueDate,
-		"currency": parsed.Currency, "invoice_total": string(*parsed.Totals.Total), "customer_name": parsed.Buyer.Name,
-		"customer_peppol_id": *parsed.Buyer.EndpointScheme + ":" + *parsed.Buyer.NetworkID, "vendor_name": parsed.Seller.Name,
+		"document_type": strings.ToUpper(parsed.Type), "direction": "OUTBOUND", "invoice_id": parsed.Number,
+		"invoice_date": parsed.IssueDate, "currency": parsed.Currency, "invoice_total": string(*parsed.Totals.Total),
+		"customer_name": parsed.Buyer.Name, "customer_peppol_id": *parsed.Buyer.EndpointScheme + ":" +
+			*parsed.Buyer.NetworkID, "vendor_name": parsed.Seller.Name,
 		"created_at": s.now.UTC().Format(time.RFC3339Nano),
 	}}
 	d.Shown["id"] = d.ID
@@ -257,7 +264,8 @@ func (s *EInvoiceBE) validate(r *http.Request) reply {
 		return missing
 	}
 	valid := *d.Shown["customer_name"].(*string) != "Invalid"
-	return reply{http.StatusOK, map[string]any{"id": "validation-" + d.ID, "file_name": nil, "is_valid": valid, "issues": []any{}}}
+	return reply{http.StatusOK, map[string]any{"id": "validation-" + d.ID, "file_name": nil, "is_valid": valid,
+		"issues": []any{}}}
 }
 
 func (s *EInvoiceBE) send(r *http.Request) reply {
@@ -291,8 +299,8 @@ func (s *EInvoiceBE) list(r *http.Request, states ...string) reply {
 		return detail(http.StatusUnprocessableEntity, "Validation Error")
 	}
 	first, last := min((page-1)*size, len(matching)), min(page*size, len(matching))
-	return reply{http.StatusOK, map[string]any{"items": matching[first:last], "total": len(matching), "page": page, "page_size": size,
-		"pages": (len(matching) + size - 1) / size, "has_next_page": last < len(matching)}}
+	return reply{http.StatusOK, map[string]any{"items": matching[first:last], "total": len(matching), "page": page,
+		"page_size": size, "pages": (len(matching) + size - 1) / size, "has_next_page": last < len(matching)}}
 }
 
 // participant knows the participants of the scheme 0208, enterprise numbers of Belgium.

@@ -17,8 +17,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// PhossAP is an access point that behaves like phoss-ap 0.12.0-SNAPSHOT, commit ba7e36b, as far as an adapter can see. It is written
-// from the source of phoss-ap, which publishes no API description: the comments name file and line.
+// PhossAP is an access point that behaves like phoss-ap 0.12.0-SNAPSHOT, commit ba7e36b, as far as an adapter can see.
+// It is written from the source of phoss-ap, which publishes no API description: the comments name file and line.
 type PhossAP struct {
 	*httptest.Server
 	// Token is the value of phase4.api.requiredtoken.
@@ -40,8 +40,8 @@ type Script string
 const (
 	// Sends sends a document at once.
 	Sends Script = ""
-	// SendsUnreported sends a document, but fails to store it for the reports of the network: overallSuccess is false although
-	// sendingSuccess is true (OutboundOrchestrator.java:1266-1311).
+	// SendsUnreported sends a document, but fails to store it for the reports of the network: overallSuccess is false
+	// although sendingSuccess is true (OutboundOrchestrator.java:1266-1311).
 	SendsUnreported Script = "unreported"
 	// FailsOnce fails to send a document, and sends it at the next retry.
 	FailsOnce Script = "failed"
@@ -234,7 +234,8 @@ var phossIdentifiers = [...]struct { //nolint:gochecknoglobals // a constant tab
 }{
 	{"sending participant ID", regexp.MustCompile(`^iso6523-actorid-upis::[0-9]{4}:.+$`)},
 	{"receiving participant ID", regexp.MustCompile(`^iso6523-actorid-upis::[0-9]{4}:.+$`)},
-	{"document type ID", regexp.MustCompile(`^(busdox-docid-qns|peppol-doctype-wildcard)::[^:]+(:[^:]+)*::[A-Za-z]+##[^*]+::2\.1$`)},
+	{"document type ID",
+		regexp.MustCompile(`^(busdox-docid-qns|peppol-doctype-wildcard)::[^:]+(:[^:]+)*::[A-Za-z]+##[^*]+::2\.1$`)},
 	{"process ID", regexp.MustCompile(`^cenbii-procid-ubl::.+$`)},
 	{"country", regexp.MustCompile(`^[A-Z]{2}$`)},
 }
@@ -251,7 +252,8 @@ func (p *PhossAP) submit(w http.ResponseWriter, r *http.Request, segments []stri
 	}
 	values := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/outbound/submit/"), "/")
 	for i := range segments {
-		if !phossIdentifiers[i].form.MatchString(values[i]) { // 321-372: badRequest ().body (JsonValue.create ("Failed to parse …"))
+		// 321-372: badRequest ().body (JsonValue.create ("Failed to parse …"))
+		if !phossIdentifiers[i].form.MatchString(values[i]) {
 			writeJSON(w, http.StatusBadRequest, "Failed to parse the "+phossIdentifiers[i].name+" '"+values[i]+"'")
 			return
 		}
@@ -285,25 +287,30 @@ func (p *PhossAP) submit(w http.ResponseWriter, r *http.Request, segments []stri
 func (p *PhossAP) report(w http.ResponseWriter, tx *phossTransaction, sent, overall bool) {
 	status := http.StatusOK
 	report := map[string]any{ // Phase4PeppolSendingReport.getAsJsonObject
-		"currentDateTimeUTC": "2026-03-01T09:00:00.000Z", "phase4Version": "4.5.0", "smlDnsZone": "acc.edelivery.tech.ec.europa.eu.",
-		"senderId": tx.SenderID, "receiverId": tx.ReceiverID, "docTypeId": tx.DocTypeID, "docTypeIdInCodeList": true,
-		"processId": tx.ProcessID, "processIdInCodeList": true, "sbdhInstanceIdentifier": tx.SbdhInstanceID,
-		"overallDurationMillis": 812, "sendingSuccess": sent, "overallSuccess": overall,
+		"currentDateTimeUTC": "2026-03-01T09:00:00.000Z", "phase4Version": "4.5.0",
+		"smlDnsZone": "acc.edelivery.tech.ec.europa.eu.", "senderId": tx.SenderID, "receiverId": tx.ReceiverID,
+		"docTypeId": tx.DocTypeID, "docTypeIdInCodeList": true, "processId": tx.ProcessID, "processIdInCodeList": true,
+		"sbdhInstanceIdentifier": tx.SbdhInstanceID, "overallDurationMillis": 812, "sendingSuccess": sent,
+		"overallSuccess": overall,
 	}
 	if !overall {
 		status = http.StatusUnprocessableEntity
 	}
 	if !sent {
-		report["sendingException"] = map[string]string{"class": "java.net.ConnectException", "message": "refused", "stackTrace": "…"}
+		report["sendingException"] = map[string]string{"class": "java.net.ConnectException", "message": "refused",
+			"stackTrace": "…"}
 	}
 	writeJSON(w, status, report)
 }
 
-// create adds a transaction in the status pending. No index makes its SBDH instance identifier unique (V1__InitDatabase.sql:48-54).
+// create adds a transaction in the status pending. No index makes its SBDH instance identifier unique
+// (V1__InitDatabase.sql:48-54).
 func (p *PhossAP) create(reference string, values []string) *phossTransaction {
 	tx := &phossTransaction{
-		TransactionType: "business_document", SenderID: values[0], ReceiverID: values[1], DocTypeID: values[2], ProcessID: values[3],
-		SbdhInstanceID: reference, Status: "pending", CreatedDT: "2026-03-01T09:00Z", ReportingStatus: "pending", MlsStatus: new("pending"),
+		TransactionType: "business_document", SenderID: values[0], ReceiverID: values[1], DocTypeID: values[2],
+		ProcessID: values[3], SbdhInstanceID: reference, Status: "pending", CreatedDT: "2026-03-01T09:00Z",
+		ReportingStatus: "pending",
+		MlsStatus:       new("pending"),
 	}
 	p.set(func() {
 		p.transactions = append(p.transactions, tx)
@@ -325,7 +332,8 @@ func (tx *phossTransaction) fail(status string, nextRetry *string) {
 	tx.Status, tx.NextRetryDT, tx.ErrorDetails = status, nextRetry, new("java.net.ConnectException: refused")
 }
 
-// status is OutboundController.getStatus (907-939): 404 unless there is exactly one row (OutboundTransactionManagerJdbc.java:181-231).
+// status is OutboundController.getStatus (907-939): 404 unless there is exactly one row
+// (OutboundTransactionManagerJdbc.java:181-231).
 func (p *PhossAP) status(w http.ResponseWriter, r *http.Request) {
 	reference := strings.TrimPrefix(r.URL.Path, "/api/outbound/status/")
 	var active, archived []phossTransaction

@@ -27,15 +27,16 @@ type Control struct {
 	Break func()
 	// Unreach makes the provider unreachable for every later call.
 	Unreach func()
-	// AddPurchase gives the provider a purchase document, or a new revision of one. An adapter without it carries no purchases.
+	// AddPurchase gives the provider a purchase document, or a new revision of one. An adapter without it carries no
+	// purchases.
 	AddPurchase func(id string, document []byte)
-	// Document returns a complete document of a reference that the provider accepts, and another one for another reference. It is
-	// [Document] if nil.
+	// Document returns a complete document of a reference that the provider accepts, and another one for another
+	// reference. It is [Document] if nil.
 	Document func(reference string) provider.Document
 	// ChecksReferences says that the adapter asks only about references that its provider could have.
 	ChecksReferences bool
-	// Silent says that the provider reports on a document only in its response to the submission: every other response about it is
-	// inconclusive.
+	// Silent says that the provider reports on a document only in its response to the submission: every other response
+	// about it is inconclusive.
 	Silent bool
 }
 
@@ -61,8 +62,8 @@ func Document(reference string) provider.Document {
 		`"vat_category":"S","vat_rate":5}]},"seller":{"legal_name":"Seller LLC"}}`, reference)}
 }
 
-// submit makes the calls of one submission, and returns the last response. It takes the steps that responses ask for, as package
-// submission does.
+// submit makes the calls of one submission, and returns the last response. It takes the steps that responses ask for,
+// as package submission does.
 func submit(t *testing.T, adapter provider.Adapter, doc provider.Document) provider.Response {
 	t.Helper()
 	response := adapter.Submit(t.Context(), doc)
@@ -131,7 +132,8 @@ func Run(t *testing.T, start Start) {
 // read reads a response that must be a report.
 func read(t *testing.T, adapter provider.Adapter, response provider.Response) invoice.Report {
 	t.Helper()
-	if response.Kind != provider.Complete || response.Truncated || response.Echoed || response.ErrorClass != provider.ClassNone {
+	if response.Kind != provider.Complete || response.Truncated || response.Echoed ||
+		response.ErrorClass != provider.ClassNone {
 		t.Fatalf("want a complete response, got %+v", response)
 	}
 	if response.Size != int64(len(response.Body)) || len(response.SHA256) != 64 {
@@ -155,7 +157,8 @@ func vocabulary(adapter provider.Adapter, response provider.Response) invoice.Vo
 func submission(t *testing.T, adapter provider.Adapter, control Control) {
 	response := submit(t, adapter, control.document("ref-1"))
 	report, named := read(t, adapter, response), vocabulary(adapter, response).ProviderReference != ""
-	if repeats(adapter) && report.Reference != "ref-1" || named != (report.ProviderReference != "") || report.Status == invoice.Rejected || report.Status == invoice.Unsent {
+	if repeats(adapter) && report.Reference != "ref-1" || named != (report.ProviderReference != "") ||
+		report.Status == invoice.Rejected || report.Status == invoice.Unsent {
 		t.Fatalf("unexpected report %+v", report)
 	}
 }
@@ -168,7 +171,8 @@ func repeat(t *testing.T, adapter provider.Adapter, control Control) {
 	second := read(t, adapter, submit(t, adapter, control.document("ref-1")))
 	other := read(t, adapter, submit(t, adapter, control.document("ref-2")))
 	if first.ProviderReference != second.ProviderReference || first.ProviderReference == other.ProviderReference {
-		t.Fatalf("provider references %q, %q; of another document %q", first.ProviderReference, second.ProviderReference, other.ProviderReference)
+		t.Fatalf("provider references %q, %q; of another document %q", first.ProviderReference, second.ProviderReference,
+			other.ProviderReference)
 	}
 }
 
@@ -202,7 +206,8 @@ func status(t *testing.T, adapter provider.Adapter, control Control) {
 	}
 	for _, q := range queries {
 		now := read(t, adapter, adapter.Status(t.Context(), q))
-		if now.Reference != submitted.Reference || now.ProviderReference == "" || !sameDocument(now, submitted) || now.Sequence < submitted.Sequence {
+		if now.Reference != submitted.Reference || now.ProviderReference == "" || !sameDocument(now, submitted) ||
+			now.Sequence < submitted.Sequence {
 			t.Fatalf("submitted %+v, status %+v", submitted, now)
 		}
 	}
@@ -212,7 +217,8 @@ func status(t *testing.T, adapter provider.Adapter, control Control) {
 	control.Advance()
 	final := read(t, adapter, adapter.Status(t.Context(), queries[1]))
 	ordered := adapter.Profile().Vocabulary.Sequence != ""
-	if !allTerminal(adapter, final) || ordered && final.Sequence <= submitted.Sequence || final.Status != invoice.Accepted {
+	if !allTerminal(adapter, final) || ordered && final.Sequence <= submitted.Sequence ||
+		final.Status != invoice.Accepted {
 		t.Fatalf("submitted %+v, at the end %+v", submitted, final)
 	}
 	if !adapter.Profile().Idempotent {
@@ -223,17 +229,19 @@ func status(t *testing.T, adapter provider.Adapter, control Control) {
 	}
 }
 
-// silent checks that a provider that cannot say what it has of a submission is not made to say it, and that polling ends only after a
-// response about a document that it has.
+// silent checks that a provider that cannot say what it has of a submission is not made to say it, and that polling
+// ends only after a response about a document that it has.
 func silent(t *testing.T, adapter provider.Adapter, control Control, queries []provider.Query) {
 	for _, q := range queries {
-		if response := adapter.Status(t.Context(), q); response.Kind != provider.Inconclusive || response.Settled || response.HTTPStatus == 0 {
+		if response := adapter.Status(t.Context(), q); response.Kind != provider.Inconclusive || response.Settled ||
+			response.HTTPStatus == 0 {
 			t.Fatalf("want inconclusive, got %+v", response)
 		}
 	}
 	control.Advance()
 	for n, q := range queries {
-		if response := adapter.Status(t.Context(), q); response.Kind != provider.Inconclusive || response.Settled != (n == 1) {
+		if response := adapter.Status(t.Context(), q); response.Kind != provider.Inconclusive ||
+			response.Settled != (n == 1) {
 			t.Fatalf("want inconclusive, got %+v", response)
 		}
 	}
@@ -244,11 +252,13 @@ func sameDocument(a, b invoice.Report) bool {
 	return a.ProviderReference == "" || b.ProviderReference == "" || a.ProviderReference == b.ProviderReference
 }
 
-// allTerminal reports whether each dimension that the adapter has a source for is reported, and is terminal if the source ever says so.
+// allTerminal reports whether each dimension that the adapter has a source for is reported, and is terminal if the
+// source ever says so.
 func allTerminal(adapter provider.Adapter, report invoice.Report) bool {
 	v := adapter.Profile().Vocabulary
 	for dimension, source := range map[invoice.Dimension]invoice.StatePointers{invoice.DimensionSubmission: v.Submission,
-		invoice.DimensionProviderInvoice: v.ProviderInvoice, invoice.DimensionTaxAuthority: v.TaxAuthority, invoice.DimensionReceiver: v.Receiver} {
+		invoice.DimensionProviderInvoice: v.ProviderInvoice, invoice.DimensionTaxAuthority: v.TaxAuthority,
+		invoice.DimensionReceiver: v.Receiver} {
 		ends := source.Terminal != "" || len(source.TerminalValues) > 0
 		if _, terminal, reported := report.States.Get(dimension); reported != (source.Value != "") || terminal != ends {
 			return false
@@ -259,7 +269,8 @@ func allTerminal(adapter provider.Adapter, report invoice.Report) bool {
 
 func unknown(t *testing.T, adapter provider.Adapter, control Control) {
 	submitted := read(t, adapter, submit(t, adapter, control.document("ref-1")))
-	for reference, possible := range map[string]bool{"ref-2": true, "REF-1": true, "ref-1/": false, "ref-1 ": false, "%2e": false} {
+	for reference, possible := range map[string]bool{"ref-2": true, "REF-1": true, "ref-1/": false, "ref-1 ": false,
+		"%2e": false} {
 		want := absent(control)
 		if control.ChecksReferences && !possible {
 			want = provider.NotSent
@@ -293,14 +304,16 @@ func gaveUp(t *testing.T, adapter provider.Adapter, control Control) {
 	cancel()
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	for want, ctx := range map[provider.ErrorClass]context.Context{provider.ClassCanceled: canceled, provider.ClassTimeout: late} {
+	for want, ctx := range map[provider.ErrorClass]context.Context{provider.ClassCanceled: canceled,
+		provider.ClassTimeout: late} {
 		for name, response := range calls(ctx, adapter, control) {
 			if response.Kind != provider.NotSent || response.ErrorClass != want || response.HTTPStatus != 0 {
 				t.Errorf("%s: want not_sent and %s, got %+v", name, want, response)
 			}
 		}
 	}
-	if response := adapter.Status(t.Context(), query(adapter, control.document("ref-1"))); response.Kind != absent(control) {
+	if response := adapter.Status(t.Context(),
+		query(adapter, control.document("ref-1"))); response.Kind != absent(control) {
 		t.Errorf("a submission that was not sent has arrived: %+v", response)
 	}
 }
@@ -365,7 +378,8 @@ func broken(t *testing.T, adapter provider.Adapter, control Control) {
 }
 
 func purchases(t *testing.T, adapter provider.Adapter, control Control) {
-	if page, response := adapter.Purchases(t.Context(), "", 10); response.Kind != provider.Complete || len(page.Purchases) != 0 || page.HasMore {
+	if page, response := adapter.Purchases(t.Context(), "", 10); response.Kind != provider.Complete ||
+		len(page.Purchases) != 0 || page.HasMore {
 		t.Fatalf("want an empty page, got %+v %+v", page, response)
 	}
 	if response := adapter.PurchaseDocument(t.Context(), "nothing"); response.Kind != provider.UnknownReference {
@@ -425,7 +439,8 @@ func odd(t *testing.T, adapter provider.Adapter, control Control) {
 		}
 	}
 	for _, doc := range []provider.Document{
-		{}, {Reference: "ref-1"}, {Reference: "ref-1", Body: []byte("{")}, {Reference: "ref-1", Body: []byte(`{"reference":"ref-2","invoice":{}}`)},
+		{}, {Reference: "ref-1"}, {Reference: "ref-1", Body: []byte("{")},
+		{Reference: "ref-1", Body: []byte(`{"reference":"ref-2","invoice":{}}`)},
 		{Reference: "ref\r\nHost: x", Body: []byte("{}")}, {Body: []byte(`{"reference":"","invoice":{}}`)},
 	} {
 		if response := adapter.Submit(t.Context(), doc); response.Kind == provider.Complete {
@@ -438,7 +453,8 @@ func odd(t *testing.T, adapter provider.Adapter, control Control) {
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/../b", "\x00", "\xff", "?x=1", "#"} {
-		for name, response := range map[string]provider.Response{"status": adapter.Status(t.Context(), provider.Query{Reference: id}), "document": adapter.PurchaseDocument(t.Context(), id)} {
+		for name, response := range map[string]provider.Response{"status": adapter.Status(t.Context(),
+			provider.Query{Reference: id}), "document": adapter.PurchaseDocument(t.Context(), id)} {
 			if response.Kind == provider.Complete {
 				t.Errorf("%s of %q: %+v", name, id, response)
 			}

@@ -15,9 +15,11 @@ func Seller(format document.Profile) *api.Profile {
 		registration = "AE" + registration // BR-CO-09: with the prefix of the country
 	}
 	return &api.Profile{
-		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
-		EndpointScheme: new("0235"), EndpointID: new("1357902468"), TaxRegistrationNumber: &registration, LegalRegistration: new("CN-1234567"),
-		LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Department of Economy and Tourism"), PayeeAccount: new("AE070331234567890123456"),
+		LegalName: new("Gulf Works LLC"), Street: new("Sheikh Zayed Road 1"), City: new("Dubai"), Subdivision: new("DXB"),
+		Country: new("AE"), EndpointScheme: new("0235"), EndpointID: new("1357902468"), TaxRegistrationNumber: &registration,
+		LegalRegistration: new("CN-1234567"), LegalRegistrationType: new("TL"),
+		LegalRegistrationAuthority: new("Department of Economy and Tourism"),
+		PayeeAccount:               new("AE070331234567890123456"),
 	}
 }
 
@@ -25,12 +27,15 @@ func Seller(format document.Profile) *api.Profile {
 func Draft(number string) *api.Draft {
 	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	return &api.Draft{
-		InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
-		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), BuyerReference: new("PO-7"),
-		TotalAmount: decimal("1050.00"), Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), BuyerReference: new("PO-7"), TotalAmount: decimal("1050.00"),
+		Currency: new("AED"), IssueDate: new("2026-03-01"),
+		DueDate:          new("2026-03-31"),
+		PaymentMeansCode: new("30"),
 		Items: []api.Item{{
-			Name: new("Consulting"), Description: new("Integration workshop"), UnitCode: new("HUR"), Quantity: decimal("10"), NetUnitPrice: decimal("100.00"),
-			GrossUnitPrice: decimal("100.00"), VATCategory: new("S"), VATRate: decimal("5"),
+			Name: new("Consulting"), Description: new("Integration workshop"), UnitCode: new("HUR"), Quantity: decimal("10"),
+			NetUnitPrice: decimal("100.00"), GrossUnitPrice: decimal("100.00"), VATCategory: new("S"), VATRate: decimal("5"),
 		}},
 	}
 }
@@ -39,7 +44,8 @@ func Draft(number string) *api.Draft {
 func Rendered(t testing.TB, format document.Profile, reference string) provider.Document {
 	t.Helper()
 	envelope := provider.Envelope{Reference: reference, Invoice: Draft("INV-1"), Seller: Seller(format)}
-	text, err := document.Write(format, document.Document{ID: "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90", Draft: envelope.Invoice, Seller: envelope.Seller})
+	text, err := document.Write(format, document.Document{ID: "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90",
+		Draft: envelope.Invoice, Seller: envelope.Seller})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// Storecove is a service that behaves like Storecove as far as its OpenAPI document 2.0.1 describes it. Quotations are from there. What
-// it leaves open, such as the texts of errors, is invented here, so that no adapter can rely on it.
+// Storecove is a service that behaves like Storecove as far as its OpenAPI document 2.0.1 describes it. Quotations are
+// from there. What it leaves open, such as the texts of errors, is invented here, so that no adapter can rely on it.
 type Storecove struct {
 	*httptest.Server
 	// Key is the API key, and LegalEntity the id of the only legal entity.
@@ -88,7 +88,8 @@ func (s *Storecove) Options() map[string]string {
 // Adapter returns an adapter to the service.
 func (s *Storecove) Adapter(t testing.TB) *provider.Storecove {
 	t.Helper()
-	adapter, err := provider.NewStorecove(provider.Config{BaseURL: s.BaseURL(), Credential: secret.New(s.Key), Options: s.Options(), Clock: time.Now})
+	adapter, err := provider.NewStorecove(provider.Config{BaseURL: s.BaseURL(), Credential: secret.New(s.Key),
+		Options: s.Options(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,13 +197,15 @@ func (s *Storecove) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized) // "Unauthorized", without content
 	case r.Method == http.MethodPost && path == "/document_submissions":
 		s.submit(w, r, body)
-	case r.Method == http.MethodGet && strings.HasPrefix(path, "/document_submissions/") && strings.HasSuffix(path, "/evidence/sending"):
+	case r.Method == http.MethodGet && strings.HasPrefix(path, "/document_submissions/") &&
+		strings.HasSuffix(path, "/evidence/sending"):
 		s.sendingEvidence(w, strings.TrimSuffix(strings.TrimPrefix(path, "/document_submissions/"), "/evidence/sending"))
 	case r.Method == http.MethodPost && path == "/discovery/receives":
 		s.receives(w, body)
 	case r.Method == http.MethodGet && path == "/legal_entities/"+strconv.Itoa(s.LegalEntity):
 		// The schema LegalEntity contains the "api_keys" of the account.
-		writeJSON(w, http.StatusOK, map[string]any{"id": s.LegalEntity, "party_name": "Gulf Works LLC", "country": "AE", "api_keys": []string{"another-key"}})
+		writeJSON(w, http.StatusOK, map[string]any{"id": s.LegalEntity, "party_name": "Gulf Works LLC", "country": "AE",
+			"api_keys": []string{"another-key"}})
 	default:
 		s.serveQueue(w, r, path)
 	}
@@ -233,12 +236,14 @@ func (s *Storecove) submit(w http.ResponseWriter, r *http.Request, body []byte) 
 	switch {
 	case script == StorecoveLosesRequest:
 		panic(http.ErrAbortHandler)
-	case err != nil || wrong != nil || request.LegalEntityID != s.LegalEntity || len(request.IdempotencyGUID) != 36 || len(request.Routing.EIdentifiers) != 1 ||
+	case err != nil || wrong != nil || request.LegalEntityID != s.LegalEntity || len(request.IdempotencyGUID) != 36 ||
+		len(request.Routing.EIdentifiers) != 1 ||
 		request.Document.DocumentType != "invoice" || !raw.Parse || raw.ParseStrategy != "ubl" || script == StorecoveInvalid:
 		writeStorecoveErrors(w, "document", "is invalid")
 		return
 	}
-	taken := &storecoveSubmission{idempotency: request.IdempotencyGUID, document: text, receiver: request.Routing.EIdentifiers[0].ID}
+	taken := &storecoveSubmission{idempotency: request.IdempotencyGUID, document: text,
+		receiver: request.Routing.EIdentifiers[0].ID}
 	var repeated bool
 	s.set(func() {
 		for _, earlier := range s.submissions {
@@ -267,8 +272,8 @@ func writeStorecoveErrors(w http.ResponseWriter, source, details string) {
 	writeJSON(w, http.StatusUnprocessableEntity, []map[string]string{{"source": source, "details": details}})
 }
 
-// sendingEvidence is show_document_submission_evidence. Its addresses are "the URL where the document can be retrieved", with "the
-// datetime the URL expires": they are other ones each time.
+// sendingEvidence is show_document_submission_evidence. Its addresses are "the URL where the document can be
+// retrieved", with "the datetime the URL expires": they are other ones each time.
 func (s *Storecove) sendingEvidence(w http.ResponseWriter, guid string) {
 	var sent *storecoveSubmission
 	var n int
@@ -287,9 +292,11 @@ func (s *Storecove) sendingEvidence(w http.ResponseWriter, guid string) {
 	}
 	writeJSON(w, http.StatusOK, map[string]any{
 		"network": "peppol", "sender": "135790246801003", "receiver": sent.receiver,
-		"documents": []map[string]string{{"document": fmt.Sprintf("https://files.example/%s?signature=%d", guid, n), "mime_type": "application/xml",
+		"documents": []map[string]string{{"document": fmt.Sprintf("https://files.example/%s?signature=%d", guid, n),
+			"mime_type":  "application/xml",
 			"expires_at": "2026-03-01 10:00:00"}},
-		"evidence": map[string]string{"message_id": "1f0c@storecove.example", "transmission_id": "c2a9", "receiving_accesspoint": "CN=POP000001", "xml": "<Receipt/>"},
+		"evidence": map[string]string{"message_id": "1f0c@storecove.example", "transmission_id": "c2a9",
+			"receiving_accesspoint": "CN=POP000001", "xml": "<Receipt/>"},
 	})
 }
 
@@ -299,12 +306,14 @@ func (s *Storecove) receives(w http.ResponseWriter, body []byte) {
 		DocumentTypes                           []string
 		Network, MetaScheme, Scheme, Identifier string
 	}
-	if err := json.Unmarshal(body, &request); err != nil || len(request.Scheme) < 3 || request.Identifier == "" || request.Network != "peppol" {
+	if err := json.Unmarshal(body, &request); err != nil || len(request.Scheme) < 3 || request.Identifier == "" ||
+		request.Network != "peppol" {
 		writeStorecoveErrors(w, "scheme", "is invalid")
 		return
 	}
 	code := "NOK"
-	if request.Scheme == "NO:ORG" && request.Identifier == "987654325" && len(request.DocumentTypes) == 1 && request.DocumentTypes[0] == "invoice" {
+	if request.Scheme == "NO:ORG" && request.Identifier == "987654325" && len(request.DocumentTypes) == 1 &&
+		request.DocumentTypes[0] == "invoice" {
 		code = "OK"
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"code": code, "email": false})

@@ -45,8 +45,8 @@ func (s *Storecove) Push(body string) (guid string) {
 
 // Report adds an event with a word about the document that was taken under an idempotencyGuid.
 func (s *Storecove) Report(idempotency, word string) string {
-	event := map[string]any{"event_type": "document_submission", "event_group": "invoice", "event": word, "details": "", "response_document": nil,
-		"idempotencyGuid": idempotency, "tenant_id": "gulf-works"}
+	event := map[string]any{"event_type": "document_submission", "event_group": "invoice", "event": word, "details": "",
+		"response_document": nil, "idempotencyGuid": idempotency, "tenant_id": "gulf-works"}
 	s.set(func() {
 		for _, submission := range s.submissions {
 			if submission.idempotency == idempotency {
@@ -64,7 +64,8 @@ func (s *Storecove) Receive(legalEntity int, document []byte) (guid string) {
 			s.documents = map[string]map[string]any{}
 		}
 		guid = fmt.Sprintf("d0c0c6e5-3333-4444-8555-%012d", len(s.documents)+1)
-		s.documents[guid] = map[string]any{"guid": guid, "legal_entity_id": legalEntity, "ubl": base64.StdEncoding.EncodeToString(document)}
+		s.documents[guid] = map[string]any{"guid": guid, "legal_entity_id": legalEntity,
+			"ubl": base64.StdEncoding.EncodeToString(document)}
 	})
 	s.Push(marshalled(map[string]any{"event_type": "received_document", "document_guid": guid, "tenant_id": "gulf-works"}))
 	return guid
@@ -99,7 +100,8 @@ func (s *Storecove) serveQueue(w http.ResponseWriter, r *http.Request, path stri
 		writeJSON(w, http.StatusOK, map[string]string{"guid": s.events[0].guid, "body": s.events[0].body})
 	case r.Method == http.MethodDelete && isEvent:
 		s.deleteEvent(w, guid)
-	case r.Method == http.MethodGet && isDocument && s.documents[strings.TrimPrefix(document, "/purchase_invoices/")] != nil:
+	case r.Method == http.MethodGet && isDocument &&
+		s.documents[strings.TrimPrefix(document, "/purchase_invoices/")] != nil:
 		writeJSON(w, http.StatusOK, s.documents[strings.TrimPrefix(document, "/purchase_invoices/")])
 	default:
 		w.WriteHeader(http.StatusNotFound) // "Not Found", without content

@@ -50,7 +50,8 @@ func Start(t testing.TB, baseURL string, secure bool, known ...Person) *Provider
 	t.Helper()
 	users := people{}
 	for _, person := range known {
-		users[person.Subject] = &storage.User{ID: person.Subject, Username: person.Subject, Password: Password, Email: person.Email, EmailVerified: !person.Unverified}
+		users[person.Subject] = &storage.User{ID: person.Subject, Username: person.Subject, Password: Password,
+			Email: person.Email, EmailVerified: !person.Unverified}
 	}
 	server := httptest.NewUnstartedServer(nil)
 	t.Cleanup(server.Close)
@@ -60,7 +61,8 @@ func Start(t testing.TB, baseURL string, secure bool, known ...Person) *Provider
 	}
 	p := &Provider{Issuer: scheme + server.Listener.Addr().String(), server: server}
 	clients := map[string]*storage.Client{ClientID: storage.WebClient(ClientID, ClientSecret, baseURL+sso.CallbackPath)}
-	server.Config.Handler = exampleop.SetupServer(p.Issuer, storage.NewStorageWithClients(users, clients), slog.New(slog.DiscardHandler), false)
+	server.Config.Handler = exampleop.SetupServer(p.Issuer, storage.NewStorageWithClients(users, clients),
+		slog.New(slog.DiscardHandler), false)
 	if secure {
 		server.StartTLS()
 	} else {
@@ -69,8 +71,8 @@ func Start(t testing.TB, baseURL string, secure bool, known ...Person) *Provider
 	return p
 }
 
-// LogIn logs a person in at the address to which the service sends browsers, and returns the query with which the provider sends the
-// browser back.
+// LogIn logs a person in at the address to which the service sends browsers, and returns the query with which the
+// provider sends the browser back.
 func (p *Provider) LogIn(t testing.TB, to, subject string) url.Values {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -78,14 +80,16 @@ func (p *Provider) LogIn(t testing.TB, to, subject string) url.Values {
 		t.Fatal(err)
 	}
 	client := p.server.Client()
-	browser := &http.Client{Transport: client.Transport, Jar: jar, CheckRedirect: func(next *http.Request, _ []*http.Request) error {
-		if next.URL.Path == sso.CallbackPath {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
+	browser := &http.Client{Transport: client.Transport, Jar: jar,
+		CheckRedirect: func(next *http.Request, _ []*http.Request) error {
+			if next.URL.Path == sso.CallbackPath {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}}
 	page, _ := fetch(t, browser, http.MethodGet, to, nil)
-	_, back := fetch(t, browser, http.MethodPost, p.Issuer+"/login/username", url.Values{"id": {page.Query().Get("authRequestID")}, "username": {subject}, "password": {Password}})
+	_, back := fetch(t, browser, http.MethodPost, p.Issuer+"/login/username",
+		url.Values{"id": {page.Query().Get("authRequestID")}, "username": {subject}, "password": {Password}})
 	location, err := url.Parse(back)
 	if err != nil || location.Path != sso.CallbackPath {
 		t.Fatalf("the provider sends %s to %s", subject, back)
@@ -118,7 +122,8 @@ func (p *Provider) Stop() { p.server.Close() }
 
 // Config returns the configuration of the service at baseURL as a client of the provider.
 func (p *Provider) Config(baseURL string) sso.Config {
-	config := sso.Config{Issuer: p.Issuer, ClientID: ClientID, ClientSecret: secret.New(ClientSecret), BaseURL: baseURL, AllowLoopback: true}
+	config := sso.Config{Issuer: p.Issuer, ClientID: ClientID, ClientSecret: secret.New(ClientSecret), BaseURL: baseURL,
+		AllowLoopback: true}
 	if certificate := p.server.Certificate(); certificate != nil {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AddCert(certificate)

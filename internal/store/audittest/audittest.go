@@ -1,5 +1,5 @@
-// Package audittest reads the tables of docs/audit.md, so that tests can compare them with the operations of the API, the pages of the
-// console and the commands: an operation that is not in them has no decision about the audit log.
+// Package audittest reads the tables of docs/audit.md, so that tests can compare them with the operations of the API,
+// the pages of the console and the commands: an operation that is not in them has no decision about the audit log.
 //
 // Start reading at [Read].
 package audittest
@@ -15,8 +15,8 @@ import (
 // file is the document, as tests of a package in internal or cmd see it.
 const file = "../../docs/audit.md"
 
-// Table is the content of docs/audit.md. An operation is a method and a path, such as "POST /login", or a command, such as
-// "quittance key add".
+// Table is the content of docs/audit.md. An operation is a method and a path, such as "POST /login", or a command, such
+// as "quittance key add".
 type Table struct {
 	// Names has the acts, in the order of the document.
 	Names []string
@@ -67,8 +67,8 @@ func rows(text string) (out [][]string) {
 	return out
 }
 
-// WantDecisions checks that each of the operations that change something is in exactly one of the tables, and that the tables have no
-// other operation that among selects.
+// WantDecisions checks that each of the operations that change something is in exactly one of the tables, and that the
+// tables have no other operation that among selects.
 func (table Table) WantDecisions(t *testing.T, operations []string, among func(operation string) bool) {
 	t.Helper()
 	for _, operation := range operations {

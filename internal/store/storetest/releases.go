@@ -20,8 +20,8 @@ type Release struct {
 	Migrations map[string]string `json:"migrations"`
 }
 
-// released has a directory for each release: release.json; the statements of its own tests; and for each engine an archive with a
-// database that it has served.
+// released has a directory for each release: release.json; the statements of its own tests; and for each engine an
+// archive with a database that it has served.
 //
 //go:embed released
 var released embed.FS
@@ -35,7 +35,8 @@ func Releases(t testing.TB) (releases []Release) {
 	}
 	for _, directory := range directories {
 		var release Release
-		if err := json.Unmarshal(ReleaseFile(t, directory.Name(), "release.json"), &release); err != nil || release.Version != directory.Name() {
+		if err := json.Unmarshal(ReleaseFile(t, directory.Name(), "release.json"), &release); err != nil ||
+			release.Version != directory.Name() {
 			t.Fatalf("release %s: %v", directory.Name(), err)
 		}
 		releases = append(releases, release)

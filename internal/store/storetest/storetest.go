@@ -44,8 +44,8 @@ func Engines() []string {
 	return engines
 }
 
-// EachEngine runs a test on every engine of [Engines], in parallel subtests that are named after the engines. It returns before
-// they run, as parallel subtests do.
+// EachEngine runs a test on every engine of [Engines], in parallel subtests that are named after the engines. It
+// returns before they run, as parallel subtests do.
 func EachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 	t.Helper()
 	for _, engine := range Engines() {
@@ -91,8 +91,8 @@ type Store struct {
 	Clock   *Clock
 }
 
-// sqliteTemplate returns the file of a SQLite database that has the schema and no rows, and postgresTemplate the address of such
-// a PostgreSQL database. Both are made once, because the migrations take longer than most tests.
+// sqliteTemplate returns the file of a SQLite database that has the schema and no rows, and postgresTemplate the
+// address of such a PostgreSQL database. Both are made once, because the migrations take longer than most tests.
 var (
 	sqliteTemplate = sync.OnceValues(func() (text []byte, err error) { //nolint:gochecknoglobals // a constant that is computed
 		dir, err := os.MkdirTemp("", "storetest-")
@@ -160,7 +160,8 @@ func Open(t testing.TB, engine string) *Store {
 func OpenDatabase(t testing.TB, address string, keys *secret.Keyring) *Store {
 	t.Helper()
 	clock := NewClock()
-	s := &Store{Address: address, Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	s := &Store{Address: address, Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
 	if path, ok := strings.CutPrefix(address, sqliteScheme); ok {
 		s.Path = path
 	}

@@ -1,4 +1,5 @@
-// Package tracingtest has a receiver of OpenTelemetry traces for tests: the receiving side of OTLP over HTTP with binary protobuf.
+// Package tracingtest has a receiver of OpenTelemetry traces for tests: the receiving side of OTLP over HTTP with
+// binary protobuf.
 //
 // Its invariant: it keeps every request as it came, so that a test can search it for what must not be there.
 package tracingtest
@@ -43,7 +44,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	var data tracepb.TracesData
 	mediaType, _, typeErr := mime.ParseMediaType(request.Header.Get("Content-Type"))
-	if err == nil && typeErr == nil && (request.Method != http.MethodPost || request.URL.Path != "/v1/traces" || mediaType != "application/x-protobuf") {
+	if err == nil && typeErr == nil && (request.Method != http.MethodPost || request.URL.Path != "/v1/traces" ||
+		mediaType != "application/x-protobuf") {
 		err = errors.New("not an export: " + request.Method + " " + request.URL.Path + " " + mediaType)
 	}
 	if err = errors.Join(err, typeErr); err == nil {
@@ -67,8 +69,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 func readSpan(span *tracepb.Span) Span {
-	out := Span{TraceID: hex.EncodeToString(span.GetTraceId()), ID: hex.EncodeToString(span.GetSpanId()), Parent: hex.EncodeToString(span.GetParentSpanId()),
-		Name: span.GetName(), Kind: span.GetKind(), Failed: span.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR, Attributes: map[string]any{}}
+	out := Span{TraceID: hex.EncodeToString(span.GetTraceId()), ID: hex.EncodeToString(span.GetSpanId()),
+		Parent: hex.EncodeToString(span.GetParentSpanId()), Name: span.GetName(), Kind: span.GetKind(),
+		Failed: span.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR, Attributes: map[string]any{}}
 	for _, attribute := range span.GetAttributes() {
 		switch value := attribute.GetValue().GetValue().(type) {
 		case *commonpb.AnyValue_StringValue:

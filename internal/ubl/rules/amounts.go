@@ -37,15 +37,20 @@ func (j *judge) amounts() {
 	lines, charges := r.lines(), r.all("cac:AllowanceCharge")
 	net, gross := total.number("cbc:TaxExclusiveAmount"), total.number("cbc:TaxInclusiveAmount")
 	deducted, added := allowances(charges)
-	j.check(total.number("cbc:LineExtensionAmount").Cmp(cents(sum(lines, "cbc:LineExtensionAmount"))) == 0, total, rule{"ibr-co-10", "BR-CO-10"}, "The sum of the lines is not that of their amounts.")
-	j.check(total.number("cbc:AllowanceTotalAmount").Cmp(cents(deducted)) == 0, total, rule{"ibr-co-11", "BR-CO-11"}, "The sum of the allowances is wrong.")
-	j.check(total.number("cbc:ChargeTotalAmount").Cmp(cents(added)) == 0, total, rule{"ibr-co-12", "BR-CO-12"}, "The sum of the charges is wrong.")
+	j.check(total.number("cbc:LineExtensionAmount").Cmp(cents(sum(lines, "cbc:LineExtensionAmount"))) == 0,
+		total, rule{"ibr-co-10", "BR-CO-10"}, "The sum of the lines is not that of their amounts.")
+	j.check(total.number("cbc:AllowanceTotalAmount").Cmp(cents(deducted)) == 0, total, rule{"ibr-co-11", "BR-CO-11"},
+		"The sum of the allowances is wrong.")
+	j.check(total.number("cbc:ChargeTotalAmount").Cmp(cents(added)) == 0, total, rule{"ibr-co-12", "BR-CO-12"},
+		"The sum of the charges is wrong.")
 	want := new(big.Rat).Sub(total.number("cbc:LineExtensionAmount"), total.number("cbc:AllowanceTotalAmount"))
-	j.check(net.Cmp(cents(want.Add(want, total.number("cbc:ChargeTotalAmount")))) == 0, total, rule{"ibr-co-13", "BR-CO-13"}, "The total without tax is not the sum of the lines less allowances plus charges.")
+	j.check(net.Cmp(cents(want.Add(want, total.number("cbc:ChargeTotalAmount")))) == 0, total,
+		rule{"ibr-co-13", "BR-CO-13"}, "The total without tax is not the sum of the lines less allowances plus charges.")
 	tax := new(big.Rat)
 	for _, t := range r.all("cac:TaxTotal") {
 		if subtotals := t.all("cac:TaxSubtotal"); len(subtotals) > 0 {
-			j.check(t.number("cbc:TaxAmount").Cmp(cents(sum(subtotals, "cbc:TaxAmount"))) == 0, t, rule{"ibr-co-14", "BR-CO-14"}, "The total tax is not the sum of the breakdown.")
+			j.check(t.number("cbc:TaxAmount").Cmp(cents(sum(subtotals, "cbc:TaxAmount"))) == 0, t, rule{"ibr-co-14", "BR-CO-14"},
+				"The total tax is not the sum of the breakdown.")
 		}
 		if t.first("cbc:TaxAmount").attribute("currencyID") == r.get("cbc:DocumentCurrencyCode") {
 			tax = t.number("cbc:TaxAmount")
@@ -53,9 +58,11 @@ func (j *judge) amounts() {
 			j.check(len(fraction) <= 2, t, rule{"ibr-124", "BR-DEC-13"}, "The amount has more than two digits after the point.")
 		}
 	}
-	j.check(gross.Cmp(cents(new(big.Rat).Add(net, tax))) == 0, total, rule{"ibr-co-15", "BR-CO-15"}, "The total with tax is not the total without tax plus the tax.")
+	j.check(gross.Cmp(cents(new(big.Rat).Add(net, tax))) == 0, total, rule{"ibr-co-15", "BR-CO-15"},
+		"The total with tax is not the total without tax plus the tax.")
 	payable := new(big.Rat).Sub(gross, total.number("cbc:PrepaidAmount"))
-	j.check(total.number("cbc:PayableAmount").Cmp(cents(payable.Add(payable, total.number("cbc:PayableRoundingAmount")))) == 0, total,
+	j.check(total.number("cbc:PayableAmount").Cmp(cents(payable.Add(payable,
+		total.number("cbc:PayableRoundingAmount")))) == 0, total,
 		rule{"ibr-co-16", "BR-CO-16"}, "The amount due is not the total with tax less what is paid plus the rounding.")
 	j.breakdown(lines, charges)
 }
@@ -151,13 +158,15 @@ func (j *judge) breakdown(lines, charges []*element) {
 		if want == nil {
 			want = new(big.Rat)
 		}
-		j.check(used[g.category] || g.category != "S", s, categoryRule("S", "01"), "No line, allowance or charge has the category of this entry.")
+		j.check(used[g.category] || g.category != "S", s, categoryRule("S", "01"),
+			"No line, allowance or charge has the category of this entry.")
 		j.subtotal(s, g, want)
 	}
 	for _, line := range lines {
 		category := line.get(linesCategory + "/cbc:ID")
 		if codelist.TaxCategories().Accepts(category, j.sets...) {
-			j.check(present[category], line, categoryRule(category, "01"), "The breakdown of tax has no entry for the category of this line.")
+			j.check(present[category], line, categoryRule(category, "01"),
+				"The breakdown of tax has no entry for the category of this line.")
 		}
 	}
 }
@@ -179,14 +188,17 @@ func (j *judge) subtotal(s *element, g group, want *big.Rat) {
 		if j.profile == PINTAE {
 			tolerance = 2
 		}
-		j.check(within(tax.Abs(tax), share.Abs(share), tolerance), s, rule{"aligned-ibrp-s-09", "BR-CO-17"}, "The tax is not the taxable amount times the rate.")
+		j.check(within(tax.Abs(tax), share.Abs(share), tolerance), s, rule{"aligned-ibrp-s-09", "BR-CO-17"},
+			"The tax is not the taxable amount times the rate.")
 	} else if g.category != "N" {
 		j.check(tax.Sign() == 0, s, categoryRule(g.category, "09"), "No tax is charged in this category.")
 	}
-	j.check(same, s, categoryRule(g.category, "08"), "The taxable amount is not that of the lines, allowances and charges of its category.")
+	j.check(same, s, categoryRule(g.category, "08"),
+		"The taxable amount is not that of the lines, allowances and charges of its category.")
 	free := g.category == "O" || g.category == "E" && j.profile == PINTAE
 	if j.profile == PINTAE || !free {
-		j.check((percent == "") == free, s, rule{"ibr-119-ae", "BR-48"}, "A rate is missing, or present in a category without one.")
+		j.check((percent == "") == free, s, rule{"ibr-119-ae", "BR-48"},
+			"A rate is missing, or present in a category without one.")
 	}
 }
 
@@ -199,14 +211,16 @@ func (j *judge) line(line *element) {
 	quantity, price := line.first(name), line.first("cac:Price")
 	j.check(quantity != nil, line, rule{"ibr-022", "BR-22"}, "The line needs a quantity.")
 	if unit := quantity.attribute("unitCode"); unit != "" {
-		j.check(codelist.Units().Accepts(unit, j.sets...), quantity, rule{"ibr-cl-23", "BR-CL-23"}, "The unit is not one of UN/ECE Recommendation 20 or 21.")
+		j.check(codelist.Units().Accepts(unit, j.sets...), quantity, rule{"ibr-cl-23", "BR-CL-23"},
+			"The unit is not one of UN/ECE Recommendation 20 or 21.")
 	} else if quantity != nil {
 		j.check(false, line, rule{"ibr-023", "BR-23"}, "The quantity of the line needs its unit.")
 	}
 	j.has(line, "cac:Item/cbc:Name", rule{"ibr-025", "BR-25"}, "The line must name what was sold.")
 	category := line.get(linesCategory + "/cbc:ID")
 	j.check(category != "", line, rule{"ibr-145-ae", "BR-CO-04"}, "The line needs its tax category.")
-	j.check(category == "" || codelist.TaxCategories().Accepts(category, j.sets...), line, rule{"ibr-139-ae", "BR-CL-18"}, "The tax category is not on the code list of the format.")
+	j.check(category == "" || codelist.TaxCategories().Accepts(category, j.sets...), line, rule{"ibr-139-ae", "BR-CL-18"},
+		"The tax category is not on the code list of the format.")
 	if price == nil {
 		j.check(false, line, rule{"ibr-026", "BR-26"}, "The line needs a price.")
 		return
@@ -215,14 +229,17 @@ func (j *judge) line(line *element) {
 	j.check(price.number("cbc:PriceAmount").Sign() >= 0, price, rule{"ibr-027", "BR-27"}, "A price is not negative.")
 	if discount := price.first("cac:AllowanceCharge"); discount != nil && discount.first("cbc:BaseAmount") != nil {
 		net := new(big.Rat).Sub(discount.number("cbc:BaseAmount"), discount.number("cbc:Amount"))
-		j.check(net.Cmp(price.number("cbc:PriceAmount")) == 0, price, rule{"aligned-ibrp-004", "PEPPOL-EN16931-R046"}, "The net price is not the gross price less the discount.")
+		j.check(net.Cmp(price.number("cbc:PriceAmount")) == 0, price, rule{"aligned-ibrp-004", "PEPPOL-EN16931-R046"},
+			"The net price is not the gross price less the discount.")
 	}
 	base := big.NewRat(1, 1)
 	if stated := price.first("cbc:BaseQuantity"); stated != nil {
 		base = price.number("cbc:BaseQuantity")
 		unit := stated.attribute("unitCode")
-		j.check(unit == "" || quantity == nil || unit == quantity.attribute("unitCode"), stated, rule{"ibr-088", "PEPPOL-EN16931-R130"}, "The unit of the price is not that of the quantity.")
-		if j.check(base.Sign() > 0, stated, rule{"ibr-087", "PEPPOL-EN16931-R121"}, "The price must be for a quantity above zero."); base.Sign() <= 0 {
+		j.check(unit == "" || quantity == nil || unit == quantity.attribute("unitCode"), stated,
+			rule{"ibr-088", "PEPPOL-EN16931-R130"}, "The unit of the price is not that of the quantity.")
+		if j.check(base.Sign() > 0, stated, rule{"ibr-087", "PEPPOL-EN16931-R121"},
+			"The price must be for a quantity above zero."); base.Sign() <= 0 {
 			return
 		}
 	}

@@ -1,14 +1,15 @@
-// Package rules judges UBL 2.1 invoices and credit notes by the official rules of two document formats: PINT-AE, and Peppol BIS
-// Billing 3.0 with EN 16931. A provider or a receiver applies such rules before it accepts a document.
+// Package rules judges UBL 2.1 invoices and credit notes by the official rules of two document formats: PINT-AE, and
+// Peppol BIS Billing 3.0 with EN 16931. A provider or a receiver applies such rules before it accepts a document.
 //
 // Its invariants:
 //
-//   - It shares no code with the writer of package document, and is written from the text of the rules, so that each of the two
-//     checks the other.
-//   - It implements the rules that matter for the documents of this service, not all of them. Each of them finds what the official rule
-//     finds: testdata has a document that breaks it, and make official-rules judges these documents too.
-//   - A document is hostile. Its size, nesting and number of elements, the digits of its numbers and the number of findings are
-//     bounded, the time is linear in the size, and no finding quotes the document.
+//   - It shares no code with the writer of package document, and is written from the text of the rules, so that each of
+//     the two checks the other.
+//   - It implements the rules that matter for the documents of this service, not all of them. Each of them finds what
+//     the official rule finds: testdata has a document that breaks it, and make official-rules judges these documents
+//     too.
+//   - A document is hostile. Its size, nesting and number of elements, the digits of its numbers and the number of
+//     findings are bounded, the time is linear in the size, and no finding quotes the document.
 //
 // Start reading at [Judge].
 package rules
@@ -43,8 +44,8 @@ const (
 
 // Finding is a rule that a document breaks. Each is fatal: a receiver refuses the document.
 type Finding struct {
-	// Rule is the official identifier, such as ibr-127-ae or BR-CO-15; the business term, such as BTAE-08, for an amount that the
-	// official rules do not compute; or one of the Rule constants.
+	// Rule is the official identifier, such as ibr-127-ae or BR-CO-15; the business term, such as BTAE-08, for an amount
+	// that the official rules do not compute; or one of the Rule constants.
 	Rule string
 	// Location is the path of the element, or of the one that lacks it: /Invoice/cac:InvoiceLine[2]/cac:Price.
 	Location string
@@ -64,8 +65,8 @@ const (
 	maxLocation = 512 // bytes
 )
 
-// Judge returns the profile that a document names, "" if it is none that is known here, and the rules that the document breaks, the
-// same for the same document. A document without findings keeps all rules of this package.
+// Judge returns the profile that a document names, "" if it is none that is known here, and the rules that the document
+// breaks, the same for the same document. A document without findings keeps all rules of this package.
 func Judge(document []byte) (Profile, []Finding) {
 	root, err := read(document)
 	if err != nil {

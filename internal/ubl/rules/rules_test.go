@@ -41,9 +41,9 @@ func TestGoodDocuments(t *testing.T) {
 	}
 }
 
-// TestEveryRule changes a good document so that it breaks a rule, for every rule. testdata/broken.tsv has the changes: the rule, the
-// document, a regular expression and its replacement. make official-rules demonstrates that the official rules find the same, except for
-// those after a !, which they do not have.
+// TestEveryRule changes a good document so that it breaks a rule, for every rule. testdata/broken.tsv has the changes:
+// the rule, the document, a regular expression and its replacement. make official-rules demonstrates that the official
+// rules find the same, except for those after a !, which they do not have.
 func TestEveryRule(t *testing.T) {
 	broken := map[string]bool{}
 	for n, line := range strings.Split(strings.TrimSpace(string(readFile(t, "testdata/broken.tsv"))), "\n") {
@@ -61,12 +61,14 @@ func TestEveryRule(t *testing.T) {
 			t.Errorf("line %d: %s does not find %s: %v", n+1, rule, cells[2], findings)
 			continue
 		}
-		if f := findings[at]; !strings.HasPrefix(f.Location, "/") || !strings.HasSuffix(f.Text, ".") && rule != rules.RuleXML {
+		if f := findings[at]; !strings.HasPrefix(f.Location, "/") || !strings.HasSuffix(f.Text, ".") &&
+			rule != rules.RuleXML {
 			t.Errorf("line %d: the finding %+v has no location or is no sentence", n+1, f)
 		}
 	}
 	for _, name := range []string{"rules.go", "structure.go", "amounts.go", "bis3.go", "pintae.go"} {
-		for _, id := range regexp.MustCompile(`"((?:ibr|BR|PEPPOL|aligned|BTAE|IBT|IBG)-[-A-Za-z0-9]+)"`).FindAllStringSubmatch(string(readFile(t, name)), -1) {
+		for _, id := range regexp.MustCompile(
+			`"((?:ibr|BR|PEPPOL|aligned|BTAE|IBT|IBG)-[-A-Za-z0-9]+)"`).FindAllStringSubmatch(string(readFile(t, name)), -1) {
 			if !broken[id[1]] && id[1] != "BR-" && id[1] != "aligned-ibrp-" {
 				t.Errorf("%s: no document breaks %s", name, id[1])
 			}
@@ -104,19 +106,21 @@ func TestHostileDocuments(t *testing.T) {
 	subtotalFrom, subtotalTo := strings.Index(good, "<cac:TaxSubtotal>"), strings.Index(good, "</cac:TaxTotal>")
 	big := func(part string) string { return strings.Repeat(part, (rules.MaxSize-len(good))/len(part)) }
 	for name, text := range map[string]string{
-		"lines":        good[:to] + strings.Repeat(good[from:to], 5000) + good[to:],
-		"subtotals":    good[:subtotalTo] + strings.Repeat(good[subtotalFrom:subtotalTo], 5000) + good[subtotalTo:to] + strings.Repeat(good[from:to], 1000) + good[to:],
-		"elements":     good[:to] + big("<cbc:ID/>") + good[to:],
-		"depth":        good[:to] + big("<cac:Party>"),
-		"siblings":     good[:to] + strings.Repeat("<cbc:ID>1</cbc:ID>", 150_000) + good[to:],
-		"exponent":     strings.Replace(good, ">100.00<", ">1e999999999<", 1),
-		"digits":       strings.Replace(good, ">100.00<", ">"+strings.Repeat("9", 1<<19)+"<", 1),
-		"text":         strings.Replace(good, "COST-7", strings.Repeat("x", 2<<20), 1),
-		"name":         strings.Replace(good, "<cbc:ID>", "<cbc:"+strings.Repeat("a", 1<<16)+"/><cbc:ID>", 1),
-		"entity":       `<!DOCTYPE Invoice [<!ENTITY a "aaaa">]>` + good,
-		"size":         good + big(" ") + strings.Repeat(" ", len(good)),
-		"attributes":   strings.Replace(good, "<cbc:ID>", "<cbc:ID "+strings.Repeat(`a="" `, 20_000)+">", 1),
-		"parties":      strings.Replace(good, "<cac:AccountingSupplierParty>", big("<cac:AccountingSupplierParty><cac:Party/></cac:AccountingSupplierParty>")+"<cac:AccountingSupplierParty>", 1),
+		"lines": good[:to] + strings.Repeat(good[from:to], 5000) + good[to:],
+		"subtotals": good[:subtotalTo] + strings.Repeat(good[subtotalFrom:subtotalTo], 5000) + good[subtotalTo:to] +
+			strings.Repeat(good[from:to], 1000) + good[to:],
+		"elements":   good[:to] + big("<cbc:ID/>") + good[to:],
+		"depth":      good[:to] + big("<cac:Party>"),
+		"siblings":   good[:to] + strings.Repeat("<cbc:ID>1</cbc:ID>", 150_000) + good[to:],
+		"exponent":   strings.Replace(good, ">100.00<", ">1e999999999<", 1),
+		"digits":     strings.Replace(good, ">100.00<", ">"+strings.Repeat("9", 1<<19)+"<", 1),
+		"text":       strings.Replace(good, "COST-7", strings.Repeat("x", 2<<20), 1),
+		"name":       strings.Replace(good, "<cbc:ID>", "<cbc:"+strings.Repeat("a", 1<<16)+"/><cbc:ID>", 1),
+		"entity":     `<!DOCTYPE Invoice [<!ENTITY a "aaaa">]>` + good,
+		"size":       good + big(" ") + strings.Repeat(" ", len(good)),
+		"attributes": strings.Replace(good, "<cbc:ID>", "<cbc:ID "+strings.Repeat(`a="" `, 20_000)+">", 1),
+		"parties": strings.Replace(good, "<cac:AccountingSupplierParty>",
+			big("<cac:AccountingSupplierParty><cac:Party/></cac:AccountingSupplierParty>")+"<cac:AccountingSupplierParty>", 1),
 		"no bytes":     "",
 		"empty root":   `<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"/>`,
 		"only a text":  "invoice",
@@ -141,7 +145,8 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// FuzzJudge judges arbitrary bytes: it returns bounded findings, the same every time, and a document of a known profile only if it is XML.
+// FuzzJudge judges arbitrary bytes: it returns bounded findings, the same every time, and a document of a known profile
+// only if it is XML.
 func FuzzJudge(f *testing.F) {
 	for _, pattern := range []string{"pint-ae/*.xml", "bis3/*.xml"} {
 		files, err := filepath.Glob(filepath.Join(documents, pattern))

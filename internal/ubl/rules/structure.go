@@ -10,8 +10,8 @@ import (
 	"quittance/internal/codelist"
 )
 
-// schemaText has a line for each kind of element: its children in their order, from the schemas of UBL 2.1. ! marks a child that is
-// required and * one that may be repeated.
+// schemaText has a line for each kind of element: its children in their order, from the schemas of UBL 2.1. ! marks a
+// child that is required and * one that may be repeated.
 //
 //go:embed schema.txt
 var schemaText string
@@ -80,12 +80,14 @@ func (j *judge) children(e *element, t contentType) {
 
 // isNumber reports whether the schema gives elements of a name a number.
 func isNumber(name string) bool {
-	return strings.HasPrefix(name, "cbc:") && (strings.HasSuffix(name, "Amount") || strings.HasSuffix(name, "Quantity") || strings.HasSuffix(name, "Rate") || name == "cbc:Percent")
+	return strings.HasPrefix(name, "cbc:") && (strings.HasSuffix(name, "Amount") || strings.HasSuffix(name, "Quantity") ||
+		strings.HasSuffix(name, "Rate") || name == "cbc:Percent")
 }
 
 var timeForm = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$`)
 
-// structure checks what every document must have, that no element is empty, and the form of dates, times and currencies.
+// structure checks what every document must have, that no element is empty, and the form of dates, times and
+// currencies.
 func (j *judge) structure() {
 	r := j.root
 	for _, needed := range []struct {
@@ -103,7 +105,8 @@ func (j *judge) structure() {
 	}
 	j.check(len(r.lines()) > 0, r, rule{"ibr-016", "BR-16"}, "The document needs at least one line.")
 	currency := r.get("cbc:DocumentCurrencyCode")
-	j.check(currency == "" || codelist.Currencies().Accepts(currency, j.sets...), r.first("cbc:DocumentCurrencyCode").or(r),
+	j.check(currency == "" || codelist.Currencies().Accepts(currency, j.sets...),
+		r.first("cbc:DocumentCurrencyCode").or(r),
 		rule{"ibr-cl-04", "BR-CL-04"}, "The currency is not on the code list of the format.")
 	r.each(func(e *element) {
 		j.check(len(e.children) > 0 || e.value() != "", e, rule{"ibr-079", "PEPPOL-EN16931-R008"}, "The element is empty.")
@@ -120,7 +123,8 @@ func (j *judge) structure() {
 	})
 }
 
-// accounting reports whether an amount may have a currency other than that of the document: the tax in the currency of tax accounting.
+// accounting reports whether an amount may have a currency other than that of the document: the tax in the currency of
+// tax accounting.
 func (j *judge) accounting(e *element, code string) bool {
 	if j.profile == BIS3 {
 		return e.name == "cbc:TaxAmount" && e.parent.name == "cac:TaxTotal" && code == j.root.get("cbc:TaxCurrencyCode")
@@ -153,8 +157,10 @@ func (j *judge) parties() {
 		path                                     string
 		name, address, country, endpoint, scheme rule
 	}{
-		{sellerPath, rule{"ibr-006", "BR-06"}, rule{"ibr-008", "BR-08"}, rule{"ibr-009", "BR-09"}, rule{"ibr-081", "PEPPOL-EN16931-R020"}, rule{"ibr-062", "BR-62"}},
-		{buyerPath, rule{"ibr-007", "BR-07"}, rule{"ibr-010", "BR-10"}, rule{"ibr-011", "BR-11"}, rule{"ibr-080", "PEPPOL-EN16931-R010"}, rule{"ibr-063", "BR-63"}},
+		{sellerPath, rule{"ibr-006", "BR-06"}, rule{"ibr-008", "BR-08"}, rule{"ibr-009", "BR-09"},
+			rule{"ibr-081", "PEPPOL-EN16931-R020"}, rule{"ibr-062", "BR-62"}},
+		{buyerPath, rule{"ibr-007", "BR-07"}, rule{"ibr-010", "BR-10"}, rule{"ibr-011", "BR-11"},
+			rule{"ibr-080", "PEPPOL-EN16931-R010"}, rule{"ibr-063", "BR-63"}},
 	} {
 		party := j.root.first(rules.path).or(j.root)
 		j.has(party, "cac:PartyLegalEntity/cbc:RegistrationName", rules.name, "The party needs a legal name.")
@@ -163,7 +169,8 @@ func (j *judge) parties() {
 		} else if country := address.first("cac:Country/cbc:IdentificationCode"); country.value() == "" {
 			j.check(false, address, rules.country, "The address of the party needs a country.")
 		} else {
-			j.check(codelist.Countries().Accepts(country.value(), j.sets...), country, rule{"ibr-cl-14", "BR-CL-14"}, "The country is not on the code list of the format.")
+			j.check(codelist.Countries().Accepts(country.value(), j.sets...), country, rule{"ibr-cl-14", "BR-CL-14"},
+				"The country is not on the code list of the format.")
 		}
 		j.has(party, "cbc:EndpointID", rules.endpoint, "The party needs an electronic address.")
 		if endpoint := party.first("cbc:EndpointID"); endpoint != nil {

@@ -181,7 +181,8 @@ func (e *element) each(f func(*element)) {
 func decimal(text string) (n *big.Rat, ok bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
 	whole, fraction, _ := strings.Cut(digits, ".")
-	if whole+fraction == "" || len(whole)+len(fraction) > maxDigits || strings.Trim(whole+fraction, "0123456789") != "" || len(text)-len(digits) > 1 {
+	if whole+fraction == "" || len(whole)+len(fraction) > maxDigits || strings.Trim(whole+fraction, "0123456789") != "" ||
+		len(text)-len(digits) > 1 {
 		return nil, false
 	}
 	return new(big.Rat).SetString(text)

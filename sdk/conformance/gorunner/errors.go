@@ -48,7 +48,8 @@ func describe(err error) *failure {
 	if response, ok := errors.AsType[*client.ResponseError](err); ok {
 		f.Status, f.RequestID, f.RetryAfterMS = response.Status, response.RequestID, response.RetryAfter.Milliseconds()
 		if response.Err != nil {
-			f.Type, f.Code, f.Message, f.Details = statusKind(response.Status), response.Err.Code, response.Err.Message, response.Err.Details
+			f.Type, f.Code, f.Message, f.Details = statusKind(response.Status), response.Err.Code, response.Err.Message,
+				response.Err.Details
 		}
 	}
 	return f
@@ -79,8 +80,8 @@ func kind(err error) string {
 
 // statusKind returns the type of an error of the service.
 func statusKind(status int) string {
-	kinds := map[int]string{401: "authentication", 403: "permission", 404: "not_found", 409: "conflict", 412: "precondition_failed",
-		422: "validation", 429: "rate_limit"}
+	kinds := map[int]string{401: "authentication", 403: "permission", 404: "not_found", 409: "conflict",
+		412: "precondition_failed", 422: "validation", 429: "rate_limit"}
 	switch kind, found := kinds[status]; {
 	case found:
 		return kind
@@ -93,8 +94,8 @@ func statusKind(status int) string {
 
 // reason returns why a callback could not be verified, or "" for another error.
 func reason(err error) string {
-	for word, cause := range map[string]error{"no_secret": receiver.ErrNoSecret, "signature": receiver.ErrSignature, "timestamp": receiver.ErrTimestamp,
-		"body": receiver.ErrBody, "mismatch": receiver.ErrMismatch} {
+	for word, cause := range map[string]error{"no_secret": receiver.ErrNoSecret, "signature": receiver.ErrSignature,
+		"timestamp": receiver.ErrTimestamp, "body": receiver.ErrBody, "mismatch": receiver.ErrMismatch} {
 		if errors.Is(err, cause) {
 			return word
 		}

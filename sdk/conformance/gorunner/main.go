@@ -1,7 +1,8 @@
-// Command gorunner makes the calls of the conformance suite with the Go SDK. It reads one call a line from standard input and writes one
-// answer a line to standard output, as the README.md of the suite describes.
+// Command gorunner makes the calls of the conformance suite with the Go SDK. It reads one call a line from standard
+// input and writes one answer a line to standard output, as the README.md of the suite describes.
 //
-// Its invariant: it adds nothing to the SDK. It retries nothing, and an error of the SDK keeps its type, status and code.
+// Its invariant: it adds nothing to the SDK. It retries nothing, and an error of the SDK keeps its type, status and
+// code.
 //
 // Start reading at run; operations.go has the operations.
 package main
@@ -97,7 +98,8 @@ func (i instruction) perform(ctx context.Context) (any, error) {
 
 // config returns the configuration of a client for one call. Its connections are its own.
 func (i instruction) config() client.Config {
-	config := client.Config{BaseURL: i.BaseURL, APIKey: i.Credentials.APIKey, Email: i.Credentials.Email, Password: i.Credentials.Password, UserAgent: i.Options.UserAgent,
+	config := client.Config{BaseURL: i.BaseURL, APIKey: i.Credentials.APIKey, Email: i.Credentials.Email,
+		Password: i.Credentials.Password, UserAgent: i.Options.UserAgent,
 		HTTPClient: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: client.DefaultTimeout}}
 	if i.Credentials.OTP != "" {
 		config.OTP = func(context.Context) (string, error) { return i.Credentials.OTP, nil }

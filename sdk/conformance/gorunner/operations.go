@@ -106,7 +106,8 @@ func otherOperations() map[string]operation {
 		"items.update":     update((*client.Client).PatchItem),
 		"items.delete":     one((*client.Client).DeleteItem),
 
-		"webhooks.create":     create(withID((*client.Client).CreateSubscription, func(s api.NewSubscription) string { return s.ID })),
+		"webhooks.create": create(withID((*client.Client).CreateSubscription,
+			func(s api.NewSubscription) string { return s.ID })),
 		"webhooks.get":        one((*client.Client).Subscription),
 		"webhooks.deactivate": change((*client.Client).DeactivateSubscription),
 		"deliveries.get":      one((*client.Client).Delivery),
@@ -116,14 +117,17 @@ func otherOperations() map[string]operation {
 func listOperations() map[string]operation {
 	return map[string]operation{
 		"invoices.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.InvoiceSummary, error] {
-			return c.AllInvoices(ctx, client.InvoiceQuery{Paging: a.page(), ExternalID: a.Query.ExternalID, InvoiceNumber: a.Query.InvoiceNumber, Sort: a.Query.Sort})
+			return c.AllInvoices(ctx, client.InvoiceQuery{Paging: a.page(), ExternalID: a.Query.ExternalID,
+				InvoiceNumber: a.Query.InvoiceNumber, Sort: a.Query.Sort})
 		}),
-		"credit_notes.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.CreditNoteSummary, error] {
+		"credit_notes.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.CreditNoteSummary,
+			error] {
 			return c.AllCreditNotes(ctx, client.CreditNoteQuery{Paging: a.page(), InvoiceID: a.Query.InvoiceID,
 				IssueDateFrom: a.Query.IssueDateFrom, IssueDateTo: a.Query.IssueDateTo})
 		}),
 		"incoming.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.IncomingInvoice, error] {
-			return c.AllIncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: a.page(), IssueDateFrom: a.Query.IssueDateFrom, IssueDateTo: a.Query.IssueDateTo, UpdatedSince: a.Query.UpdatedSince})
+			return c.AllIncomingInvoices(ctx, client.IncomingInvoiceQuery{Paging: a.page(), IssueDateFrom: a.Query.IssueDateFrom,
+				IssueDateTo: a.Query.IssueDateTo, UpdatedSince: a.Query.UpdatedSince})
 		}),
 		"customers.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.Customer, error] {
 			return c.AllCustomers(ctx, client.BookQuery{Paging: a.page(), Name: a.Query.Name})
@@ -137,7 +141,8 @@ func listOperations() map[string]operation {
 		"deliveries.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.Delivery, error] {
 			return c.AllDeliveries(ctx, client.DeliveryQuery{Paging: a.page(), EventID: a.Query.EventID, State: a.Query.State})
 		}),
-		"events.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.Event[json.RawMessage], error] {
+		"events.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.Event[json.RawMessage],
+			error] {
 			return c.AllEvents(ctx, a.After, a.PerPage)
 		}),
 	}
@@ -169,7 +174,8 @@ func change[T any](f func(*client.Client, context.Context, string, ...client.Cal
 }
 
 // update returns an operation with an identifier and a merge patch.
-func update[T any](f func(*client.Client, context.Context, string, map[string]any, ...client.CallOption) (T, error)) operation {
+func update[T any](f func(*client.Client, context.Context, string, map[string]any, ...client.CallOption) (T,
+	error)) operation {
 	type withPatch struct {
 		arguments
 		Body map[string]json.RawMessage `json:"body"` // raw, so that no number becomes a float
@@ -202,7 +208,8 @@ func preflight(ctx context.Context, c *client.Client, text json.RawMessage) (any
 }
 
 // withID returns a method that adds the identifier of what exists to its error.
-func withID[B, T any](f func(*client.Client, context.Context, B, ...client.CallOption) (T, error), id func(T) string) func(*client.Client, context.Context, B, ...client.CallOption) (T, error) {
+func withID[B, T any](f func(*client.Client, context.Context, B, ...client.CallOption) (T, error),
+	id func(T) string) func(*client.Client, context.Context, B, ...client.CallOption) (T, error) {
 	return func(c *client.Client, ctx context.Context, body B, options ...client.CallOption) (T, error) {
 		created, err := f(c, ctx, body, options...)
 		if errors.Is(err, client.ErrSecretLost) || errors.Is(err, client.ErrLinkLost) {

@@ -20,7 +20,10 @@ func peopleOperations() map[string]operation {
 		}) (any, error) {
 			return nil, c.ChangePassword(ctx, a.Password)
 		}),
-		"second_factor.begin_totp": of(func(ctx context.Context, c *client.Client, _ arguments) (any, error) { return c.BeginTOTP(ctx) }),
+		"second_factor.begin_totp": of(func(ctx context.Context, c *client.Client, _ arguments) (any,
+			error) {
+			return c.BeginTOTP(ctx)
+		}),
 
 		"users.update": of(func(ctx context.Context, c *client.Client, a struct {
 			arguments
@@ -30,8 +33,9 @@ func peopleOperations() map[string]operation {
 		}),
 		"invitations.create": create(withID(invite, func(made api.NewInvitation) string { return made.ID })),
 		"invitations.revoke": change((*client.Client).RevokeInvitation),
-		"api_keys.create":    create(withID((*client.Client).CreateAPIKey, func(made api.NewAPIKey) string { return made.ID })),
-		"api_keys.revoke":    change((*client.Client).RevokeAPIKey),
+		"api_keys.create": create(withID((*client.Client).CreateAPIKey,
+			func(made api.NewAPIKey) string { return made.ID })),
+		"api_keys.revoke": change((*client.Client).RevokeAPIKey),
 
 		"users.list": list(func(ctx context.Context, c *client.Client, a arguments) iter.Seq2[api.User, error] {
 			return c.AllUsers(ctx, a.PerPage)

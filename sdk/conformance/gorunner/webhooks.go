@@ -39,7 +39,8 @@ type settings struct {
 }
 
 func (s settings) verifier() receiver.Verifier {
-	return receiver.Verifier{Secrets: s.Secrets, Tolerance: time.Duration(s.ToleranceMS) * time.Millisecond, Now: func() time.Time { return s.Now }}
+	return receiver.Verifier{Secrets: s.Secrets, Tolerance: time.Duration(s.ToleranceMS) * time.Millisecond,
+		Now: func() time.Time { return s.Now }}
 }
 
 // webhookOperations returns the operations that need no client, by name.

@@ -130,7 +130,8 @@ func (p *Page) Until(expression string) {
 	p.t.Helper()
 	p.eventually(expression, func() error {
 		var holds bool
-		err := p.run(kit.Patience(), chromedp.Evaluate(`document.readyState !== "loading" && Boolean(`+expression+`)`, &holds))
+		err := p.run(kit.Patience(), chromedp.Evaluate(`document.readyState !== "loading" && Boolean(`+expression+`)`,
+			&holds))
 		if err == nil && !holds {
 			return errFalse
 		}
@@ -228,7 +229,8 @@ func (p *Page) TabTo(selector string) {
 	p.t.Helper()
 	for range 200 {
 		var there bool
-		p.Do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector), &there))
+		p.Do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector),
+			&there))
 		if there {
 			return
 		}

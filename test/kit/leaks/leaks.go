@@ -10,8 +10,9 @@ import (
 	"quittance/test/kit"
 )
 
-// Run calls the tests of a package, such as m.Run, for its TestMain, and returns the status to exit with. It fails if a goroutine is left
-// that does not end within [kit.Patience]: on a busy machine the end of a connection takes longer than goleak itself would wait.
+// Run calls the tests of a package, such as m.Run, for its TestMain, and returns the status to exit with. It fails if a
+// goroutine is left that does not end within [kit.Patience]: on a busy machine the end of a connection takes longer
+// than goleak itself would wait.
 func Run(tests func() int) (status int) {
 	if status = tests(); status != 0 {
 		return status

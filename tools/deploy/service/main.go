@@ -1,9 +1,11 @@
-// Command service prints how a compose file starts one of its services, for scripts/dist-check, which has no container engine:
+// Command service prints how a compose file starts one of its services, for scripts/dist-check, which has no container
+// engine:
 //
 //	service FILE SERVICE environment|command|healthcheck
 //
-// environment prints NAME=VALUE for each variable, command the arguments for the program of the image, and healthcheck the command that the
-// engine runs in the container. Each item ends in a zero byte. Variables of this process are used as docker compose uses them.
+// environment prints NAME=VALUE for each variable, command the arguments for the program of the image, and healthcheck
+// the command that the engine runs in the container. Each item ends in a zero byte. Variables of this process are used
+// as docker compose uses them.
 package main
 
 import (
@@ -31,7 +33,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 3 {
 		return errors.New("usage: service FILE SERVICE environment|command|healthcheck")
 	}
-	options, err := cli.NewProjectOptions(args[:1], cli.WithWorkingDirectory(filepath.Dir(args[0])), cli.WithOsEnv, cli.WithProfiles([]string{"*"}))
+	options, err := cli.NewProjectOptions(args[:1], cli.WithWorkingDirectory(filepath.Dir(args[0])), cli.WithOsEnv,
+		cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		return err
 	}
@@ -52,7 +55,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return err
 }
 
-// describe returns one property of a service. A service that lacks it is an error, so that a script never runs something else.
+// describe returns one property of a service. A service that lacks it is an error, so that a script never runs
+// something else.
 func describe(service types.ServiceConfig, property string) ([]string, error) {
 	switch property {
 	case "environment":

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRun: the program prints what the compose file of this source tree says, with a zero byte after each item, and refuses what it does not say.
+// TestRun: the program prints what the compose file of this source tree says, with a zero byte after each item, and
+// refuses what it does not say.
 func TestRun(t *testing.T) {
 	t.Setenv("QUITTANCE_IMAGE", "quittance:1.2.0")
 	file := filepath.Join("..", "..", "..", "deploy", "compose", "compose.yaml")
@@ -27,10 +28,12 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for arguments, reason := range map[string]string{
-		"": "usage", "server": "usage", "database command": "no command", "migration healthcheck": "no health check", "server image": "unknown property", "servers command": "servers",
+		"": "usage", "server": "usage", "database command": "no command", "migration healthcheck": "no health check",
+		"server image": "unknown property", "servers command": "servers",
 	} {
 		var out strings.Builder
-		if err := run(t.Context(), append([]string{file}, strings.Fields(arguments)...), &out); err == nil || !strings.Contains(err.Error(), reason) || out.Len() > 0 {
+		if err := run(t.Context(), append([]string{file}, strings.Fields(arguments)...), &out); err == nil ||
+			!strings.Contains(err.Error(), reason) || out.Len() > 0 {
 			t.Errorf("%q: %q, %v, want an error with %q", arguments, out.String(), err, reason)
 		}
 	}

@@ -42,7 +42,8 @@ func TestInterruptEndsCommand(t *testing.T) {
 	out := &cancelOnWrite{cancel: cancel}
 	script := `trap "echo ending; exit 9" TERM; echo running; while :; do sleep 0.05; done`
 	if code := run(ctx, []string{"sh", "-c", script}, out, &errs); code != 9 || out.String() != "running\nending\n" {
-		t.Errorf("code %d, output %q, errors %q; want the command to be told and its own code 9", code, out.String(), errs.String())
+		t.Errorf("code %d, output %q, errors %q; want the command to be told and its own code 9", code, out.String(),
+			errs.String())
 	}
 }
 
@@ -65,11 +66,14 @@ func TestRunWithoutStarting(t *testing.T) {
 		out  string
 		errs string
 	}{
-		"a cluster that is given is passed on": {args: []string{"--", "sh", "-c", "echo $QUITTANCE_TEST_POSTGRES"}, out: "postgres://given@/here\n"},
-		"no command":                           {args: []string{"--"}, code: exitUsage, errs: "usage:"},
-		"a command that does not exist":        {args: []string{"./no-such-command"}, code: exitFailure, errs: "no-such-command"},
-		"a command that fails":                 {args: []string{"false"}, code: 1},
-		"a command that is killed":             {args: []string{"sh", "-c", "kill -KILL $$"}, code: exitFailure, errs: "killed"},
+		"a cluster that is given is passed on": {args: []string{"--", "sh", "-c", "echo $QUITTANCE_TEST_POSTGRES"},
+			out: "postgres://given@/here\n"},
+		"no command": {args: []string{"--"}, code: exitUsage, errs: "usage:"},
+		"a command that does not exist": {args: []string{"./no-such-command"}, code: exitFailure,
+			errs: "no-such-command"},
+		"a command that fails": {args: []string{"false"}, code: 1},
+		"a command that is killed": {args: []string{"sh", "-c", "kill -KILL $$"}, code: exitFailure,
+			errs: "killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs strings.Builder
