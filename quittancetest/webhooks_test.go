@@ -100,8 +100,7 @@ func TestHandlersAreApart(t *testing.T) {
 		t.Errorf("%d and %d more events", len(terminal), len(incoming))
 	}
 	if c := s.WaitForCallback(func(c quittancetest.Callback) bool {
-		return c.Event == string(
-			api.EventIncomingReceived)
+		return c.Event == string(api.EventIncomingReceived)
 	}); c.Status != http.StatusNoContent {
 		t.Errorf("%+v", c)
 	}

@@ -187,8 +187,7 @@ func TestHostilePasskeys(t *testing.T) {
 		"the passkey of somebody else": func(v *visitor) string {
 			stolen := *theirs
 			stolen.ID = key.ID
-			return v.assertion(
-				&stolen)
+			return v.assertion(&stolen)
 		},
 		"the identifier of another one": func(v *visitor) string {
 			renamed := *key

@@ -25,8 +25,7 @@ type route struct {
 // routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in
 // sections.
 func routes() []route {
-	return slices.Concat(
-		overviewRoutes(),
+	return slices.Concat(overviewRoutes(),
 		sessionRoutes(),
 		loginCodeRoutes(),
 		sessionRecordRoutes(),

@@ -2,7 +2,8 @@ package console_test
 
 import (
 	"encoding/json"
-	"net"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -22,14 +23,13 @@ import (
 	"quittance/test/kit"
 )
 
-// publicly gives a service a free port and the address of it as its public one.
+// publicly gives a service an address that is known before it listens, as its public one. The host is a random one of the
+// loopback network, because another test could take a port of 127.0.0.1 that nobody listens at yet.
 func publicly(t testing.TB) (base string, edit func(*service.Config)) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	kit.Must(t, err)
-	kit.Must(t, listener.Close())
-	base = "http://" + listener.Addr().String()
-	return base, func(c *service.Config) { c.Listen, c.PublicURL = listener.Addr().String(), account.PublicURL(base) }
+	address := fmt.Sprintf("127.%d.%d.%d:8443", 64+rand.IntN(64), rand.IntN(256), 1+rand.IntN(254))
+	base = "http://" + address
+	return base, func(c *service.Config) { c.Listen, c.PublicURL = address, account.PublicURL(base) }
 }
 
 // withProvider starts a system whose people may log in at a real OpenID provider, and waits until it has found the
@@ -245,8 +245,7 @@ func TestSignOnIsLimited(t *testing.T) {
 	base, edit := publicly(t)
 	provider := ssotest.Start(t, base, false)
 	s := start(t, first(), true, time.Hour, edit, func(c *service.Config) {
-		c.SignOn, c.LoginRate,
-			c.AnonymousRate = provider.Config(base), 10, 0
+		c.SignOn, c.LoginRate, c.AnonymousRate = provider.Config(base), 10, 0
 	})
 	s.waitForProvider(t)
 	var served, refused atomic.Int64

@@ -217,8 +217,7 @@ func TestFindings(t *testing.T) {
 		{"reverse charge without the buyer's tax number",
 			func(d *document.Document) { d.Draft.Items[0].VATCategory = new("AE") }, "buyer_tax_id", "required", "ibr-103-ae"},
 		{"only lines out of scope", func(d *document.Document) {
-			d.Draft.Items[0].VATCategory,
-				d.Draft.Items[0].VATRate = new("O"), nil
+			d.Draft.Items[0].VATCategory, d.Draft.Items[0].VATRate = new("O"), nil
 		}, "buyer_legal_id", "required", "ibr-136-ae"},
 		{"the margin scheme without its category", func(d *document.Document) { d.Draft.TransactionFlags = new("00100000") },
 			"items[0].vat_category", "tax_categories_not_combinable", "ibr-116-ae"},

@@ -119,8 +119,7 @@ func (l *layout) facts() {
 	const columns = 4
 	const width = contentWidth / columns
 	r := &l.p.References
-	all := given(
-		fact{"Issue date", text(l.p.IssueDate)}, fact{"Due date", text(l.p.DueDate)},
+	all := given(fact{"Issue date", text(l.p.IssueDate)}, fact{"Due date", text(l.p.DueDate)},
 		fact{"Tax point", text(l.p.TaxPointDate)}, fact{"Currency", l.currency()},
 		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)},
 		fact{"Purchase order", text(r.Order)}, fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
@@ -187,8 +186,7 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 	if text(p.Country) == emirates {
 		taxName = "TRN"
 	}
-	for _, f := range given(
-		fact{taxName, text(p.TaxID)}, fact{"Tax registration", text(p.TaxRegistrationID)},
+	for _, f := range given(fact{taxName, text(p.TaxID)}, fact{"Tax registration", text(p.TaxRegistrationID)},
 		fact{"Registration", registration(p)}, fact{"Identifier", scheme(text(p.IdentifierScheme), text(p.Identifier))},
 		fact{"E-invoice address", scheme(text(p.EndpointScheme), text(p.NetworkID))},
 		fact{"Contact", text(p.ContactName)}, fact{"Phone", text(p.ContactPhone)}, fact{"E-mail", text(p.ContactEmail)}) {

@@ -92,8 +92,7 @@ func rate(a *api.Amount) string {
 func (l *layout) description(item *api.ParsedLine, width float64) []line {
 	out := l.wrap(text(item.Name), styles.strong, width, maxNameLines)
 	out = append(out, l.wrap(text(item.Description), styles.small, width, maxTextLines)...)
-	for _, f := range given(
-		fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
+	for _, f := range given(fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
 		fact{"Standard item", text(item.StandardItemCode)}, fact{"Order line", text(item.OrderLineReference)},
 		fact{"Period", period(item.Period)}) {
 		out = append(out, l.pair(f, width)...)

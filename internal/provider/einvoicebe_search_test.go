@@ -61,12 +61,10 @@ func searches(now time.Time) map[string]searched {
 		"the receiver by name": {ours: setShown("customer_peppol_id", nil), want: provider.Complete,
 			wantFound: "doc-0001"},
 		"another receiver by name": {ours: func(m map[string]any) {
-			m["customer_peppol_id"],
-				m["customer_name"] = nil, "Another NV"
+			m["customer_peppol_id"], m["customer_name"] = nil, "Another NV"
 		}, want: inconclusive},
 		"no receiver": {ours: func(m map[string]any) {
-			m["customer_peppol_id"],
-				m["customer_name"] = nil, nil
+			m["customer_peppol_id"], m["customer_name"] = nil, nil
 		}, want: inconclusive},
 		"created before our invoice": {created: now.Add(2 * time.Hour), want: inconclusive},
 		"created after our invoice":  {created: now.Add(-time.Hour), want: provider.Complete, wantFound: "doc-0001"},

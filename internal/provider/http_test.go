@@ -266,25 +266,21 @@ func TestConfigurationIsRefused(t *testing.T) {
 	good := provider.Config{BaseURL: "https://example.com", Credential: secret.New("x"), Clock: time.Now}
 	for name, edit := range map[string]func(*provider.Config) error{
 		"credential of two lines": func(c *provider.Config) error {
-			c.Credential = secret.New(
-				"a\nb")
+			c.Credential = secret.New("a\nb")
 			return provider.ErrCredential
 		},
-		"no credential": func(
-			c *provider.Config) error {
+		"no credential": func(c *provider.Config) error {
 			c.Credential = secret.Text{}
 			return provider.ErrCredential
 		},
 		"credential not ASCII": func(c *provider.Config) error {
-			c.Credential = secret.New(
-				"é")
+			c.Credential = secret.New("é")
 			return provider.ErrCredential
 		},
 		"no clock":             func(c *provider.Config) error { c.Clock = nil; return provider.ErrConfig },
 		"negative time-out":    func(c *provider.Config) error { c.Timeout = -1; return provider.ErrConfig },
 		"negative connections": func(c *provider.Config) error { c.MaxConns = -1; return provider.ErrConfig },
-		"address": func(
-			c *provider.Config) error {
+		"address": func(c *provider.Config) error {
 			c.BaseURL = "http://example.com"
 			return provider.ErrBaseURL
 		},

@@ -17,10 +17,9 @@ const (
 )
 
 // bookOperations are the operations of the customer book and of the item catalogue.
-var bookOperations = append(
-	bookOperationsAt("customers", "customer_id", aCustomerBody, "recipient_name",
-		`{"note":null,"payment_terms_days":"30","id":"x"}`,
-		map[string][]string{"payment_terms_days": {"type"}, "id": {"unknown_field"}}),
+var bookOperations = append(bookOperationsAt("customers", "customer_id", aCustomerBody, "recipient_name",
+	`{"note":null,"payment_terms_days":"30","id":"x"}`,
+	map[string][]string{"payment_terms_days": {"type"}, "id": {"unknown_field"}}),
 	bookOperationsAt("items", "item_id", anItemBody, "name", `{"quantity":1,"currency":"XXQ","vat_rate":-1}`,
 		map[string][]string{"quantity": {"unknown_field"}, "currency": {"currency"}, "vat_rate": {"minimum"}})...)
 

@@ -260,15 +260,20 @@ func queryParameter(name string) *huma.Param {
 		return oneOf("Only deliveries in this state.", string(api.DeliveryPending), string(api.DeliveryDelivered),
 			string(api.DeliveryFailed), string(api.DeliveryBlocked))
 	default:
-		return text(cmp.Or(map[string]string{
-			"after": "The `next_cursor` of the previous call; absent for the beginning; `" + api.CursorLatest +
-				"` for the end.",
-			"sheet":      "Name of the worksheet of an XLSX file; the first one if absent.",
-			"actor":      "Only acts of this user (e-mail address) or API key (identifier), or of `administrator` or `system`.",
-			"act":        "Only this act, such as `draft.create`, or this family of acts, such as `draft`.",
-			"subject_id": "Only acts on what has this identifier, such as an invoice.",
-		}[name], "Only entries with exactly this value."))
+		return text(queryText(name))
 	}
+}
+
+// queryText describes a query parameter that is any text.
+func queryText(name string) string {
+	return cmp.Or(map[string]string{
+		"after": "The `next_cursor` of the previous call; absent for the beginning; `" + api.CursorLatest +
+			"` for the end.",
+		"sheet":      "Name of the worksheet of an XLSX file; the first one if absent.",
+		"actor":      "Only acts of this user (e-mail address) or API key (identifier), or of `administrator` or `system`.",
+		"act":        "Only this act, such as `draft.create`, or this family of acts, such as `draft`.",
+		"subject_id": "Only acts on what has this identifier, such as an invoice.",
+	}[name], "Only entries with exactly this value.")
 }
 
 // requestContent describes the body of a request.

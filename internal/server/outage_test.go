@@ -219,8 +219,7 @@ func TestOutageOfOneProvider(t *testing.T) {
 		}
 		provider.recover()
 		kit.Until(t, "a poll of every submission", func() bool {
-			references,
-				_ := provider.rounds()
+			references, _ := provider.rounds()
 			return references >= open
 		})
 		if _, most := provider.rounds(); most > 2 {

@@ -363,8 +363,7 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 		if route.Method != http.MethodGet {
 			rows = append(rows, row{name: name + " unknown, with a fault in the body", status: http.StatusNotFound,
 				code: api.CodeNotFound, prepare: func(_ *testing.T, _ *company, r *request) {
-					r.path,
-						r.body = fill(route.Path, ids), `{"no_such":1}`
+					r.path, r.body = fill(route.Path, ids), `{"no_such":1}`
 				}})
 		}
 	}

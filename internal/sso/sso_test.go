@@ -254,8 +254,7 @@ func TestDiscovery(t *testing.T) {
 	for name, change := range map[string]func(h *hostile){
 		"another issuer": func(h *hostile) { h.discovery = func(d map[string]any) { d["issuer"] = "https://login.example" } },
 		"plain keys": func(h *hostile) {
-			h.discovery = func(
-				d map[string]any) {
+			h.discovery = func(d map[string]any) {
 				d["jwks_uri"] = "http://login.example/keys"
 			}
 		},

@@ -330,8 +330,7 @@ func (d DeliveryLease) recordLateAttempt(ctx context.Context, tx *tx, now int64)
 		return 0, false, err
 	}
 	if held = fencingToken == d.fencingToken; held {
-		_,
-			err = tx.Exec(ctx,
+		_, err = tx.Exec(ctx,
 			`update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
 			where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal, now, reasonInactive)
 	} else {

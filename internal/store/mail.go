@@ -257,8 +257,7 @@ func boundRecipient(recipient string) []string { return []string{recipient} }
 
 // endMails ends the mails about a subject that were not sent yet.
 func (t *tx) endMails(ctx context.Context, account, subject ID) error {
-	_,
-		err := t.Exec(ctx,
+	_, err := t.Exec(ctx,
 		`update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
 		where account_id = $1 and subject_id = $2 and due_at is not null`, account, subject, MailEnded, MailReplaced, micros(t.Now()))
 	return err
@@ -266,8 +265,7 @@ func (t *tx) endMails(ctx context.Context, account, subject ID) error {
 
 // endMailsTo ends the mails to a user that were not sent yet: those of a kind, or all for "".
 func (t *tx) endMailsTo(ctx context.Context, account, user ID, kind MailKind) error {
-	_,
-		err := t.Exec(ctx,
+	_, err := t.Exec(ctx,
 		`update mails set state = $3, reason = $4, due_at = null, ended_at = $5, secret = null, lease = lease + 1, leased = 0
 		where account_id = $1 and user_id = $2 and due_at is not null and (kind = $6 or $6 = '')`, account, user, MailEnded, MailReplaced, micros(t.Now()), kind)
 	return err
@@ -275,8 +273,7 @@ func (t *tx) endMailsTo(ctx context.Context, account, user ID, kind MailKind) er
 
 // endRestoredMails ends all mails that the backup from which the database was restored shows as not sent yet.
 func (t *tx) endRestoredMails(ctx context.Context) error {
-	_,
-		err := t.Exec(ctx,
+	_, err := t.Exec(ctx,
 		`update mails set state = $1, reason = $2, due_at = null, ended_at = $3, secret = null, lease = lease + 1, leased = 0
 		where due_at is not null`, MailEnded, MailRestored, micros(t.Now()))
 	return err

@@ -160,8 +160,7 @@ func (db *DB) BeginPasskeyLogin(ctx context.Context, login PendingLogin, digest 
 // useChallenge deletes a challenge of a user of a locked account. It returns [ErrSecondFactor] if there is none that is
 // good for this.
 func (t *tx) useChallenge(ctx context.Context, account, user ID, challenge Challenge) error {
-	n,
-		err := t.Exec(ctx,
+	n, err := t.Exec(ctx,
 		`delete from passkey_challenges where digest = $1 and account_id = $2 and user_id = $3 and purpose = $4 and expires_at > $5`,
 		challenge.Digest[:], account, user, challenge.Purpose, micros(t.Now()))
 	if err == nil && n == 0 {

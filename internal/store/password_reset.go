@@ -36,8 +36,7 @@ type NewReset struct {
 // nothing.
 func (db *DB) RequestPasswordReset(ctx context.Context, request ResetRequest) error {
 	return db.write(ctx, "request password reset", func(ctx context.Context, t *tx) error {
-		_,
-			err := t.Exec(ctx,
+		_, err := t.Exec(ctx,
 			`insert into password_reset_requests (email, language, source, request_id, requested_at) values ($1, $2, $3, $4, $5)
 			on conflict (email) do nothing`, request.Email, request.Language, t.actor.Source, t.actor.RequestID, micros(t.Now()))
 		return err

@@ -268,8 +268,7 @@ func (f *fixture) requestOperations(db *store.DB, tenant *store.Tenant, rows *pl
 			return err
 		}},
 		{name: "LastLogins", uses: "audit_subject", run: func(ctx context.Context) (err error) {
-			_,
-				err = of.LastLogins(ctx, ids)
+			_, err = of.LastLogins(ctx, ids)
 			return err
 		}},
 		{name: "Activity", uses: "audit_subject", run: func(ctx context.Context) error {

@@ -192,8 +192,7 @@ func (l PurchaseLease) Known(ctx context.Context, ids []string) (map[string][32]
 // in progress loses its lease.
 func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
 	if c.State != ConnectionActive {
-		_,
-			err := t.Exec(ctx,
+		_, err := t.Exec(ctx,
 			`update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account,
 			c.ID)
 		return err

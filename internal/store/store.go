@@ -239,8 +239,7 @@ func (db *DB) Ping(ctx context.Context) error {
 		return nil
 	}
 	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
-		_,
-			err := t.Exec(ctx,
+		_, err := t.Exec(ctx,
 			`insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
 			strconv.FormatInt(micros(t.Now()), 10))
 		return err
