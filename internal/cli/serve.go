@@ -111,7 +111,7 @@ type serveCmd struct {
 	OIDCIssuer  string            `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider at which people may log in to the console, such as https://login.example; needs --public-url."`
 	OIDCClient  string            `name:"oidc-client-id" placeholder:"ID" help:"Identifier of this service at the OpenID provider."`
 	OIDCSecret  string            `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of this service at the OpenID provider."`
-	OIDCTrust   string            `name:"oidc-trust-emails-of" placeholder:"URL" help:"The --oidc-issuer again, if its addresses count as verified although it does not send email_verified, such as Microsoft Entra ID. Read the documentation of single sign-on first: whoever may set his address there can log in as anybody."`
+	OIDCTrust   string            `name:"oidc-trust-emails-of" placeholder:"URL" help:"The --oidc-issuer again, if its addresses count as verified although it does not send email_verified, such as Microsoft Entra ID. Read the documentation of single sign-on first: whoever can change their address there can log in as anybody."`
 	SMTP        smtp              `embed:"" prefix:"smtp-"`
 	OTLP        otlp              `embed:"" prefix:"otlp-"`
 	BehindProxy bool              `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`

@@ -23,8 +23,8 @@ import (
 	"quittance/test/kit"
 )
 
-// publicly gives a service an address that is known before it listens, as its public one. The host is a random one of the
-// loopback network, because another test could take a port of 127.0.0.1 that nobody listens at yet.
+// publicly gives a service an address that is known before it listens, as its public one. The host is a random one of
+// the loopback network, because another test could take a port of 127.0.0.1 that nobody listens at yet.
 func publicly(t testing.TB) (base string, edit func(*service.Config)) {
 	t.Helper()
 	address := fmt.Sprintf("127.%d.%d.%d:8443", 64+rand.IntN(64), rand.IntN(256), 1+rand.IntN(254))
