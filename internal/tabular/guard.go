@@ -7,7 +7,7 @@ import (
 
 // formulaRunes are the characters with which spreadsheets begin a formula, and those that Unicode calls compatible with
 // them (NFKC), such as full-width forms.
-const formulaRunes = "=+-@＝＋－＠﹦﹢﹣﹫⁼₌⁺₊﬩"
+const formulaRunes = "=+-@＝＋－＠﹦﹢﹣﹫⁼₌⁺₊﬩⩵⩶"
 
 // guard returns the text of a CSV cell that no spreadsheet takes for a formula. An apostrophe precedes a text that
 // begins with a character of a formula, also after white space, quotation marks and invisible characters, which some

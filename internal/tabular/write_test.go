@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/unicode/norm"
@@ -82,6 +83,15 @@ func TestCSVHasNoFormulas(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoCharacterBeginsFormula tries every character of Unicode.
+func TestNoCharacterBeginsFormula(t *testing.T) {
+	for r := range rune(unicode.MaxRune + 1) {
+		if cell := tabular.Guard(string(r)); isFormula(cell) {
+			t.Errorf("%q became the formula %q", r, cell)
+		}
+	}
 }
 
 func FuzzGuard(f *testing.F) {
