@@ -19,17 +19,26 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
 // ErrInvalidCredentials means that there is no such user or that the password is wrong. It does not say which.
-var ErrInvalidCredentials = errors.New("invalid credentials")
+var ErrInvalidCredentials = problem.New(api.CodeInvalidCredentials, "invalid credentials")
 
 // LimitedError means that a limit is exceeded.
 type LimitedError struct{ Limit Limit }
 
 func (e *LimitedError) Error() string { return "too many calls" }
+
+// Describe returns the problem, which passes when the window ends.
+func (e *LimitedError) Describe() *problem.Problem {
+	p := problem.For(api.CodeRateLimited).Describe()
+	p.RetryAfter = e.Limit.Reset
+	return p
+}
 
 // limitOf returns the limit of a LimitedError, or the zero Limit for any other error.
 func limitOf(err error) Limit {

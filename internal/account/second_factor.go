@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -15,7 +17,7 @@ import (
 var (
 	// ErrOTPRequired says that the password is right, and that the user has a second factor whose code is missing or
 	// wrong.
-	ErrOTPRequired = errors.New("the code of the second factor is missing or wrong")
+	ErrOTPRequired = problem.New(api.CodeOTPRequired, "the code of the second factor is missing or wrong")
 	// ErrWrongCode says that the code of a new authenticator app is wrong, or that none waits for its confirmation.
 	ErrWrongCode = errors.New("the code of the new authenticator app is wrong")
 	// ErrPasswordRequired says that the first second factor needs the password.

@@ -2,15 +2,17 @@ package account
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // ErrBusy means that too many passwords wait to be hashed, or that one has waited too long. The caller may retry after
 // a few seconds.
-var ErrBusy = errors.New("too many passwords are waiting to be hashed")
+var ErrBusy = problem.New(api.CodeUnavailable, "too many passwords are waiting to be hashed")
 
 // Turn says for whom a password is hashed. A few passwords are hashed at a time, and waiting holders take turns.
 type Turn struct {

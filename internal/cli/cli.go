@@ -23,7 +23,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quittance/internal/buildinfo"
+	"quittance/internal/problem"
 	"quittance/internal/remote"
+	"quittance/internal/service"
 	"quittance/internal/store"
 )
 
@@ -70,14 +72,10 @@ type environment struct {
 	logTo func(io.Writer) *slog.Logger
 }
 
-// The exit statuses other than 0. A server never ends with exitUsage, because the Go runtime ends a crashed process
-// with it: whoever supervises the server can tell a crash, after which a new start helps, from settings with which no
-// start succeeds.
-const (
-	exitFailure = 1
-	exitUsage   = 2
-	exitConfig  = 78 // EX_CONFIG of sysexits.h
-)
+// exitUsage is the exit status of a wrong command line; [problem.Kind] has the others. A server never ends with it,
+// because the Go runtime ends a crashed process with it: whoever supervises the server can tell a crash, after which a
+// new start helps, from settings with which no start succeeds.
+const exitUsage = 2
 
 // Main executes the command named by the arguments of the process and returns the exit status. release is the release
 // that the linker was told, such as 1.2.0, or "" for a development build.
@@ -86,16 +84,16 @@ func Main(release string) int {
 	build := buildinfo.Current(release)
 	parser, err := root.parser(build)
 	if err != nil {
-		return failed(err, exitFailure)
+		return failed(err, problem.ExitFailure)
 	}
 	if len(os.Args) == 1 {
 		if err := help(parser); err != nil {
-			return failed(err, exitFailure)
+			return failed(err, problem.ExitFailure)
 		}
 		return exitUsage
 	}
 	if err := loadEnvFile(os.Args[1:]); err != nil {
-		return failed(err, exitConfig)
+		return failed(err, problem.ExitSetting)
 	}
 	command, err := parser.Parse(os.Args[1:])
 	if err != nil {
@@ -118,10 +116,10 @@ func Main(release string) int {
 			}
 			err = fmt.Errorf("interrupted: %w", err)
 		}
-		if errors.As(err, new(*unservableError)) {
-			return failed(err, exitConfig)
+		if errors.Is(err, service.ErrConfig) {
+			return failed(err, problem.ExitSetting)
 		}
-		return failed(err, exitFailure)
+		return failed(err, problem.ExitFailure)
 	}
 	return 0
 }
@@ -152,10 +150,10 @@ func usageStatus(err error) int {
 	return exitUsage
 }
 
-// statusFor returns the exit status for a wrong command line: usage, but exitConfig if the command is serve.
+// statusFor returns the exit status for a wrong command line: usage, but problem.ExitSetting if the command is serve.
 func statusFor(command *kong.Context, usage int) int {
 	if selected := command.Selected(); selected != nil && selected.Name == "serve" {
-		return exitConfig
+		return problem.ExitSetting
 	}
 	return usage
 }

@@ -183,15 +183,14 @@ func (c connectionOne) change(env environment, do func(ctx context.Context, db *
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return errors.New("no connection has this identifier")
-		case errors.Is(err, store.ErrExists):
-			return errors.New("the account already has an active connection: disable it first")
+		case errors.Is(err, store.ErrActiveExists):
+			return store.ErrActiveExists
 		case errors.Is(err, store.ErrChangedRow):
 			return fmt.Errorf(
 				"connection %s cannot be used: %w; restore the row from a backup, or disable the connection and add another",
 				id, store.ErrChangedRow)
 		case errors.Is(err, store.ErrNotProduction):
-			return errors.New(
-				"only a production connection can be approved, and the environment of a connection cannot be changed")
+			return store.ErrNotProduction
 		case err != nil:
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -156,26 +157,13 @@ func (c serveCmd) Validate() error {
 	return nil
 }
 
-// unservableError is a failure of serve that no new start cures: a setting is missing or wrong, or the database must
-// not be served with these settings or by this program.
-type unservableError struct{ error }
-
-// Unwrap returns the failure.
-func (e *unservableError) Unwrap() error { return e.error }
-
-// unservable returns err as an [*unservableError] if it is one of the failures to start that no new start cures. Those
-// that may pass, such as a database that does not respond or an address in use, are returned as they are, and so is
-// what is not known.
+// unservable returns err as a problem with the settings if it is one of the failures to start that no new start cures.
+// Those that may pass, such as a database that does not respond or an address in use, are returned as they are, and so
+// is what is not known.
 func unservable(err error) error {
-	for _, lasting := range []error{store.ErrLaterRelease, store.ErrOtherEnvironment, store.ErrSimulator, store.ErrPooled,
-		store.ErrOtherServer, store.ErrUnverifiedServer, fs.ErrPermission} {
-		if errors.Is(err, lasting) {
-			return &unservableError{err}
-		}
-	}
-	if errors.As(err, new(*service.ConfigError)) || errors.As(err, new(*store.KeyError)) ||
+	if problem.Of(err).Exit() == problem.ExitSetting || errors.Is(err, fs.ErrPermission) ||
 		errors.As(err, new(*net.AddrError)) {
-		return &unservableError{err}
+		return service.ErrConfig.Because(err)
 	}
 	return err
 }
@@ -184,7 +172,7 @@ func unservable(err error) error {
 func (c serveCmd) Run(env environment) error {
 	config, err := c.settings(env)
 	if err != nil {
-		return &unservableError{err}
+		return service.ErrConfig.Because(err)
 	}
 	running, err := service.Open(env.ctx, config)
 	if err != nil {

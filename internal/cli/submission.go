@@ -110,7 +110,7 @@ func (c submissionResolveCmd) Run(env environment) error {
 		case errors.Is(err, store.ErrNotFound):
 			return errors.New("no submission has this identifier")
 		case errors.Is(err, store.ErrOutcomeKnown):
-			return errors.New("the outcome of this submission is known: nothing to resolve")
+			return store.ErrOutcomeKnown
 		case err != nil:
 			return err
 		}

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -71,7 +73,7 @@ func (req *request) proveAddress() error {
 func (req *request) requestAddressProof() error {
 	err := req.Accounts.RequestAddressProof(req.r.Context(), req.session)
 	if errors.Is(err, store.ErrNoMail) {
-		return &problem{status: http.StatusNotFound, cause: err}
+		return problem.For(api.CodeNotFound).Because(err)
 	}
 	if err != nil {
 		return err
@@ -216,7 +218,7 @@ func (req *request) chooseCompany() error {
 	}
 	of, err := store.ParseID(req.form.Get("company"))
 	if err != nil {
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	started, err := req.Accounts.CompleteChoice(req.r.Context(), req.source, req.r.UserAgent(), pending, of)
 	if errors.Is(err, account.ErrNoPendingLogin) {

@@ -14,6 +14,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 )
@@ -60,7 +61,7 @@ func (b *book[F]) check(req *request, typed map[string]string) (checkedEntry[F],
 	appendFields(&text, specs, values)
 	body, err := strictjson.Parse(text.encoded())
 	if err != nil {
-		return checkedEntry[F]{}, &problem{status: http.StatusBadRequest, cause: err}
+		return checkedEntry[F]{}, problem.For(api.CodeMalformedRequest).Because(err)
 	}
 	entry, faults := b.decoder.Decode(body)
 	draft, prefix := b.draft(&entry)

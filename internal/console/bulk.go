@@ -64,7 +64,7 @@ type bulkResultPage struct {
 // invoiceIDs parses the identifiers of distinct invoices of a form or an address.
 func invoiceIDs(values []string) ([]store.ID, error) {
 	if len(values) > maxBulk {
-		return nil, &problem{status: http.StatusBadRequest, messageKey: "bulk"}
+		return nil, errBulk
 	}
 	var ids []store.ID
 	for _, value := range values {

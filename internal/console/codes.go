@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"quittance/client/api"
 	"quittance/internal/codelist"
+	"quittance/internal/problem"
 )
 
 // unitCodes is the name of the one list that is too long for a page. It is searched while the user types.
@@ -117,7 +119,7 @@ func (req *request) showCodes() error {
 	name := req.values["list"]
 	list, known := req.pages.codes[name]
 	if !known {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	query := req.r.URL.Query()
 	p := codesPage{List: name, Search: query.Get("q")}

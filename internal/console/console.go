@@ -15,6 +15,7 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/export"
 	"quittance/internal/fairlimit"
+	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/sso"
 	"quittance/internal/store"
@@ -170,7 +171,7 @@ func (c *Console) serveRecovered(req *request, found *route, allowed []string) (
 // allow it.
 func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := c.origins.Check(req.r); err != nil {
-		return &problem{status: http.StatusForbidden, cause: err}
+		return problem.ErrCrossSite.Because(err)
 	}
 	if err := req.authenticate(); err != nil {
 		return err
@@ -198,7 +199,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 		return redirect()
 	}
 	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
-		return &problem{status: http.StatusForbidden, messageKey: "forbidden"}
+		return store.ErrForbidden
 	}
 	req.session = req.session.For(found.needs)
 	if err := req.readForm(found); err != nil {
@@ -210,10 +211,11 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 // noRoute returns the error for a request without a route; allowed has the methods of the routes that its path has.
 func (req *request) noRoute(allowed []string) error {
 	if len(allowed) == 0 {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
-	req.w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &problem{status: http.StatusMethodNotAllowed}
+	p := problem.For(api.CodeMethodNotAllowed).Describe()
+	p.Allow = strings.Join(allowed, ", ")
+	return p
 }
 
 // hold returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have

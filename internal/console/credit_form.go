@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -104,7 +105,7 @@ func (f creditForm) credit(messages catalogue, invoiceID string, draft *api.Draf
 	}
 	body, err := strictjson.Parse(values.json(invoiceID))
 	if err != nil {
-		return api.CreditNoteRequest{}, invoice.Credit{}, nil, &problem{status: http.StatusBadRequest, cause: err}
+		return api.CreditNoteRequest{}, invoice.Credit{}, nil, problem.For(api.CodeMalformedRequest).Because(err)
 	}
 	request, form := credits.Decode(body)
 	credit, faults := invoice.RequestCredit(draft, live, &request, form)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 )
 
@@ -57,6 +58,11 @@ func (d *Design) Text(key string, values ...any) (string, error) {
 // TextOr returns a text, or otherwise if there is none.
 func (d *Design) TextOr(key, otherwise string) string {
 	return d.pages.messages.textOr(key, otherwise)
+}
+
+// ProblemTexts returns the title and the advice of the page about a problem.
+func (d *Design) ProblemTexts(p *problem.Problem) (title, text string) {
+	return d.pages.messages.problemTexts(p)
 }
 
 // Notice returns the text of a notice by its key below "flash.", and whether it is good news. It returns "" for an

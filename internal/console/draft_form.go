@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/strictjson"
 )
 
@@ -224,7 +224,7 @@ var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of 
 func (f draftForm) draft() (api.Draft, api.Faults, error) {
 	body, err := strictjson.Parse(f.withoutEmptyLines().json())
 	if err != nil {
-		return api.Draft{}, nil, &problem{status: http.StatusBadRequest, cause: err}
+		return api.Draft{}, nil, problem.For(api.CodeMalformedRequest).Because(err)
 	}
 	draft, faults := drafts.Decode(body)
 	return draft, faults.With(invoice.Faults(&draft)), nil

@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/problem"
 	"quittance/internal/view"
 )
 
@@ -41,7 +42,7 @@ func (req *request) preview(checked *checkedForm, action string) (done bool, err
 		return true, req.respondPreview(checked, action)
 	}
 	if len(checked.faults) > 0 {
-		return true, &problem{status: http.StatusUnprocessableEntity, messageKey: "incomplete_document", cause: errFormFaults}
+		return true, document.ErrIncomplete.Because(errFormFaults)
 	}
 	o, err := view.Preview(&req.session, &checked.draft, previewID, document.Profile(req.session.Account.Format))
 	if _, incomplete := errors.AsType[*document.IncompleteError](err); incomplete && do == doPreviewPDF {
@@ -49,11 +50,11 @@ func (req *request) preview(checked *checkedForm, action string) (done bool, err
 	}
 	switch {
 	case err != nil:
-		return true, pdfProblem(err)
+		return true, err
 	case do == doPreviewPDF:
 		return true, req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
 	case o.XML == nil:
-		return true, &problem{status: http.StatusNotFound}
+		return true, problem.For(api.CodeNotFound)
 	}
 	file := view.XMLFile(o.Number(), o.XML)
 	return true, req.sendFile(&file)

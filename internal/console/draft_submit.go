@@ -67,7 +67,7 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 		return false, nil
 	}
 	if !req.session.Permissions.Has(access.Submit) {
-		return false, &problem{status: http.StatusForbidden, messageKey: "forbidden"}
+		return false, store.ErrForbidden
 	}
 	p.Needs = checked.missing
 	number := deref(checked.draft.InvoiceNumber)

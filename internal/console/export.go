@@ -76,12 +76,9 @@ func (req *request) sendExport(list export.List, ignored []string) error {
 	ignored = slices.DeleteFunc(ignored,
 		func(parameter string) bool { return parameter == formatParameter+"="+string(format) })
 	if !slices.Contains(tabular.Formats[:], format) || len(ignored) > 0 {
-		return &problem{status: http.StatusBadRequest, messageKey: "export"}
+		return errExport
 	}
 	file, err := req.Exporter.Open(req.r.Context(), req.session.Account.ID, list, format)
-	if tooMany, ok := errors.AsType[*view.TooManyRowsError](err); ok {
-		return &problem{status: http.StatusUnprocessableEntity, messageKey: "too_many_rows", cause: tooMany}
-	}
 	if err != nil {
 		return err
 	}

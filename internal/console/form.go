@@ -13,7 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/client/api"
 	"quittance/internal/fairlimit"
+	"quittance/internal/problem"
 )
 
 // A form is converted to the JSON of the equivalent API request and validated by the API's decoder, so that each rule
@@ -54,7 +56,7 @@ func (req *request) readForm(rt *route) error {
 		return err
 	}
 	if rt.large && !validUTF8(req.form) { // it is converted to JSON
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	return nil
 }
@@ -63,18 +65,18 @@ func (req *request) readForm(rt *route) error {
 func (req *request) readFields(most int64, fields int) error {
 	if req.r.ContentLength != 0 {
 		if mediaType, _, err := mime.ParseMediaType(req.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
-			return &problem{status: http.StatusUnsupportedMediaType, cause: errForm}
+			return problem.For(api.CodeUnsupportedMediaType).Because(errForm)
 		}
 	}
 	body, err := req.admission.ReadBody(req.r.Context(), most)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
+		return problem.For(api.CodePayloadTooLarge).Because(err)
 	}
 	if errors.Is(err, fairlimit.ErrFull) {
 		return err
 	}
 	if err != nil { // the client disconnected or was too slow
-		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
 	}
 	if req.session.Tenant != nil { // others get no page that is made of the form
 		if err := req.acquireLargePage(0, len(body), formFactor); err != nil {
@@ -82,7 +84,7 @@ func (req *request) readFields(most int64, fields int) error {
 		}
 	}
 	if req.form, err = parseFields(string(body), fields); err != nil {
-		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
 	}
 	return nil
 }
@@ -211,15 +213,14 @@ func (req *request) preserveForm() error {
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
-	if p, ok := errors.AsType[*problem](err); ok &&
-		(p.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
-		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "preserved", cause: err}
+	if errors.Is(err, problem.For(api.CodePayloadTooLarge)) || errors.Is(err, errFields) {
+		return errPreserved.Because(err)
 	}
 	if err != nil {
 		return err
 	}
 	if !validUTF8(req.form) {
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	form := preservedFormPage{Action: req.r.URL.EscapedPath()}
 	for _, name := range slices.Sorted(maps.Keys(req.form)) {

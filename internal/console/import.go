@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/fairlimit"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
@@ -76,17 +77,17 @@ func (req *request) respondImportForm(status int, empty bool) error {
 func (req *request) readUpload() error {
 	mediaType, parameters, err := mime.ParseMediaType(req.r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" {
-		return &problem{status: http.StatusUnsupportedMediaType, cause: errForm}
+		return problem.For(api.CodeUnsupportedMediaType).Because(errForm)
 	}
 	body, err := req.admission.ReadBody(req.r.Context(), maxUpload)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "upload", cause: err}
+		return errUpload.Because(err)
 	}
 	if errors.Is(err, fairlimit.ErrFull) {
 		return err
 	}
 	if err != nil { // the client disconnected or was too slow
-		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
 	for {
@@ -95,13 +96,13 @@ func (req *request) readUpload() error {
 			return nil // there is no file
 		}
 		if err != nil {
-			return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
 		}
 		if part.FormName() != "file" {
 			continue
 		}
 		if req.file.Body, err = io.ReadAll(part); err != nil {
-			return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
 		}
 		req.file.Name = fileName(part.FileName())
 		return nil
@@ -125,7 +126,7 @@ func (req *request) upload() error {
 	case len(req.file.Body) == 0:
 		return req.respondImportForm(http.StatusUnprocessableEntity, true)
 	case len(req.file.Body) > tabular.MaxBytes:
-		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "upload"}
+		return errUpload
 	}
 	key, err := req.session.Tenant.StoreUpload(req.r.Context(), req.file, req.session.User, uploadTTL)
 	if err != nil {
@@ -166,7 +167,7 @@ func (req *request) readUploaded() (file uploaded, end func(), err error) {
 // uploadProblem maps the error about a file that is gone to a page that says what to do.
 func uploadProblem(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &problem{status: http.StatusNotFound, messageKey: "upload_gone", cause: err}
+		return errUploadGone.Because(err)
 	}
 	return err
 }

@@ -347,9 +347,9 @@ func (req *request) downloadDocument() error {
 	case err != nil:
 		return err
 	case r.Withheld:
-		return &problem{status: http.StatusForbidden, messageKey: "withheld_document"}
+		return errWithheldDocument
 	case !r.Retained:
-		return &problem{status: http.StatusNotFound, messageKey: "not_retained"}
+		return errNotRetained
 	}
 	if err := req.reserve(int(size)); err != nil {
 		return err

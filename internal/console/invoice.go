@@ -318,7 +318,7 @@ func (req *request) downloadEvidence() error {
 		return err
 	}
 	if e.Withheld {
-		return &problem{status: http.StatusForbidden, messageKey: "withheld"}
+		return errWithheld
 	}
 	if err := req.reserve(int(size)); err != nil {
 		return err

@@ -7,8 +7,10 @@ import (
 
 	"golang.org/x/text/language"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 )
 
 // tongue is a language of the console. Its texts are in messages/NAME.json, where NAME is the language's tag (BCP 47).
@@ -122,7 +124,7 @@ func (req *request) otherLanguages() (others []languageChoice) {
 func (req *request) chooseLanguage() error {
 	chosen := req.form.Get("language")
 	if req.languages.named(chosen) == nil {
-		return &problem{status: http.StatusBadRequest}
+		return problem.For(api.CodeMalformedRequest)
 	}
 	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
 	http.SetCookie(req.w, &http.Cookie{Name: req.languageCookieName(), Value: chosen, Path: "/", MaxAge: languageCookieAge,

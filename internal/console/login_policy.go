@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -51,7 +53,7 @@ func (req *request) setLoginPolicy() error {
 	case string(store.LoginSingleSignOn):
 		policy, done = store.LoginSingleSignOn, "good.sso_required"
 	default:
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	err := req.session.Tenant.SetLoginPolicy(req.r.Context(), req.session, policy)
 	if errors.Is(err, store.ErrNotSignOn) {

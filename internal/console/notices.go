@@ -1,10 +1,11 @@
 package console
 
 import (
-	"net/http"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -56,7 +57,7 @@ func (req *request) changeNotices() error {
 		return err
 	}
 	if wanted.Language = req.form.Get("language"); wanted.Language != "" && req.languages.named(wanted.Language) == nil {
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	if req.session.Role == access.Owner {
 		wanted.Off = nil

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -64,7 +66,7 @@ func (req *request) present(id string, state *store.SecondFactorState) factorFie
 func (req *request) options(ask func(site account.RelyingParty) ([]byte, error)) error {
 	site, possible := req.relyingParty()
 	if !possible {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	options, err := ask(site)
 	if err != nil {
@@ -129,7 +131,7 @@ func passkeyFault(err error) string {
 func (req *request) addPasskey() error {
 	site, possible := req.relyingParty()
 	if !possible {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	codes, err := req.Accounts.AddPasskey(req.r.Context(), req.session, req.source,
 		account.NewPasskey{Name: req.form.Get("name"),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -61,7 +62,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 // TestBusyHasher checks that when too many passwords wait for hashing, the user is asked to try again.
 func TestBusyHasher(t *testing.T) {
 	t.Parallel()
-	if p := problemOf(fmt.Errorf("login: %w", account.ErrBusy)); p.status != http.StatusServiceUnavailable {
-		t.Errorf("status %d", p.status)
+	if p := problem.Of(fmt.Errorf("login: %w", account.ErrBusy)); p.Status() != http.StatusServiceUnavailable {
+		t.Errorf("status %d", p.Status())
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/http"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 )
 
 // The pages of a person who has forgotten the password. They exist only if the installation sends e-mails.
@@ -73,7 +75,7 @@ func (req *request) respondForgot(status int, p forgotPage) error {
 func (req *request) requireMail() error {
 	sends, err := req.DB.SendsMail(req.r.Context())
 	if err == nil && !sends {
-		err = &problem{status: http.StatusNotFound}
+		err = problem.For(api.CodeNotFound)
 	}
 	return err
 }

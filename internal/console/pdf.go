@@ -10,24 +10,10 @@ import (
 	"quittance/internal/view"
 )
 
-// pdfProblem maps the errors of PDF files to a page that says what to do.
-func pdfProblem(err error) error {
-	if _, ok := errors.AsType[*document.IncompleteError](err); ok {
-		return &problem{status: http.StatusUnprocessableEntity, messageKey: "incomplete_document", cause: err}
-	}
-	if _, ok := errors.AsType[*view.UnreadableError](err); ok {
-		return &problem{status: http.StatusUnprocessableEntity, messageKey: "unreadable_document", cause: err}
-	}
-	if errors.Is(err, view.ErrTooLong) {
-		return &problem{status: http.StatusUnprocessableEntity, messageKey: "long_document", cause: err}
-	}
-	return err
-}
-
 // sendPDF sends a file, or responds with the error that prevented it.
 func (req *request) sendPDF(file view.Attachment, err error) error {
 	if err != nil {
-		return pdfProblem(err)
+		return err
 	}
 	return req.sendFile(&file)
 }
@@ -82,7 +68,7 @@ func (req *request) requestedProfile() (profile document.Profile, named bool, er
 	}
 	profile, known := document.ParseProfile(req.r.URL.Query().Get(profileParameter))
 	if !known {
-		return "", true, &problem{status: http.StatusBadRequest, messageKey: "profile"}
+		return "", true, errProfile
 	}
 	return profile, true, nil
 }
@@ -105,7 +91,7 @@ func (req *request) downloadInvoiceXML() error {
 // sendXML sends a document, or responds with the error that prevented it.
 func (req *request) sendXML(o *view.Outgoing, err error) error {
 	if err != nil {
-		return pdfProblem(err)
+		return err
 	}
 	if o.XML == nil {
 		return store.ErrNotFound
@@ -163,7 +149,7 @@ func (req *request) outgoingCredit(profile document.Profile, named bool) (view.O
 func (req *request) downloadCreditPDF() error {
 	o, err := req.outgoingCredit(document.Profile(req.session.Account.Format), false)
 	if err != nil {
-		return pdfProblem(err)
+		return err
 	}
 	return req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -13,12 +14,12 @@ func wantQuotaPages(t *testing.T, messages catalogue) {
 	t.Helper()
 	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
 		store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
-		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
-		if p.status != http.StatusConflict {
-			t.Errorf("%s has the status %d", quota, p.status)
+		p := problem.Of(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
+		if p.Status() != http.StatusConflict {
+			t.Errorf("%s has the status %d", quota, p.Status())
 		}
 		for _, part := range []string{"title", "text"} {
-			if text := messages.textOr("error."+p.messageKey+"."+part, ""); text == "" {
+			if text := messages.textOr("error."+p.Name()+"."+part, ""); text == "" {
 				t.Errorf("%s has no %s", quota, part)
 			}
 		}

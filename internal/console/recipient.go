@@ -2,12 +2,12 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/submission"
@@ -33,7 +33,7 @@ func (req *request) lookUpRecipient() error {
 	query.addText("id", values.Fields["recipient_network_id"])
 	body, err := strictjson.Parse(query.encoded())
 	if err != nil {
-		return &problem{status: http.StatusBadRequest, cause: err}
+		return problem.For(api.CodeMalformedRequest).Because(err)
 	}
 	wanted, faults := recipients.Decode(body)
 	if len(faults.With(invoice.RecipientFaults(&wanted))) > 0 {

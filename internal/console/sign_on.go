@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/sso"
 	"quittance/internal/store"
 )
@@ -36,7 +38,7 @@ func (c *Console) signOnCookie(value string) *http.Cookie {
 // beginSignOn sends the browser to the provider.
 func (req *request) beginSignOn() error {
 	if req.SignOn == nil {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	attempt, err := sso.NewAttempt(req.Random, req.Now(), req.next())
 	if err != nil {
@@ -54,7 +56,7 @@ func (req *request) beginSignOn() error {
 // requested before.
 func (req *request) endSignOn() error {
 	if req.SignOn == nil {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	answer, err := req.signOnAnswer()
 	if err != nil {

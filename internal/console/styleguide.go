@@ -3,7 +3,9 @@ package console
 import (
 	"net/http"
 
+	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 )
 
 func styleguideRoutes() []route {
@@ -38,7 +40,7 @@ func (s stage) Say(english, arabic string) string {
 // does not exist in production.
 func (req *request) showStyleguide() error {
 	if req.Environment == "production" {
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	page := styleguidePage{RightToLeft: req.r.URL.Query().Get("dir") == "rtl",
 		Icons: []string{"none", "open", "final", "draft", "good", "bad", "wait", "unknown", "blocked", "warn", "info",

@@ -1,15 +1,16 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"testing"
+
+	"quittance/internal/problem"
 )
 
 // TestNoStyleguideInProduction checks that the style guide does not exist in production.
 func TestNoStyleguideInProduction(t *testing.T) {
 	req := &request{Console: &Console{Config: Config{Environment: "production"}}}
-	if p, ok := errors.AsType[*problem](req.showStyleguide()); !ok || p.status != http.StatusNotFound {
-		t.Errorf("the style guide in production: %v", p)
+	if err := req.showStyleguide(); problem.Of(err).Status() != http.StatusNotFound {
+		t.Errorf("the style guide in production: %v", err)
 	}
 }

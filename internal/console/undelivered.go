@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -117,7 +118,7 @@ func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Deliv
 func (req *request) redeliverSelected() error {
 	chosen := req.form["delivery"]
 	if len(chosen) > maxPerPage {
-		return &problem{status: http.StatusBadRequest}
+		return problem.For(api.CodeMalformedRequest)
 	}
 	again := 0
 	for _, name := range chosen {

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -173,7 +174,7 @@ type invitedPage struct {
 func (req *request) inviteUser() error {
 	form := inviteForm{Email: req.form.Get("email"), Role: access.Role(req.form.Get("role"))}
 	if !form.Role.IsValid() {
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	made, err := req.Accounts.Invite(req.r.Context(), req.session.Tenant, &req.session, form.Email, form.Role)
 	for _, fault := range [...]struct {
@@ -213,7 +214,7 @@ func (req *request) revokeInvitation() error {
 func (req *request) changeRole() error {
 	role := access.Role(req.form.Get("role"))
 	if !role.IsValid() {
-		return &problem{status: http.StatusBadRequest, cause: errForm}
+		return problem.For(api.CodeMalformedRequest).Because(errForm)
 	}
 	return req.changeUser("good.role_changed", func(now store.UserChange) store.UserChange {
 		now.Role, now.RevokeKeys = role, req.form.Get("revoke_keys") != ""

@@ -48,14 +48,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // The errors that callers distinguish. All others are internal.
 var (
 	// ErrNotFound says that there is no such row.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = problem.New(api.CodeNotFound, "not found")
 	// ErrUnavailable says that the database as a whole cannot be used now: lost connection, full disk, read-only.
-	ErrUnavailable = errors.New("database unavailable")
+	ErrUnavailable = problem.New(api.CodeUnavailable, "database unavailable")
 	// ErrAlreadyServed says that another process serves this database, and that only one can.
 	ErrAlreadyServed = errors.New("another server is running on this database")
 )

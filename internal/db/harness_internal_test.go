@@ -6,11 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"quittance/internal/pgtest"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"quittance/internal/pgtest"
 )
 
 // grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/url"
 
+	"quittance/internal/problem"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -19,12 +21,12 @@ import (
 // names, and the pool is responsible for the settings of its sessions.
 
 // ErrPooled says that the address leads to a connection pool in transaction mode, and that [Options.Direct] is missing.
-var ErrPooled = errors.New(
+var ErrPooled = problem.Setting(
 	"the address leads to a connection pool in transaction mode, which loses notifications and the locks of migrations: " +
 		"add the address of the PostgreSQL server itself (--database-direct)")
 
 // ErrOtherServer says that [Options.Direct] is the address of another database than the one behind the pool.
-var ErrOtherServer = errors.New(
+var ErrOtherServer = problem.Setting(
 	"the direct address (--database-direct) is that of another database than the one behind the pool")
 
 // errDirect says that [Options.Direct] is malformed. It does not quote it, because it can contain a password.

@@ -2,16 +2,17 @@ package db
 
 import (
 	"crypto/tls"
-	"errors"
 	"net/netip"
 	"strings"
+
+	"quittance/internal/problem"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // ErrUnverifiedServer says that somebody else on the network could read a connection to PostgreSQL, or pose as the
 // server.
-var ErrUnverifiedServer = errors.New(
+var ErrUnverifiedServer = problem.Setting(
 	"production connects to PostgreSQL only over TLS with the server's certificate verified: " +
 		"add sslmode=verify-full to the address, and sslrootcert=FILE for an authority of your own (a unix socket or a loopback address needs neither)")
 

@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 )
 
 // Document is an invoice or a credit note.
@@ -62,6 +63,14 @@ type IncompleteError struct {
 // Error names the paths.
 func (e *IncompleteError) Error() string {
 	return "document: not complete: " + strings.Join(e.Findings.Paths(), ", ")
+}
+
+// ErrIncomplete is the kind of an [IncompleteError].
+var ErrIncomplete = problem.Named("incomplete_document", api.CodeInvoiceIncomplete, "the document is not complete")
+
+// Describe returns the problem with what is missing.
+func (e *IncompleteError) Describe() *problem.Problem {
+	return ErrIncomplete.WithFaults(e.Findings.Faults())
 }
 
 // Check returns what a document lacks for a profile; it is empty for a complete one. The draft must have the form that

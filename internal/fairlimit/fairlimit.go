@@ -10,13 +10,17 @@ package fairlimit
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
-// ErrFull says that the capacity does not allow an acquisition. Callers of [Limiter] return it; the package does not.
-var ErrFull = errors.New("the limit of concurrent work is reached")
+// ErrFull says that the capacity does not allow an acquisition. Callers of [Limiter] return it; the package does not. A
+// share is free again as soon as another holder returns its own.
+var ErrFull = problem.New(api.CodeUnavailable, "the limit of concurrent work is reached").After(time.Second)
 
 // Policy says how much of a capacity one holder may have.
 type Policy struct {

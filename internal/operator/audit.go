@@ -111,7 +111,7 @@ func (f auditFilter) read() (store.AuditFilter, error) {
 	if f.Account != "" {
 		id, err := store.ParseID(f.Account)
 		if err != nil || id.IsZero() {
-			return filter, &problem{status: http.StatusBadRequest, messageKey: "filter", cause: err}
+			return filter, errFilter.Because(err)
 		}
 		filter.Account = &id
 	}
@@ -125,7 +125,7 @@ func (f auditFilter) read() (store.AuditFilter, error) {
 		}
 		parsed, err := time.Parse(time.DateOnly, day.text)
 		if err != nil {
-			return filter, &problem{status: http.StatusBadRequest, messageKey: "filter", cause: err}
+			return filter, errFilter.Because(err)
 		}
 		*day.into = parsed.AddDate(0, 0, day.days)
 	}

@@ -25,6 +25,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/console"
+	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/source"
 	"quittance/internal/store"
@@ -115,7 +116,7 @@ func (req *request) serve() (err error) {
 	case req.slots <- struct{}{}:
 		defer func() { <-req.slots }()
 	default:
-		return req.respondError(&problem{status: http.StatusServiceUnavailable})
+		return req.respondError(problem.For(api.CodeUnavailable))
 	}
 	if err := req.dispatch(); err != nil {
 		return req.respondError(err)
@@ -136,9 +137,9 @@ func (req *request) dispatch() error {
 	}
 	switch {
 	case found == nil && len(allowed) > 0:
-		return &problem{status: http.StatusMethodNotAllowed}
+		return problem.For(api.CodeMethodNotAllowed)
 	case found == nil:
-		return &problem{status: http.StatusNotFound}
+		return problem.For(api.CodeNotFound)
 	}
 	req.route, req.values = found.path, values
 	return found.serve(req)
@@ -148,18 +149,18 @@ func (req *request) dispatch() error {
 // form is there, so that clients who send slowly keep no place from others.
 func (req *request) readForm() error {
 	if err := req.origins.Check(req.r); err != nil {
-		return &problem{status: http.StatusForbidden, cause: err}
+		return problem.ErrCrossSite.Because(err)
 	}
 	if req.r.Method != http.MethodPost {
 		return nil
 	}
 	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
 	if err := req.r.ParseForm(); err != nil {
-		status := http.StatusBadRequest
+		kind := problem.For(api.CodeMalformedRequest)
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			status = http.StatusRequestEntityTooLarge
+			kind = problem.For(api.CodePayloadTooLarge)
 		}
-		return &problem{status: status, cause: err}
+		return kind.Because(err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"quittance/internal/pgtest"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/audittest"
@@ -305,6 +306,10 @@ func TestMessages(t *testing.T) {
 			kit.Must(t, err)
 			source += string(text)
 		}
+	}
+	for _, kind := range []*problem.Kind{store.ErrOutcomeKnown, store.ErrInactive, store.ErrActiveExists,
+		store.ErrNotProduction, store.ErrChangedRow} { // an act may end with them
+		source += `"` + kind.Name() + `"`
 	}
 	s := newSystem(t, storetest.SQLite)
 	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now,

@@ -2,10 +2,8 @@ package operator
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
-	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -115,72 +113,33 @@ func (req *request) redirectWith(path, notice string) error {
 	return req.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
 }
 
-// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where
-// KEY is messageKey or, if that is empty, the status.
-type problem struct {
-	status     int
-	messageKey string
-	cause      error
-}
-
-func (p *problem) Error() string { return http.StatusText(p.status) }
-func (p *problem) Unwrap() error { return p.cause }
+// The errors that only these pages report.
+var (
+	errReason = problem.Named("reason", api.CodeValidationFailed, "the reason is missing or not valid")
+	errLine   = problem.Named("line", api.CodeValidationFailed, "a field is missing or not valid")
+	errFilter = problem.Named("filter", api.CodeMalformedRequest, "the filter is not valid")
+)
 
 // problemPage is the view model of an error page, which is that of the console.
 type problemPage struct {
-	Status     int
-	MessageKey string
-	RequestID  string
+	Status          int
+	Text, RequestID string
 }
 
 // respondError responds with the page of an error. It returns internal errors.
 func (req *request) respondError(err error) error {
-	p := problemOf(err)
-	if limited, ok := errors.AsType[*account.LimitedError](err); ok {
-		req.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))
-	}
-	key := cmp.Or(p.messageKey, strconv.Itoa(p.status))
-	shown := req.show(p.status, "error",
-		"", page{Title: req.design.TextOr("error."+key+".title", http.StatusText(p.status)),
-			Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
+	p := problem.Of(err)
+	p.SetHeader(req.w.Header())
+	title, text := req.design.ProblemTexts(p)
+	shown := req.show(p.Status(), "error", "", page{Title: title, Body: problemPage{Status: p.Status(), Text: text,
+		RequestID: req.w.Header().Get(api.HeaderRequestID)}})
 	if shown != nil { // the layout itself is broken
 		http.Error(req.w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 	}
-	if p.status < http.StatusInternalServerError {
+	if p.Status() < http.StatusInternalServerError {
 		return shown
 	}
 	return errors.Join(err, shown)
-}
-
-// problemOf maps the errors of other packages to a problem.
-func problemOf(err error) *problem {
-	if p, ok := errors.AsType[*problem](err); ok {
-		return p
-	}
-	if _, ok := errors.AsType[*account.LimitedError](err); ok {
-		return &problem{status: http.StatusTooManyRequests, cause: err}
-	}
-	for _, known := range [...]struct {
-		err    error
-		status int
-		key    string
-	}{
-		{store.ErrNotFound, http.StatusNotFound, ""},
-		{store.ErrOutcomeKnown, http.StatusConflict, "outcome_known"},
-		{store.ErrInactive, http.StatusConflict, "inactive"},
-		{store.ErrExists, http.StatusConflict, "active_exists"},
-		{store.ErrNotProduction, http.StatusConflict, "not_production"},
-		{store.ErrChangedRow, http.StatusConflict, "changed_row"},
-		{store.ErrUnavailable, http.StatusServiceUnavailable, ""},
-		{account.ErrBusy, http.StatusServiceUnavailable, ""},
-		{context.Canceled, http.StatusServiceUnavailable, ""},
-		{context.DeadlineExceeded, http.StatusServiceUnavailable, ""},
-	} {
-		if errors.Is(err, known.err) {
-			return &problem{status: known.status, messageKey: known.key, cause: err}
-		}
-	}
-	return &problem{status: http.StatusInternalServerError, cause: err}
 }
 
 // maxReason is the number of characters of the longest reason.
@@ -194,7 +153,7 @@ func (req *request) actContext() (ctx context.Context, reason string, err error)
 			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
 				r == utf8.RuneError
 		}) {
-		return nil, "", &problem{status: http.StatusUnprocessableEntity, messageKey: "reason"}
+		return nil, "", errReason
 	}
 	actor := store.ActorOf(req.r.Context())
 	actor.Reason = reason
@@ -206,7 +165,7 @@ func (req *request) line(name string) (string, error) {
 	text := strings.TrimSpace(req.r.PostForm.Get(name))
 	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > 256 ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
-		return "", &problem{status: http.StatusUnprocessableEntity, messageKey: "line"}
+		return "", errLine
 	}
 	return text, nil
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/console"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -74,7 +76,7 @@ const (
 func (req *request) login() error {
 	form := req.r.PostForm
 	email, password, code := form.Get("email"), form.Get("password"), form.Get("code")
-	err := account.ErrInvalidCredentials
+	var err error = account.ErrInvalidCredentials
 	var session secret.Text
 	var expires time.Time
 	if len(email) <= maxEmail && len(password) <= maxSecret && len(code) <= maxSecret &&
@@ -168,7 +170,7 @@ func (req *request) enrol() error {
 	form := req.r.PostForm
 	shared := secret.New(form.Get("shared"))
 	if !account.IsTOTPSecret(shared) || len(form.Get("password")) > maxSecret {
-		return &problem{status: http.StatusBadRequest}
+		return problem.For(api.CodeMalformedRequest)
 	}
 	codes, err := req.Accounts.Enrol(req.r.Context(), req.source, form.Get("code"), form.Get("password"), shared,
 		form.Get("shown"))

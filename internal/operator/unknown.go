@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -192,7 +193,7 @@ func (req *request) resolve() error {
 	}
 	decision := req.r.PostForm.Get("decision")
 	if decision != store.DecisionResend && decision != store.DecisionReject {
-		return &problem{status: http.StatusBadRequest}
+		return problem.For(api.CodeMalformedRequest)
 	}
 	if _, err := tenant.ResolveSubmission(ctx, id, decision, reason); err != nil {
 		return err

@@ -2,15 +2,18 @@ package pdf
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // maxPages is the largest number of pages of a document.
 const maxPages = 1000
 
 // ErrTooLong says that a document has more than a thousand pages.
-var ErrTooLong = errors.New("pdf: the document has too many pages")
+var ErrTooLong = problem.Named("long_document", api.CodeValidationFailed, "pdf: the document has too many pages").
+	With(map[string]any{"document": []api.Fault{{Rule: "max_pages", Message: "has more than 1000 pages"}}})
 
 // sheet fills pages from top to bottom.
 type sheet struct {

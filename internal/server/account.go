@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -21,7 +22,7 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 		if err != nil {
 			faults := api.Faults{}
 			faults.Add("account_id", "uuid", "must be the identifier of an account")
-			return 0, out, faultsError(api.CodeValidationFailed, faults)
+			return 0, out, problem.For(api.CodeValidationFailed).In(faults)
 		}
 		given.Account = id
 	}
@@ -71,7 +72,7 @@ func (c *call) setLimitHeaders(limit account.Limit) {
 	}
 	c.header.Set("RateLimit-Limit", strconv.FormatInt(limit.Max, 10))
 	c.header.Set("RateLimit-Remaining", strconv.FormatInt(limit.Remaining, 10))
-	c.header.Set("RateLimit-Reset", wholeSeconds(limit.Reset))
+	c.header.Set("RateLimit-Reset", problem.WholeSeconds(limit.Reset))
 }
 
 // passwordError converts the errors of a password change into faults of their fields.
@@ -87,7 +88,7 @@ func passwordError(err error) error {
 	default:
 		return err
 	}
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], error) {

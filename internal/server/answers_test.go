@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/server"
+	"quittance/internal/problem"
 )
 
 // TestRequestID checks that every response has a request id: the caller's if it is safe for a log line, otherwise a new
@@ -165,13 +165,14 @@ func (c *company) compareHead(t *testing.T, path string) string {
 // TestErrorMessagesAreUnique checks that every code has an error status and a message of its own, which is a sentence.
 func TestErrorMessagesAreUnique(t *testing.T) {
 	messages := map[string]api.Code{}
-	for code, entry := range server.ErrorCatalogue() {
-		if entry.Status < 400 || entry.Status > 599 || !strings.HasSuffix(entry.Message, ".") {
-			t.Errorf("%s: %d %q", code, entry.Status, entry.Message)
+	for _, code := range problem.Codes() {
+		entry := problem.For(code)
+		if entry.Status() < 400 || entry.Status() > 599 || !strings.HasSuffix(entry.Error(), ".") {
+			t.Errorf("%s: %d %q", code, entry.Status(), entry.Error())
 		}
-		if other, twice := messages[entry.Message]; twice {
+		if other, twice := messages[entry.Error()]; twice {
 			t.Errorf("%s and %s have the same message", code, other)
 		}
-		messages[entry.Message] = code
+		messages[entry.Error()] = code
 	}
 }

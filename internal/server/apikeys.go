@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -16,7 +17,7 @@ import (
 func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest,
 	faults api.Faults) (int, api.Data[api.NewAPIKey], error) {
 	add, more := account.ReadAPIKeyRequest(body, c.Now())
-	if err := faultsError(api.CodeValidationFailed, faults.With(more)); err != nil {
+	if err := problem.For(api.CodeValidationFailed).In(faults.With(more)); err != nil {
 		return 0, api.Data[api.NewAPIKey]{}, err
 	}
 	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewAPIKey], error) {
@@ -38,7 +39,7 @@ func apiKeyError(err error, body api.APIKeyRequest) error {
 	faults := api.Faults{}
 	faults.Add(fmt.Sprintf("scopes[%d]", slices.Index(body.Scopes, string(wide.Scope))), "role",
 		"must not allow more than your role does")
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 func (c *call) listAPIKeys(ctx context.Context) (int, api.List[api.APIKey], error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/source"
 	"quittance/internal/store"
@@ -37,29 +38,28 @@ func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, erro
 	}
 	session, err := c.ticket.authenticate(ctx, presented, lookUp)
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Session{}, newAPIError(api.CodeUnauthenticated)
+		return store.Session{}, problem.For(api.CodeUnauthenticated)
 	}
 	if elsewhere, ok := errors.AsType[*store.SourceNetworkError](err); ok {
 		s.Log.WarnContext(ctx, "an API key was used from a network that it is not accepted from",
 			"request_id", c.header.Get(api.HeaderRequestID), slog.Any("account", elsewhere.Account),
 			slog.Any("key", elsewhere.Key), "source", s.source(c.request))
-		return store.Session{}, &apiError{code: api.CodeForbidden, cause: err,
-			details: map[string]any{"source": []api.Fault{{Rule: "network",
-				Message: "This API key is not accepted from the network of this request."}}}}
+		return store.Session{}, problem.For(api.CodeForbidden).With(map[string]any{"source": []api.Fault{{
+			Rule: "network", Message: "This API key is not accepted from the network of this request."}}})
 	}
 	if session.FactorRequired {
-		return store.Session{}, newAPIError(api.CodeUnauthenticated) // a new login says what is missing
+		return store.Session{}, problem.For(api.CodeUnauthenticated) // a new login says what is missing
 	}
 	return session, err
 }
 
 // unauthenticated returns the error of a missing or malformed credential, with the fault if it has a rule.
 func unauthenticated(fault api.Fault) error {
-	refused := newAPIError(api.CodeUnauthenticated)
-	if fault.Rule != "" {
-		refused.details = map[string]any{"authorization": []api.Fault{fault}}
+	refused := problem.For(api.CodeUnauthenticated)
+	if fault.Rule == "" {
+		return refused
 	}
-	return refused
+	return refused.With(map[string]any{"authorization": []api.Fault{fault}})
 }
 
 // bearer returns the credential that a request presents (RFC 6750, section 2.1).
@@ -100,7 +100,7 @@ func (c *call) refuseMisplacedKey() error {
 	for place, text := range map[string][]byte{"query": []byte(c.request.URL.RawQuery), "body": c.raw,
 		headerIdempotencyKey: []byte(c.request.Header.Get(headerIdempotencyKey))} {
 		if secret.ContainsAPIKey(text) {
-			return &apiError{code: api.CodeMalformedRequest, details: map[string]any{place: []api.Fault{misplacedKey}}}
+			return problem.For(api.CodeMalformedRequest).With(map[string]any{place: []api.Fault{misplacedKey}})
 		}
 	}
 	return nil

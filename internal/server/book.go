@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -109,7 +110,7 @@ func (b *book[F, S]) respond(c *call, e store.BookEntry[F]) api.Data[S] {
 
 // checked returns an error with all faults of the fields of an entry. They have the rules of the fields of a draft.
 func (b *book[F, S]) checked(fields *F, faults api.Faults) error {
-	return faultsError(api.CodeValidationFailed, faults.With(invoice.Faults(&api.Draft{Currency: b.currency(fields)})))
+	return problem.For(api.CodeValidationFailed).In(faults.With(invoice.Faults(&api.Draft{Currency: b.currency(fields)})))
 }
 
 func (b *book[F, S]) create(c *call, ctx context.Context, fields F, faults api.Faults) (int, api.Data[S], error) { //nolint:revive // the parameters of a method of *call, as an operation takes them

@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -19,7 +20,7 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	faults api.Faults) (int, api.Data[api.CreditNote], error) {
 	var out api.Data[api.CreditNote]
 	if body.InvoiceID == nil {
-		return 0, out, faultsError(api.CodeValidationFailed, faults)
+		return 0, out, problem.For(api.CodeValidationFailed).In(faults)
 	}
 	invoiceID, err := store.ParseID(*body.InvoiceID)
 	if err != nil || invoiceID.IsZero() {
@@ -29,7 +30,7 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	// and those that only show beside the invoice.
 	build := func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
 		credit, faults := invoice.RequestCredit(draft, live, &body, maps.Clone(faults))
-		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
+		if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
 			return store.NewCreditNote{}, err
 		}
 		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason,
@@ -139,7 +140,7 @@ func (c *call) patchCreditNote(ctx context.Context) (int, api.Data[api.CreditNot
 			if err != nil {
 				return present, err
 			}
-			return changed, faultsError(api.CodeValidationFailed, faults)
+			return changed, problem.For(api.CodeValidationFailed).In(faults)
 		})
 	})
 }

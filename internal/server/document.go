@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -41,7 +42,7 @@ func (c *call) reserveDocument(ctx context.Context, invoice store.ID, lineBytes 
 func errNoProfile() error {
 	faults := api.Faults{}
 	faults.Add("profile", "required", "name the document format in the query parameter profile: pint-ae or bis3")
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 // outgoingInvoice returns the invoice that the path names, in the document format of the request.

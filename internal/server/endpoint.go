@@ -16,6 +16,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/fairlimit"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/tabular"
@@ -124,7 +125,7 @@ func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, 
 func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (status int, out Out,
 	err error)) operation {
 	return withFaults(func(c *call, ctx context.Context, body In, faults api.Faults) (int, Out, error) {
-		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
+		if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
 			var zero Out
 			return 0, zero, err
 		}
@@ -136,7 +137,7 @@ func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (s
 // Unknown identifiers are reported before faults of the body.
 func withoutBody[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
 	return withFaults(func(c *call, ctx context.Context, _ noBody, faults api.Faults) (int, Out, error) {
-		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
+		if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
 			var zero Out
 			if unknown := c.checkExists(ctx); unknown != nil {
 				err = unknown
@@ -174,7 +175,7 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 			return 0, nil, err
 		}
 		if !c.session.Permissions.Has(rt.needs) {
-			return 0, nil, newAPIError(api.CodeForbidden)
+			return 0, nil, problem.For(api.CodeForbidden)
 		}
 		c.session = c.session.For(rt.needs)
 	}
@@ -221,20 +222,20 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 		return c.ticket.acquire(ctx)
 	}
 	if !hasMediaType(c.request.Header, rt.bodyTypes()) {
-		return newAPIError(api.CodeUnsupportedMediaType)
+		return problem.For(api.CodeUnsupportedMediaType)
 	}
 	if c.request.ContentLength > most {
-		return newAPIError(api.CodePayloadTooLarge)
+		return problem.For(api.CodePayloadTooLarge)
 	}
 	raw, restErr := c.ticket.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
-		return newAPIError(api.CodePayloadTooLarge)
+		return problem.For(api.CodePayloadTooLarge)
 	}
 	if errors.Is(restErr, fairlimit.ErrFull) {
 		return restErr
 	}
 	if err := errors.Join(err, restErr); err != nil {
-		return &apiError{code: api.CodeMalformedRequest, cause: err} // the client disconnected
+		return problem.For(api.CodeMalformedRequest).Because(err) // the client disconnected
 	}
 	if err := c.ticket.acquire(ctx); err != nil {
 		return err

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -58,12 +57,6 @@ func (c *call) exported(ctx context.Context, list export.List) (int, exportRespo
 		return 0, exportResponse{}, malformedQuery("format", "enum", "must be csv or xlsx")
 	}
 	file, err := c.Exporter.Open(ctx, c.session.Account.ID, list, format)
-	if tooMany, ok := errors.AsType[*view.TooManyRowsError](err); ok {
-		faults := api.Faults{}
-		faults.Add("rows", "max_rows", fmt.Sprintf("must be at most %d, and so must the entries that the filters examine",
-			tooMany.Limit))
-		err = faultsError(api.CodeTooManyRows, faults)
-	}
 	return http.StatusOK, exportResponse{file}, err
 }
 

@@ -53,18 +53,3 @@ func Routes() []Route {
 	}
 	return out
 }
-
-// ErrorCatalogue returns the status and the message of every code.
-func ErrorCatalogue() map[api.Code]CatalogueEntry {
-	out := map[api.Code]CatalogueEntry{}
-	for code, entry := range errorCatalogue {
-		out[code] = CatalogueEntry{Status: entry.status, Message: entry.message}
-	}
-	return out
-}
-
-// CatalogueEntry is one entry of the error catalogue.
-type CatalogueEntry struct {
-	Status  int
-	Message string
-}

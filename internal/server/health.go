@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // healthStatus is the response of the health checks.
@@ -18,8 +19,7 @@ func (c *call) health(context.Context) (int, api.Data[healthStatus], error) {
 
 func (c *call) ready(ctx context.Context) (int, api.Data[healthStatus], error) {
 	if err := c.Ready(ctx); err != nil {
-		return 0, api.Data[healthStatus]{}, &apiError{code: api.CodeUnavailable, cause: err,
-			header: map[string]string{"Retry-After": "5"}}
+		return 0, api.Data[healthStatus]{}, problem.For(api.CodeUnavailable).Because(err)
 	}
 	return http.StatusOK, api.Data[healthStatus]{Data: healthStatus{Status: "ready"}}, nil
 }

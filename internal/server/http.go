@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/source"
 	"quittance/internal/store"
@@ -49,9 +50,9 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		rt, status, body, err = s.runRoute(r.Context(), c)
 	} else if wantsPage(r) {
-		apiErr := toAPIError(err)
-		status, written := s.writeErrorPage(w, apiErr)
-		s.logRequest(r, nil, c, status, apiErr.code, written, s.Now().Sub(started), err)
+		p := problem.Of(err)
+		status, written := s.writeErrorPage(w, p)
+		s.logRequest(r, nil, c, status, p.Code(), written, s.Now().Sub(started), err)
 		return
 	} else {
 		err = c.overLimit(err)
@@ -89,15 +90,13 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 
 // errorResponse returns the response for an error and sets its header fields.
 func (c *call) errorResponse(err error) (status int, code api.Code, text []byte) {
-	apiErr := toAPIError(err)
-	for name, value := range apiErr.header {
-		c.header.Set(name, value)
-	}
-	if apiErr.code == api.CodeUnauthenticated {
+	p := problem.Of(err)
+	p.SetHeader(c.header)
+	if p.Code() == api.CodeUnauthenticated {
 		c.header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
 	}
-	status, text = c.encode(c.request.Context(), errorCatalogue[apiErr.code].status, errorBody(apiErr, c.PublicURL))
-	return status, apiErr.code, text
+	status, text = c.encode(c.request.Context(), problem.For(p.Code()).Status(), errorBody(p, c.PublicURL))
+	return status, p.Code(), text
 }
 
 // admit returns the ticket of a request. Health checks are exempt from all limits; [Config.Ready] bounds what they cost
@@ -134,7 +133,7 @@ func (s *Server) runRoute(ctx context.Context, c *call) (rt *route, status int, 
 		}
 	}()
 	if s.isDocsPath(c.request.URL.EscapedPath()) {
-		return nil, 0, nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
+		return nil, 0, nil, methodNotAllowed("GET, HEAD")
 	}
 	if rt, err = c.findRoute(); err != nil {
 		return nil, 0, nil, err
@@ -155,9 +154,16 @@ func (c *call) findRoute() (*route, error) {
 		c.path = path
 		return rt, nil
 	case len(allowed) == 0:
-		return nil, newAPIError(api.CodeNotFound)
+		return nil, problem.For(api.CodeNotFound)
 	}
-	return nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
+	return nil, methodNotAllowed(strings.Join(allowed, ", "))
+}
+
+// methodNotAllowed returns the error for a method that a resource does not have; it has the allowed ones.
+func methodNotAllowed(allowed string) error {
+	p := problem.For(api.CodeMethodNotAllowed).Describe()
+	p.Allow = allowed
+	return p
 }
 
 // overLimit returns the error of a request that was not admitted. The rate of its source is checked first, because that
@@ -173,7 +179,7 @@ func (c *call) overLimit(err error) error {
 	case unknown != nil:
 		return unknown
 	case rt.needs != access.Public && !bearer(c.request).presented:
-		return newAPIError(api.CodeUnauthenticated)
+		return problem.For(api.CodeUnauthenticated)
 	}
 	c.setLimitHeaders(limited.Limit)
 	return err
@@ -181,13 +187,13 @@ func (c *call) overLimit(err error) error {
 
 // errorBody returns the body of an error. Without a public address of the service, the address of its description is
 // relative.
-func errorBody(apiErr *apiError, public account.PublicURL) api.ErrorBody {
-	details := apiErr.details
+func errorBody(p *problem.Problem, public account.PublicURL) api.ErrorBody {
+	details := p.Details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message,
-		Details: details, DocURL: string(public) + errorsPath + "#" + string(apiErr.code)}}
+	return api.ErrorBody{Error: api.Error{Code: p.Code(), Message: problem.For(p.Code()).Error(),
+		Details: details, DocURL: string(public) + errorsPath + "#" + string(p.Code())}}
 }
 
 // asJSON are the options of all responses: times are written in RFC 3339 with microseconds.
@@ -245,9 +251,6 @@ func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, cod
 		}
 		if status == http.StatusBadGateway { // a provider's failure, about whose connection the log has lines of its own
 			level = slog.LevelWarn
-		}
-		if known, ok := errors.AsType[*apiError](err); ok && known.cause != nil {
-			err = known.cause // its own text is the code, which the line has
 		}
 		attributes = append(attributes, slog.Any("error", err))
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
@@ -50,7 +51,7 @@ func (c *call) importInvoices(ctx context.Context) (int, api.Data[api.Import], e
 			return http.StatusOK, out, nil
 		})
 	}
-	if err := faultsError(api.CodeValidationFailed, view.ImportFaults(&out.Data)); err != nil {
+	if err := problem.For(api.CodeValidationFailed).In(view.ImportFaults(&out.Data)); err != nil {
 		return 0, api.Data[api.Import]{}, err
 	}
 	drafts := file.Payloads()

@@ -11,6 +11,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/submission"
@@ -82,7 +83,7 @@ func (c *call) seller() view.Seller {
 // checkDraft returns an error with all faults of a draft: those that decoding found, and those that only the domain
 // knows.
 func checkDraft(draft *api.Draft, faults api.Faults) error {
-	return faultsError(api.CodeValidationFailed, faults.With(invoice.Faults(draft)))
+	return problem.For(api.CodeValidationFailed).In(faults.With(invoice.Faults(draft)))
 }
 
 // invoice returns the response for an invoice and sets its entity tag.

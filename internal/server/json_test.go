@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/server"
+	"quittance/internal/problem"
 )
 
 // complete is a draft that has no missing fields and no warnings.
@@ -189,8 +189,8 @@ func checkRefusal(t testing.TB, a response) {
 		t.Errorf("%.200s: not the envelope of an error: %v in %.400s", name, err, a.text)
 		return
 	}
-	entry, known := server.ErrorCatalogue()[*body.Error.Code]
-	if !known || entry.Status != a.status || entry.Message != *body.Error.Message {
+	kind := problem.For(*body.Error.Code)
+	if kind == nil || kind.Status() != a.status || kind.Error() != *body.Error.Message {
 		t.Errorf("%.200s: %d %s is not in the catalogue", name, a.status, a.text)
 	}
 	if want := "/docs/reference/errors#" + string(*body.Error.Code); body.Error.DocURL != want {

@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/strictjson"
 )
 
 // malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule,
 // and what the rule requires.
-func malformedQuery(name, rule, message string) *apiError {
-	return &apiError{code: api.CodeMalformedRequest,
-		details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
+func malformedQuery(name, rule, message string) *problem.Problem {
+	return problem.For(api.CodeMalformedRequest).With(
+		map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}})
 }
 
 // shortName returns the caller's name of a parameter as valid UTF-8, cut to the length of the longest possible name of
@@ -37,10 +38,10 @@ func shortName(name string) string {
 
 // malformedBody returns the error for a body that is not one JSON text. Its details have the line and the column, both
 // from 1, where the body ceases to be JSON.
-func malformedBody(err error) *apiError {
-	r := &apiError{code: api.CodeMalformedRequest, cause: err}
+func malformedBody(err error) *problem.Problem {
+	r := problem.For(api.CodeMalformedRequest).Because(err)
 	if at, ok := errors.AsType[*strictjson.MalformedError](err); ok {
-		r.details = map[string]any{"line": at.Line, "column": at.Column}
+		r.Details = map[string]any{"line": at.Line, "column": at.Column}
 	}
 	return r
 }

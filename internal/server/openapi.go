@@ -19,6 +19,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/document"
+	"quittance/internal/problem"
 	"quittance/internal/tabular"
 	"quittance/sdk/samples"
 )
@@ -313,16 +314,16 @@ func (rt *route) documentResponses(operation *huma.Operation, components schemas
 		success(status, text)
 	}
 	for _, code := range append(rt.commonCodes(), rt.codes...) {
-		entry := errorCatalogue[code]
-		text := fmt.Sprintf("`%s`: %s", code, entry.message)
-		response, known := operation.Responses[strconv.Itoa(entry.status)]
+		kind := problem.For(code)
+		text := fmt.Sprintf("`%s`: %s", code, kind)
+		response, known := operation.Responses[strconv.Itoa(kind.Status())]
 		if known {
 			response.Description += "\n\n" + text
 		} else {
 			content := jsonContent(components.response(reflect.TypeFor[api.ErrorBody]()))
 			content["application/json"].Examples = map[string]*huma.Example{}
-			response = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status), Content: content}
-			operation.Responses[strconv.Itoa(entry.status)] = response
+			response = &huma.Response{Description: text, Headers: rt.responseHeaders(kind.Status()), Content: content}
+			operation.Responses[strconv.Itoa(kind.Status())] = response
 		}
 		response.Content["application/json"].Examples[string(code)] = &huma.Example{Ref: "#/components/examples/" +
 			string(code)}

@@ -4,6 +4,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // errorsPath is the page of the API reference that describes every error code, each at an anchor with its name.
@@ -28,9 +29,9 @@ var exampleDetails = map[api.Code]map[string]any{ //nolint:gochecknoglobals // a
 // errorExamples returns an example of the response body for every error code: what errorBody makes of it.
 func errorExamples() map[string]*huma.Example {
 	examples := map[string]*huma.Example{}
-	for code, entry := range errorCatalogue {
-		examples[string(code)] = &huma.Example{Summary: entry.message,
-			Value: errorBody(&apiError{code: code, details: exampleDetails[code]}, "")}
+	for _, code := range problem.Codes() {
+		kind := problem.For(code)
+		examples[string(code)] = &huma.Example{Summary: kind.Error(), Value: errorBody(kind.With(exampleDetails[code]), "")}
 	}
 	return examples
 }

@@ -14,6 +14,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/server"
 )
 
@@ -196,7 +197,7 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o documented
 		}
 	}
 	for _, code := range route.Codes {
-		status := strconv.Itoa(server.ErrorCatalogue()[code].Status)
+		status := strconv.Itoa(problem.For(code).Status())
 		want[status] = true
 		if !strings.Contains(o.Responses[status].Description, "`"+string(code)+"`") {
 			t.Errorf("%s: %s does not name %s", route.Name, status, code)
@@ -270,10 +271,11 @@ func TestSchemas(t *testing.T) {
 		if examples < 40 {
 			t.Errorf("only %d examples", examples)
 		}
-		for code, entry := range server.ErrorCatalogue() {
+		for _, code := range problem.Codes() {
+			entry := problem.For(code)
 			example := d.Components.Examples[string(code)]
 			faults := d.faults(string(code), d.Components.Schemas["ErrorBody"], example.Value, true)
-			if len(faults) > 0 || example.Summary != entry.Message ||
+			if len(faults) > 0 || example.Summary != entry.Error() ||
 				!strings.Contains(string(example.Value), `"doc_url":"/docs/reference/errors#`+string(code)+`"`) {
 				t.Errorf("the example of %s: %v\n%s", code, faults, example.Value)
 			}

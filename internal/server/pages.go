@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -89,15 +90,14 @@ func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (re
 }
 
 // writeErrorPage sends a short HTML page for a request that was not admitted.
-func (s *Server) writeErrorPage(w http.ResponseWriter, apiErr *apiError) (status, written int) {
-	for name, value := range apiErr.header {
-		w.Header().Set(name, value)
-	}
+func (s *Server) writeErrorPage(w http.ResponseWriter, p *problem.Problem) (status, written int) {
+	p.SetHeader(w.Header())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	status = errorCatalogue[apiErr.code].status
+	reported := problem.For(p.Code())
+	status = reported.Status()
 	w.WriteHeader(status)
 	written, err := io.WriteString(w, "<!doctype html><title>"+http.StatusText(status)+"</title><p>"+
-		errorCatalogue[apiErr.code].message+"</p>\n")
+		reported.Error()+"</p>\n")
 	if err != nil {
 		s.Log.Debug("the client did not read the response", "error", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"quittance"
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // documentation replaces the handler of the documentation. It responds with the path, and with 404 below /docs/none.
@@ -95,15 +96,16 @@ func TestGuideListsTheErrorCatalogue(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text),
 		-1) {
 		code := api.Code(row[2])
-		entry, known := errorCatalogue[code]
-		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
-			t.Errorf("docs/errors.md has %s %s, but the catalogue %d", row[1], code, entry.status)
+		known := problem.For(code)
+		if known == nil || fmt.Sprint(known.Status()) != row[1] || listed[code] {
+			t.Errorf("docs/errors.md has %s %s, which the catalogue has not", row[1], code)
 		}
 		listed[code] = true
 	}
-	for code, entry := range errorCatalogue {
+	for _, code := range problem.Codes() {
+		kind := problem.For(code)
 		if !listed[code] {
-			t.Errorf("%d %s is not in docs/errors.md", entry.status, code)
+			t.Errorf("%d %s is not in docs/errors.md", kind.Status(), code)
 		}
 	}
 }

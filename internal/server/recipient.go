@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 )
 
 func (c *call) lookUpRecipient(ctx context.Context, query api.RecipientQuery,
@@ -14,7 +15,7 @@ func (c *call) lookUpRecipient(ctx context.Context, query api.RecipientQuery,
 	if len(faults) == 0 {
 		faults = invoice.RecipientFaults(&query)
 	}
-	if err := faultsError(api.CodeValidationFailed, faults); err != nil {
+	if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
 		return 0, out, err
 	}
 	found, err := c.Submissions.LookUpRecipient(ctx, c.session.Tenant, *query.Scheme, *query.ID)

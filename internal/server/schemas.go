@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // schemas are the component schemas of the API document. Requests and responses have separate schemas, although they
@@ -174,9 +175,8 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 // knownCodes returns the codes of the error catalogue in order.
 func knownCodes() []string {
 	var codes []string
-	for code := range errorCatalogue {
+	for _, code := range problem.Codes() {
 		codes = append(codes, string(code))
 	}
-	slices.Sort(codes)
 	return codes
 }

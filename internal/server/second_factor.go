@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -84,7 +85,7 @@ func secondFactorError(err error) error {
 	default:
 		return err
 	}
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 func (c *call) resetSecondFactor(ctx context.Context) (int, api.Data[api.User], error) {

@@ -5,7 +5,7 @@
 // provider, the database or the decoder reaches a caller; and the package never imports the provider, so that creating
 // a draft cannot use the network.
 //
-// Start reading at routes in routes.go, then run in endpoint.go, then toAPIError in errors.go.
+// Start reading at routes in routes.go, then run in endpoint.go, then [problem.Of].
 package server
 
 import (

@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -21,7 +22,7 @@ func (c *call) sessionUser() (store.ID, error) {
 		return id, malformedQuery("user_id", "uuid", "must be the identifier of a user")
 	}
 	if id != c.session.User && !c.session.Permissions.Has(access.ManageUsers) {
-		return id, newAPIError(api.CodeForbidden)
+		return id, problem.For(api.CodeForbidden)
 	}
 	return id, nil
 }

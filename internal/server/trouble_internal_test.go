@@ -20,6 +20,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
@@ -102,7 +103,7 @@ func TestInternalErrors(t *testing.T) {
 		s := Server{Config: Config{DB: other}}
 		_, err := s.authenticate(t.Context(),
 			&call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, ticket: &ticket{exempt: true}})
-		if shown := toAPIError(err); err == nil || errorCatalogue[shown.code].status < 500 {
+		if err == nil || problem.Of(err).Status() < 500 {
 			t.Errorf("a token that could not be checked was rejected as an error of the caller: %v", err)
 		}
 		if response := get(t, running.URL+"/healthz"); response.status != http.StatusOK {
@@ -249,7 +250,7 @@ func get(t *testing.T, url string) got {
 func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
 	response := get(t, url)
-	want, err := json.Marshal(errorBody(newAPIError(code), ""))
+	want, err := json.Marshal(errorBody(problem.For(code).Describe(), ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -53,7 +54,7 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 				faults.Add("linked", "not_linked", "must be false: a login by single sign-on makes the link")
 			}
 			if err == nil {
-				err = faultsError(api.CodeValidationFailed, faults)
+				err = problem.For(api.CodeValidationFailed).In(faults)
 			}
 			if err == nil {
 				after = store.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active,
@@ -76,7 +77,7 @@ func lastOwner(disables bool) error {
 		field = "active"
 	}
 	faults.Add(field, "last_owner", "must not change: this is the last active owner")
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 // addressError converts the errors of a change of an address into faults of their fields.
@@ -92,7 +93,7 @@ func addressError(err error) error {
 	default:
 		return err
 	}
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 func (c *call) removeUser(ctx context.Context) (int, api.Data[api.User], error) {
@@ -104,7 +105,7 @@ func (c *call) removeUser(ctx context.Context) (int, api.Data[api.User], error) 
 	if errors.Is(err, store.ErrLastOwner) {
 		faults := api.Faults{}
 		faults.Add("role", "last_owner", "is that of the last active owner, who cannot be removed")
-		err = faultsError(api.CodeValidationFailed, faults)
+		err = problem.For(api.CodeValidationFailed).In(faults)
 	}
 	return http.StatusOK, api.Data[api.User]{Data: view.User(removed)}, err
 }
@@ -143,7 +144,7 @@ func (c *call) proveAddress(ctx context.Context, body api.AddressProofRequest) (
 			"proves an address that a user of another company has proved: leave that company, or change the address there, and use the link again")
 	}
 	if len(faults) > 0 {
-		err = faultsError(api.CodeValidationFailed, faults)
+		err = problem.For(api.CodeValidationFailed).In(faults)
 	}
 	return http.StatusOK, api.Data[api.User]{Data: view.User(proved)}, err
 }
@@ -172,7 +173,7 @@ func invitationError(err error) error {
 	default:
 		return err
 	}
-	return faultsError(api.CodeValidationFailed, faults)
+	return problem.For(api.CodeValidationFailed).In(faults)
 }
 
 func (c *call) listInvitations(ctx context.Context) (int, api.List[api.Invitation], error) {

@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 	"quittance/internal/server"
 	"quittance/internal/store/audittest"
 	"quittance/internal/store/storetest"
@@ -107,7 +108,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	}
 	for _, code := range route.Codes {
 		if code != api.CodeInternal && code != api.CodeUnavailable { // no request causes these; see TestInternalErrors
-			promised[fmt.Sprint(server.ErrorCatalogue()[code].Status, " ", code)] = true
+			promised[fmt.Sprint(problem.For(code).Status(), " ", code)] = true
 		}
 	}
 	wantEqual(t, "responses", shown, promised)

@@ -1,9 +1,6 @@
 package service
 
-// ConfigError is an error of [Open] that a new attempt cannot cure, because a setting is missing or wrong.
-type ConfigError struct{ Err error }
+import "quittance/internal/problem"
 
-func (e *ConfigError) Error() string { return e.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (e *ConfigError) Unwrap() error { return e.Err }
+// ErrConfig is the kind of the errors of [Open] that no new start cures, because a setting is missing or wrong.
+var ErrConfig = problem.Setting("a setting is missing or wrong")

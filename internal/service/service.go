@@ -71,7 +71,7 @@ type Service struct {
 // Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := config.check(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, ErrConfig.Because(err)
 	}
 	config.warn(ctx)
 	if err := secret.PreventCoreDumps(); err != nil {
@@ -144,7 +144,7 @@ func (s *Service) createSignOn() (err error) {
 	config.BaseURL, config.AllowLoopback, config.Now, config.Log = string(s.config.PublicURL),
 		s.config.Environment != Production, s.db.Now, s.config.Log
 	if s.signOn, err = sso.New(config); err != nil {
-		return &ConfigError{fmt.Errorf("--oidc-issuer: %w", err)}
+		return ErrConfig.Because(fmt.Errorf("--oidc-issuer: %w", err))
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ const (
 func (s *Service) listen(ctx context.Context) error {
 	certificate, err := s.certificate()
 	if err != nil {
-		return &ConfigError{err}
+		return ErrConfig.Because(err)
 	}
 	var handler http.Handler = s.api
 	if !s.config.API {

@@ -14,6 +14,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 )
 
 // The states of an account.
@@ -303,7 +304,7 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 }
 
 // ErrSuspended says that the account is suspended.
-var ErrSuspended = errors.New("account suspended")
+var ErrSuspended = problem.New(api.CodeAccountSuspended, "account suspended")
 
 // CreateToken stores the digest of a new token of user for the current tenant of the account, and returns the account.
 // It returns [ErrSuspended] for a suspended account, [ErrSignOnRequired] for one that requires single sign-on,

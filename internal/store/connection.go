@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 )
 
@@ -136,7 +138,7 @@ func nullIfEmpty(text string) sql.Null[string] { return sql.Null[string]{V: text
 
 // ErrSimulator says that a connection to the transport simulator was requested on a database that is not served in the
 // environment local.
-var ErrSimulator = errors.New("the transport simulator exists only in the environment local")
+var ErrSimulator = problem.Setting("the transport simulator exists only in the environment local")
 
 // RefuseSimulator returns [ErrSimulator] if a simulator is an active connection. The database may have an older schema
 // or none.
@@ -375,15 +377,23 @@ func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	return err
 }
 
-// ActivateConnection makes a connection the active one of its account. It returns [ErrExists] if another one is active:
-// that must be disabled first, so that nobody changes a company's provider by accident.
+// ErrActiveExists says that another connection of the account is active.
+var ErrActiveExists = problem.Local("active_exists", http.StatusConflict,
+	"the account already has an active connection: disable it first")
+
+// ActivateConnection makes a connection the active one of its account. It returns [ErrActiveExists] if another one is
+// active: that must be disabled first, so that nobody changes a company's provider by accident.
 func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection, _ *secret.Text) (map[string]string,
-		error) {
+	activate := func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State
 		c.State = ConnectionActive
 		return map[string]string{"before": before}, nil
-	})
+	}
+	activated, err := db.changeConnection(ctx, id, "connection.activate", activate)
+	if errors.Is(err, ErrExists) {
+		err = ErrActiveExists
+	}
+	return activated, err
 }
 
 // DisableConnection stops new submissions over a connection. Existing submissions are still polled.
@@ -397,7 +407,8 @@ func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) 
 }
 
 // ErrNotProduction says that an approval was requested for a connection that is not a production connection.
-var ErrNotProduction = errors.New("not a production connection")
+var ErrNotProduction = problem.Local("not_production", http.StatusConflict,
+	"only a production connection can be approved, and the environment of a connection cannot be changed")
 
 // ApproveConnection records the approval that allows a production connection to submit. It replaces an earlier
 // approval, which stays in the audit log.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // creditedColumns are the columns that only the submission of a credit note has; see
@@ -208,7 +209,7 @@ func (t *Tenant) retireCreditNoteSubmission(ctx context.Context, tx *tx, note ID
 
 // ErrCreditNoteNotEditable says that a credit note cannot be changed or voided, because it is submitted and not
 // rejected, or void.
-var ErrCreditNoteNotEditable = errors.New("credit note not editable")
+var ErrCreditNoteNotEditable = problem.New(api.CodeCreditNoteNotEditable, "credit note not editable")
 
 // editable returns an error if a credit note cannot be changed or voided.
 func (n *CreditNote) editable() error {

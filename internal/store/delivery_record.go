@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // Delivery is the delivery of one event to one subscription, with its history.
@@ -73,7 +73,7 @@ func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (D
 }
 
 // ErrInactive says that the subscription of a delivery is deactivated.
-var ErrInactive = errors.New("subscription inactive")
+var ErrInactive = problem.New(api.CodeSubscriptionInactive, "subscription inactive")
 
 // Redeliver makes a delivery due immediately, with a full new round of attempts. It is the same delivery, so the
 // receiver gets the same identifier and the same bytes. Redeliver returns [ErrInactive] if its subscription is

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // IdempotentResponse is the response to a request with an idempotency key, stored so that a repeated request gets the
@@ -16,7 +19,7 @@ type IdempotentResponse struct {
 }
 
 // ErrKeyReused says that an idempotency key was used for another request.
-var ErrKeyReused = errors.New("idempotency key reused")
+var ErrKeyReused = problem.New(api.CodeIdempotencyKeyReused, "idempotency key reused")
 
 // Idempotent runs act at most once for a key. The response that act returns is stored in the same transaction as the
 // effect of act, and kept for ttl. A repeated call with the same fingerprint returns the stored response with replayed

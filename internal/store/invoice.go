@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 )
 
 // Invoice is a draft with its current submission.
@@ -200,10 +200,10 @@ func (t *Tenant) DraftText(ctx context.Context, id ID) ([]byte, error) {
 
 // ErrNotEditable says that the document of an invoice cannot change, because it is submitted and not rejected, or has
 // credit notes that are not void.
-var ErrNotEditable = errors.New("invoice not editable")
+var ErrNotEditable = problem.New(api.CodeInvoiceNotEditable, "invoice not editable")
 
 // ErrVersion says that the invoice has changed since the caller read it.
-var ErrVersion = errors.New("version differs")
+var ErrVersion = problem.New(api.CodePreconditionFailed, "version differs")
 
 // UpdateInvoice changes the document of a draft, or of an invoice that the provider rejected, which becomes a draft
 // again: its submission stays in the history and the next one gets a new reference. unchanged reports whether version

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 )
 
@@ -66,6 +67,12 @@ func (e *KeyError) Error() string {
 	}
 	return fmt.Sprintf("%s does not fit this database: key %d %s", file, e.ID, e.Problem)
 }
+
+// Describe returns the problem: a setting that is wrong.
+func (e *KeyError) Describe() *problem.Problem { return errKeys.Because(e) }
+
+// errKeys is the kind of a [KeyError].
+var errKeys = problem.Setting("the keys do not fit this database")
 
 const (
 	keyMissing = "is missing or disabled there, and values in the database are sealed under it"

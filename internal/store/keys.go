@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 )
 
@@ -136,7 +138,7 @@ func (s *sealer) readAgain() error {
 
 // ErrChangedRow says that a credential or signing secret does not open, because its row is not what it was when the
 // secret was sealed: somebody has changed it by other means than this program.
-var ErrChangedRow = errors.New("the row was changed outside of quittance")
+var ErrChangedRow = problem.Local("changed_row", http.StatusConflict, "the row was changed outside of quittance")
 
 // ChangedRows returns how many times this process has found a credential, a signing secret or the secret of an e-mail
 // that does not open, because its row was changed (see [ErrChangedRow]), or a row that decides who may act without the

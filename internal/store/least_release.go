@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"quittance/internal/problem"
 )
 
 // settingLeastMigration is the setting whose value is the number of a migration, in decimal digits: programs that do
@@ -20,7 +21,7 @@ import (
 const settingLeastMigration = "least_migration"
 
 // ErrLaterRelease says that a later release has migrated the database to a schema that this program cannot use.
-var ErrLaterRelease = errors.New("this database needs a later release")
+var ErrLaterRelease = problem.Setting("this database needs a later release")
 
 // leastMigration reads the number that [settingLeastMigration] has, and 0 if it is not set.
 const leastMigration = `select coalesce(max(value), '0') from settings where key = $1`

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // LoginPolicy says how the users of a company have to log in.
@@ -21,11 +24,11 @@ const (
 // The errors of login policies.
 var (
 	// ErrSignOnRequired says that a password was right, and that the company requires single sign-on.
-	ErrSignOnRequired = errors.New("the company requires single sign-on")
+	ErrSignOnRequired = problem.New(api.CodeSingleSignOnRequired, "the company requires single sign-on")
 	// ErrNotSignOn says that a session was not begun by single sign-on.
 	ErrNotSignOn = errors.New("the session was not begun by single sign-on")
 	// ErrFactorRequired says that the company requires a second factor, and that the user has none or would have none.
-	ErrFactorRequired = errors.New("the company requires a second factor")
+	ErrFactorRequired = problem.New(api.CodeSecondFactorRequired, "the company requires a second factor")
 	// ErrNoFactor says that a user who wants to require second factors has none.
 	ErrNoFactor = errors.New("the user has no second factor")
 )

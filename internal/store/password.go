@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"errors"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // The reasons why a password was not changed.
 var (
 	// ErrSessionEnded says that the session was revoked or has expired.
-	ErrSessionEnded = errors.New("the session has ended")
+	ErrSessionEnded = problem.New(api.CodeUnauthenticated, "the session has ended")
 	// ErrPasswordChanged says that the user's password hash is no longer the one that was compared.
 	ErrPasswordChanged = errors.New("the password was changed meanwhile")
 )

@@ -3,12 +3,12 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // Quotas bound what one company may store; zero means no bound. A company over a quota cannot create drafts, credit
@@ -46,7 +46,7 @@ const (
 )
 
 // ErrLimit says that a company has reached a quota. The error is always a [*QuotaError].
-var ErrLimit = errors.New("limit reached")
+var ErrLimit = problem.New(api.CodeLimitReached, "limit reached")
 
 // QuotaError names the quota that is used up.
 type QuotaError struct {
@@ -60,6 +60,12 @@ func (e *QuotaError) Error() string {
 
 // Unwrap returns [ErrLimit].
 func (*QuotaError) Unwrap() error { return ErrLimit }
+
+// Describe returns the problem. Each quota has texts of its own on pages.
+func (e *QuotaError) Describe() *problem.Problem {
+	return problem.Named("quota_"+e.Quota, api.CodeLimitReached, ErrLimit.Error()).
+		With(map[string]any{"quota": e.Quota, "limit": e.Limit})
+}
 
 // usage is a change of the resources that a company uses; it may be negative.
 type usage struct{ bytes, drafts int64 }

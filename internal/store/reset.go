@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // ErrProduction says that an operation for the environments local and sandbox was tried on a production database.
@@ -17,7 +18,7 @@ var ErrProductionConnection = errors.New("the account has a production connectio
 
 // ErrOtherEnvironment says that a database was served in production and cannot be served elsewhere, or the other way
 // round.
-var ErrOtherEnvironment = errors.New("the environment needs its own database")
+var ErrOtherEnvironment = problem.Setting("the environment needs its own database")
 
 // RecordEnvironment records the environment that this database is served in. It returns [ErrOtherEnvironment] instead
 // of changing production to another environment, or another environment to production.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // ErrOutcomeKnown says that the outcome of a submission is known, so there is nothing to resolve.
-var ErrOutcomeKnown = errors.New("the outcome of the submission is known")
+var ErrOutcomeKnown = problem.Local("outcome_known", http.StatusConflict,
+	"the outcome of this submission is known: nothing to resolve")
 
 // The decisions about a submission with an unknown outcome.
 const (

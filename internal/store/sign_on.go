@@ -37,7 +37,7 @@ func (db *DB) CreateSignOnToken(ctx context.Context, on SignOn, add NewToken) (U
 		found, err := db.actingUser(ctx, t, `where email = $1 and proved_at is not null and disabled_at is null`, on.Email)
 		if add.Pending != nil {
 			if begun, err := t.beganLogin(ctx, *add.Pending, found.ID); err != nil || !begun {
-				return cmp.Or(err, ErrSessionEnded) // the address is no longer that of the user who has begun the login
+				return cmp.Or(err, error(ErrSessionEnded)) // the address is no longer that of the user who has begun the login
 			}
 		}
 		if errors.Is(err, sql.ErrNoRows) {

@@ -73,11 +73,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	base "quittance/internal/db"
+	"quittance/internal/problem"
 	"quittance/internal/secret"
 )
 
@@ -93,7 +95,7 @@ var (
 	// ErrLeaseLost says that another worker has claimed the work in the meantime.
 	ErrLeaseLost = errors.New("lease lost")
 	// ErrExists says that a row with the same unique value exists.
-	ErrExists = errors.New("already exists")
+	ErrExists = problem.Local("exists", http.StatusConflict, "already exists")
 )
 
 // Options configure a store.

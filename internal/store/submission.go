@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/problem"
 )
 
 // OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft
@@ -210,12 +211,12 @@ func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 // The errors of [Tenant.BeginSubmission] and [Tenant.BeginCreditNoteSubmission], in the order in which they are
 // checked. The next three are those of credit notes alone.
 var (
-	ErrSubmissionInProgress = errors.New("submission in progress")
-	ErrCreditNotesDisabled  = errors.New("no active provider connection with a confirmation of credit notes")
-	ErrCreditNoteVoid       = errors.New("void credit note")
-	ErrNotAcknowledged      = errors.New("the provider has not acknowledged the credited invoice")
-	ErrConnectionRequired   = errors.New("no active provider connection")
-	ErrNotApproved          = errors.New("production connection not approved")
+	ErrSubmissionInProgress = problem.New(api.CodeSubmissionInProgress, "submission in progress")
+	ErrCreditNotesDisabled  = problem.New(api.CodeCreditNoteSubmissionDisabled, "no active provider connection with a confirmation of credit notes")
+	ErrCreditNoteVoid       = problem.Named("credit_note_void", api.CodeCreditNoteNotEditable, "void credit note")
+	ErrNotAcknowledged      = problem.New(api.CodeInvoiceNotAcknowledged, "the provider has not acknowledged the credited invoice")
+	ErrConnectionRequired   = problem.New(api.CodeProviderConnectionRequired, "no active provider connection")
+	ErrNotApproved          = problem.New(api.CodeProductionNotApproved, "production connection not approved")
 )
 
 // IncompleteError says what a draft lacks for submission, by JSON path.
@@ -225,11 +226,24 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("invoice incomplete: %d fields", len(e.Missing))
 }
 
+// Describe returns the problem with what is missing.
+func (e *IncompleteError) Describe() *problem.Problem {
+	return problem.For(api.CodeInvoiceIncomplete).WithFaults(e.Missing)
+}
+
 // DuplicateNumberError names another invoice, or another credit note, that was submitted with the same number. The
 // other is zero.
 type DuplicateNumberError struct{ Invoice, CreditNote ID }
 
 func (e *DuplicateNumberError) Error() string { return "number already submitted" }
+
+// Describe returns the problem with the identifier of the other document.
+func (e *DuplicateNumberError) Describe() *problem.Problem {
+	if !e.CreditNote.IsZero() {
+		return problem.For(api.CodeDuplicateCreditNoteNumber).With(map[string]any{"credit_note_id": e.CreditNote.String()})
+	}
+	return problem.For(api.CodeDuplicateInvoiceNumber).With(map[string]any{"invoice_id": e.Invoice.String()})
+}
 
 // indexSubmissionNumber is the index that the loser of a race for an invoice number violates. The winner is read after
 // the transaction.

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 
+	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/problem"
 )
 
 // The reasons why the users of a company cannot be changed.
@@ -13,7 +15,7 @@ var (
 	// ErrLastOwner says that the account would have no owner who can log in.
 	ErrLastOwner = errors.New("this is the last active owner of the account")
 	// ErrForbidden says that the role of the caller no longer allows the operation.
-	ErrForbidden = errors.New("the role does not allow this")
+	ErrForbidden = problem.New(api.CodeForbidden, "the role does not allow this")
 )
 
 // RenameAccount changes the name of the company.

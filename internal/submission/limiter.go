@@ -2,18 +2,19 @@ package submission
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/fairlimit"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
 // ErrBusy means that too many submissions of the company wait for its provider, so that another one cannot begin.
 // Nothing is recorded of the refused one.
-var ErrBusy = errors.New("the provider keeps too many submissions of the company waiting")
+var ErrBusy = problem.New(api.CodeUnavailable, "the provider keeps too many submissions of the company waiting")
 
 // Limits on concurrent submissions in one process: on those in provider calls and on those that wait for a call to end.
 // They hold for all companies together and for each company, which may take an eighth of the free calls and half of the

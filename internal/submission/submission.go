@@ -46,6 +46,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/provider"
 	"quittance/internal/store"
 	"quittance/internal/tracing"
@@ -53,7 +54,7 @@ import (
 
 // ErrNotSubmitted says that the provider certainly did not receive the document, or refused it unread. The invoice is a
 // draft again and keeps its reference.
-var ErrNotSubmitted = errors.New("the provider did not take the document")
+var ErrNotSubmitted = problem.New(api.CodeProviderError, "the provider did not take the document")
 
 // Config configures a [Service]. All durations are positive.
 type Config struct {

@@ -2,8 +2,11 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
+	"quittance/client/api"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 )
 
@@ -23,6 +26,14 @@ type TooManyRowsError struct{ Limit int }
 // Error says how many there may be.
 func (e *TooManyRowsError) Error() string {
 	return "the list has more than " + strconv.Itoa(e.Limit) + " rows or candidates"
+}
+
+// Describe returns the problem with the number.
+func (e *TooManyRowsError) Describe() *problem.Problem {
+	faults := api.Faults{}
+	faults.Add("rows", "max_rows", fmt.Sprintf("must be at most %d, and so must the entries that the filters examine",
+		e.Limit))
+	return problem.For(api.CodeTooManyRows).WithFaults(faults)
 }
 
 // AtMost returns read models whose whole lists have at most that many rows and candidates, from 1 to [MaxListed].

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/fairlimit"
 	"quittance/internal/pdf"
+	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/ubl"
@@ -181,6 +182,15 @@ type UnreadableError struct{ Fault api.Fault }
 
 // Error names the rule.
 func (e *UnreadableError) Error() string { return "received document cannot be read: " + e.Fault.Rule }
+
+// errUnreadable is the kind of an [UnreadableError].
+var errUnreadable = problem.Named("unreadable_document", api.CodeDocumentUnreadable,
+	"the received document cannot be read")
+
+// Describe returns the problem with the broken rule.
+func (e *UnreadableError) Describe() *problem.Problem {
+	return errUnreadable.With(map[string]any{"document": []api.Fault{e.Fault}})
+}
 
 // Received prints a received document from what it says, with the document attached. The error is [store.ErrNotFound]
 // if it is not retained or is withheld, and an [UnreadableError] if it cannot be read.

@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"crypto/x509"
-	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 
 	"code.dny.dev/ssrf"
 	"golang.org/x/net/idna"
@@ -17,7 +19,7 @@ const MaxURL = 2048
 
 // ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller
 // learns nothing about the network behind the service.
-var ErrUnsafeDestination = errors.New("not an https URL of a public host without user info, query or fragment")
+var ErrUnsafeDestination = problem.New(api.CodeUnsafeDestination, "not an https URL of a public host without user info, query or fragment")
 
 // Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the
 // system's certificate authorities. DenyCIDRs restricts it; the other fields extend it and exist for the environments

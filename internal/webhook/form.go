@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // DestinationError means that the text of a destination breaks rules of form. These do not depend on an address or a
@@ -26,6 +27,11 @@ func (e *DestinationError) Error() string {
 
 // Unwrap returns [ErrUnsafeDestination].
 func (e *DestinationError) Unwrap() error { return ErrUnsafeDestination }
+
+// Describe returns the problem with the broken rules.
+func (e *DestinationError) Describe() *problem.Problem {
+	return ErrUnsafeDestination.With(map[string]any{"url": e.Faults})
+}
 
 // checkForm returns a [*DestinationError] with every rule of form that raw breaks, or nil if it breaks none. A
 // destination with the right form may still be unsafe.

@@ -89,6 +89,7 @@ var guarded = map[string]struct {
 func TestArchitecture(t *testing.T) {
 	m := loadModule(t)
 	t.Run("no import points to a higher layer", m.testLayers)
+	t.Run("problems are defined once", m.testProblems)
 	t.Run("guarded functions", m.testGuarded)
 	t.Run("one package listens", m.testListeners)
 	t.Run("files have a readable size", m.testSizes)
