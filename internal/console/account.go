@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -49,7 +50,7 @@ type profileField struct {
 }
 
 // profileFields returns the company profile with the names of its codes.
-func (t *templates) profileFields(p *api.Profile) []profileField {
+func (w *words) profileFields(p *api.Profile) []profileField {
 	out := make([]profileField, 0, 14)
 	for _, field := range []struct {
 		name  string
@@ -68,7 +69,7 @@ func (t *templates) profileFields(p *api.Profile) []profileField {
 	} {
 		row := profileField{Name: field.name, Value: deref(field.value)}
 		if field.list != "" && row.Value != "" {
-			row.Code, row.Value = row.Value, t.codeName(field.list, row.Value)
+			row.Code, row.Value = row.Value, w.codeName(field.list, row.Value)
 		}
 		out = append(out, row)
 	}
@@ -82,9 +83,9 @@ type quotaRow struct{ Name, Used, Limit string }
 func (c catalogue) quotaRows(quotas map[string]api.Quota) (rows []quotaRow, err error) {
 	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
 		store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
-		format := func(n int64) (string, error) { return grouped(strconv.FormatInt(n, 10)), nil }
+		format := func(n int64) (string, error) { return page.Grouped(strconv.FormatInt(n, 10)), nil }
 		if name == store.QuotaStoredBytes {
-			format = c.size
+			format = c.Size
 		}
 		row := quotaRow{Name: name}
 		if row.Used, err = format(quotas[name].Used); err != nil {
@@ -106,7 +107,7 @@ func (req *request) respondAccount(status int, fault string) error {
 
 // showAccount responds with the account page; fault is about the password, and addressFault about the new address.
 func (req *request) showAccount(status int, fault, addressFault string) error {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
 		return err
@@ -123,11 +124,11 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := req.pages.messages.quotaRows(quotas)
+	rows, err := req.words.messages.quotaRows(quotas)
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: req.session.Account, User: user, Profile: req.pages.profileFields(req.profile()),
+	p := accountPage{Account: req.session.Account, User: user, Profile: req.words.profileFields(req.profile()),
 		Quotas: rows, Fault: fault, AddressFault: addressFault,
 		Submitted: counts[view.TabAll].Invoices > counts[view.TabDrafts].Invoices}
 	for _, connection := range connections {
@@ -142,14 +143,14 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 		return err
 	}
 	p.SendsMail = p.Mail != nil
-	title, err := req.pages.messages.text("account.title")
+	title, err := req.Text("account.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "account", pageData{Title: title, Section: "account", Body: p})
+	return req.Show(status, "account", page.Layout{Title: title, Section: "account", Body: p})
 }
 
 // changePassword changes the password from the account page.
 func (req *request) changePassword() error {
-	return req.replacePassword(req.respondAccount, withFlash("/account", "good.password_changed"))
+	return req.replacePassword(req.respondAccount, page.WithNotice("/account", "good.password_changed"))
 }

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -46,16 +47,16 @@ type provePage struct {
 }
 
 func (req *request) respondProve(status int, fault string) error {
-	title, err := req.pages.messages.text("prove.title")
+	title, err := req.Text("prove.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "prove", pageData{Title: title,
+	return req.Show(status, "prove", page.Layout{Title: title,
 		Body: provePage{LoggedIn: req.session.Tenant != nil, Email: req.session.Email, Fault: fault}})
 }
 
 func (req *request) proveAddress() error {
-	_, err := req.Accounts.ProveAddress(req.r.Context(), req.session, req.source, req.form.Get("code"))
+	_, err := req.Accounts.ProveAddress(req.R.Context(), req.session, req.Source, req.Form.Get("code"))
 	for _, fault := range [...]struct {
 		err error
 		key string
@@ -67,18 +68,18 @@ func (req *request) proveAddress() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/account", "good.address_proved"))
+	return req.Redirect(page.WithNotice("/account", "good.address_proved"))
 }
 
 func (req *request) requestAddressProof() error {
-	err := req.Accounts.RequestAddressProof(req.r.Context(), req.session)
+	err := req.Accounts.RequestAddressProof(req.R.Context(), req.session)
 	if errors.Is(err, store.ErrNoMail) {
 		return problem.For(api.CodeNotFound).Because(err)
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/account", "good.proof_sent"))
+	return req.Redirect(page.WithNotice("/account", "good.proof_sent"))
 }
 
 // addressFault returns the key of the error message about a new address below "account.address.fault.", or "".
@@ -96,10 +97,10 @@ func addressFault(err error) string {
 }
 
 func (req *request) changeOwnAddress() error {
-	email := req.form.Get("email")
+	email := req.Form.Get("email")
 	err := account.ErrEmail
 	if len(email) <= maxEmail {
-		_, _, err = req.Accounts.ChangeOwnAddress(req.r.Context(), req.session, req.source, email, req.form.Get("current"),
+		_, _, err = req.Accounts.ChangeOwnAddress(req.R.Context(), req.session, req.Source, email, req.Form.Get("current"),
 			account.Factor{Code: req.code("otp")})
 	}
 	if fault := addressFault(err); fault != "" {
@@ -108,70 +109,68 @@ func (req *request) changeOwnAddress() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/account", "good.address_changed"))
+	return req.Redirect(page.WithNotice("/account", "good.address_changed"))
 }
 
 // leave removes the user who is logged in.
 func (req *request) leave() error {
-	_, err := req.session.Tenant.RemoveUser(req.r.Context(), req.session, req.session.User)
+	_, err := req.session.Tenant.RemoveUser(req.R.Context(), req.session, req.session.User)
 	if errors.Is(err, store.ErrLastOwner) {
-		return req.redirect(withFlash("/account", "bad.last_owner"))
+		return req.Redirect(page.WithNotice("/account", "bad.last_owner"))
 	}
 	if err != nil {
 		return err
 	}
-	http.SetCookie(req.w, req.cookie("", time.Time{}))
-	return req.redirect(withFlash("/login", "good.left"))
+	http.SetCookie(req.W, req.NewCookie("", "", time.Time{}))
+	return req.Redirect(page.WithNotice("/login", "good.left"))
 }
 
 func (req *request) changeAddress() error {
-	id, err := req.id("user")
+	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
-	email := req.form.Get("email")
+	email := req.Form.Get("email")
 	err = account.ErrEmail
 	if len(email) <= maxEmail {
-		_, err = req.Accounts.ChangeAddress(req.r.Context(), req.session.Tenant, req.session, id, email)
+		_, err = req.Accounts.ChangeAddress(req.R.Context(), req.session.Tenant, req.session, id, email)
 	}
 	if fault := addressFault(err); fault != "" {
-		return req.redirect(withFlash(usersPath, "bad.address_"+fault))
+		return req.Redirect(page.WithNotice(usersPath, "bad.address_"+fault))
 	}
 	if errors.Is(err, account.ErrOwnAddress) {
-		return req.redirect("/account")
+		return req.Redirect("/account")
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(usersPath, "good.address_changed"))
+	return req.Redirect(page.WithNotice(usersPath, "good.address_changed"))
 }
 
 func (req *request) removeUser() error {
-	id, err := req.id("user")
+	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
 	if id == req.session.User {
 		return req.leave()
 	}
-	if _, err := req.session.Tenant.RemoveUser(req.r.Context(), req.session, id); errors.Is(err, store.ErrLastOwner) {
-		return req.redirect(withFlash(usersPath, "bad.last_owner"))
+	if _, err := req.session.Tenant.RemoveUser(req.R.Context(), req.session, id); errors.Is(err, store.ErrLastOwner) {
+		return req.Redirect(page.WithNotice(usersPath, "bad.last_owner"))
 	} else if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(usersPath, "good.user_removed"))
+	return req.Redirect(page.WithNotice(usersPath, "good.user_removed"))
 }
 
 // choiceCookie returns the cookie that binds the choice of a company to this browser.
 func (c *Console) choiceCookie(value string, expires time.Time) *http.Cookie {
-	cookie := c.cookie(value, expires) //nolint:gosec // Secure and HttpOnly are as in cookie
-	cookie.Name = c.cookieName() + "-choice"
-	return cookie
+	return c.kit.NewCookie("-choice", value, expires)
 }
 
 // choice returns the secret of the choice that this browser has to make.
 func (req *request) choice() (secret.Text, bool) {
-	given, err := req.r.Cookie(req.choiceCookie("", time.Time{}).Name)
+	given, err := req.R.Cookie(req.choiceCookie("", time.Time{}).Name)
 	if err != nil {
 		return secret.Text{}, false
 	}
@@ -187,49 +186,49 @@ type companyPage struct {
 func (req *request) showCompanies() error {
 	pending, found := req.choice()
 	if !found {
-		return req.redirect("/login")
+		return req.Redirect("/login")
 	}
-	email, companies, err := req.Accounts.FindChoice(req.r.Context(), req.source, pending)
+	email, companies, err := req.Accounts.FindChoice(req.R.Context(), req.Source, pending)
 	if errors.Is(err, account.ErrNoPendingLogin) {
 		return req.endChoice()
 	}
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("company.title")
+	title, err := req.Text("company.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "company", pageData{Title: title,
+	return req.Show(http.StatusOK, "company", page.Layout{Title: title,
 		Body: companyPage{Email: email, Companies: companies}})
 }
 
 // endChoice leads to the login page, because the choice was made before or has expired.
 func (req *request) endChoice() error {
-	http.SetCookie(req.w, req.choiceCookie("", time.Time{}))
-	return req.redirect(withFlash("/login", "bad.login_expired"))
+	http.SetCookie(req.W, req.choiceCookie("", time.Time{}))
+	return req.Redirect(page.WithNotice("/login", "bad.login_expired"))
 }
 
 // chooseCompany starts the session of a person who has chosen a company.
 func (req *request) chooseCompany() error {
 	pending, found := req.choice()
 	if !found {
-		return req.redirect("/login")
+		return req.Redirect("/login")
 	}
-	of, err := store.ParseID(req.form.Get("company"))
+	of, err := store.ParseID(req.Form.Get("company"))
 	if err != nil {
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	started, err := req.Accounts.CompleteChoice(req.r.Context(), req.source, req.r.UserAgent(), pending, of)
+	started, err := req.Accounts.CompleteChoice(req.R.Context(), req.Source, req.R.UserAgent(), pending, of)
 	if errors.Is(err, account.ErrNoPendingLogin) {
 		return req.endChoice()
 	}
 	if err != nil {
 		return req.refuseSignOn(err)
 	}
-	http.SetCookie(req.w, req.choiceCookie("", time.Time{}))
+	http.SetCookie(req.W, req.choiceCookie("", time.Time{}))
 	if err := req.adopt(started); err != nil {
 		return err
 	}
-	return req.redirect("/")
+	return req.Redirect("/")
 }

@@ -13,6 +13,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -33,25 +34,25 @@ func apiKeyRoutes() []route {
 // apiKeyRows is a page of the list of API keys.
 type apiKeyRows struct {
 	Rows   []api.APIKey
-	Paging paging
+	Paging page.Paging
 }
 
 func (req *request) listAPIKeys() error {
-	keys, err := req.session.Tenant.APIKeys(req.r.Context())
+	keys, err := req.session.Tenant.APIKeys(req.R.Context())
 	if err != nil {
 		return err
 	}
-	rows := apiKeyRows{Paging: req.paging()}
+	rows := apiKeyRows{Paging: req.Paging()}
 	rows.Paging.Total = len(keys)
 	first, through := max(0, rows.Paging.First()-1), rows.Paging.Through()
 	for _, key := range keys[min(first, through):through] {
 		rows.Rows = append(rows.Rows, view.APIKey(key, req.Now()))
 	}
-	title, err := req.pages.messages.text("keys.title")
+	title, err := req.Text("keys.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "api_keys", pageData{Title: title, Section: "keys", Body: rows,
+	return req.Show(http.StatusOK, "api_keys", page.Layout{Title: title, Section: "keys", Body: rows,
 		Export: newExportMenu(apiKeysPath, nil)})
 }
 
@@ -80,11 +81,11 @@ func (req *request) respondAPIKeyForm(status int, form apiKeyForm) error {
 		return err
 	}
 	form.Scopes = req.session.Permissions.Scopes()
-	title, err := req.pages.messages.text("keys.new")
+	title, err := req.Text("keys.new")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "api_key_form", pageData{Title: title, Section: "keys", Body: form})
+	return req.Show(status, "api_key_form", page.Layout{Title: title, Section: "keys", Body: form})
 }
 
 // newAPIKeyPage is the view model of the page of a new API key. It is the only page that ever contains a key.
@@ -98,16 +99,16 @@ var apiKeyRequests = strictjson.For[api.APIKeyRequest]() //nolint:gochecknogloba
 
 // readAPIKeyForm reads the form and validates it like the API. The request is for recognizing the same form.
 func (req *request) readAPIKeyForm() (form apiKeyForm, add store.NewAPIKey, request api.APIKeyRequest, err error) {
-	form = apiKeyForm{Name: strings.TrimSpace(req.form.Get("name")),
-		Networks: strings.ReplaceAll(req.form.Get("networks"), "\r\n", "\n"), Expires: req.form.Get("expires"),
+	form = apiKeyForm{Name: strings.TrimSpace(req.Form.Get("name")),
+		Networks: strings.ReplaceAll(req.Form.Get("networks"), "\r\n", "\n"), Expires: req.Form.Get("expires"),
 		Chosen: map[access.Scope]bool{}, Faults: map[string][]string{}}
 	networks := strings.FieldsFunc(form.Networks,
 		func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
-	given := map[string]any{"name": form.Name, "scopes": append([]string{}, req.form["scopes"]...), "networks": networks}
+	given := map[string]any{"name": form.Name, "scopes": append([]string{}, req.Form["scopes"]...), "networks": networks}
 	if form.Expires != "" {
 		given["expires_at"] = form.Expires + "T00:00:00Z"
 	}
-	for _, scope := range req.form["scopes"] {
+	for _, scope := range req.Form["scopes"] {
 		form.Chosen[access.Scope(scope)] = true
 	}
 	text, err := json.Marshal(given)
@@ -158,30 +159,30 @@ func (req *request) createAPIKey() error {
 	_, wide := errors.AsType[*store.ScopeError](err)
 	switch {
 	case wide:
-		form.Faults["scopes"] = []string{req.pages.messages.textOr("keys.new.scopes.role", "")}
+		form.Faults["scopes"] = []string{req.TextOr("keys.new.scopes.role", "")}
 		return req.respondAPIKeyForm(http.StatusUnprocessableEntity, form)
 	case errors.Is(err, store.ErrLimit):
-		form.Faults["limit"] = []string{req.pages.messages.textOr("keys.limit", "")}
+		form.Faults["limit"] = []string{req.TextOr("keys.limit", "")}
 		return req.respondAPIKeyForm(http.StatusConflict, form)
 	case err != nil:
 		return err
 	case again != "":
-		return req.redirect(withFlash(apiKeysPath, "good.key_made_before"))
+		return req.Redirect(page.WithNotice(apiKeysPath, "good.key_made_before"))
 	}
-	title, err := req.pages.messages.text("keys.made")
+	title, err := req.Text("keys.made")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusCreated, "new_api_key", pageData{Title: title, Section: "keys", Body: made})
+	return req.Show(http.StatusCreated, "new_api_key", page.Layout{Title: title, Section: "keys", Body: made})
 }
 
 func (req *request) revokeAPIKey() error {
-	id, err := req.id("key")
+	id, err := req.ID("key")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.RevokeAPIKey(req.r.Context(), id); err != nil {
+	if _, err := req.session.Tenant.RevokeAPIKey(req.R.Context(), id); err != nil {
 		return err
 	}
-	return req.redirect(withFlash(apiKeysPath, "good.key_revoked"))
+	return req.Redirect(page.WithNotice(apiKeysPath, "good.key_revoked"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -104,7 +105,7 @@ func (f auditFilters) Chosen() []chosenFilter {
 type auditPage struct {
 	Filters auditFilters
 	Rows    []auditRow
-	Paging  paging
+	Paging  page.Paging
 	// Truncated reports that the list covers only its newest [view.SearchDepth] candidates.
 	Truncated bool
 	// Authors can be selected, and so can Acts.
@@ -135,13 +136,13 @@ type auditRow struct {
 }
 
 func (req *request) listAudit() error {
-	p := auditPage{Filters: req.auditFilters(), Paging: req.paging()}
-	found, err := view.Of(req.session.Tenant).AuditLog(req.r.Context(), p.Filters.query, p.Paging.Page, p.Paging.PerPage)
+	p := auditPage{Filters: req.auditFilters(), Paging: req.Paging()}
+	found, err := view.Of(req.session.Tenant).AuditLog(req.R.Context(), p.Filters.query, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
 	p.Paging.Total, p.Truncated = found.Total, found.Truncated
-	if p.Authors, err = req.auditAuthors(req.r.Context()); err != nil {
+	if p.Authors, err = req.auditAuthors(req.R.Context()); err != nil {
 		return err
 	}
 	p.Rows = auditRows(found.Entries, p.Authors)
@@ -151,11 +152,11 @@ func (req *request) listAudit() error {
 		p.Authors = append(p.Authors, auditAuthor{ID: actor, Name: actor, Kind: string(store.ActorUser)})
 	}
 	p.Acts = slices.DeleteFunc(store.Acts(), isOperatorsAct)
-	title, err := req.pages.messages.text("activity.title")
+	title, err := req.Text("activity.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "audit", pageData{Title: title, Section: "audit", Body: p,
+	return req.Show(http.StatusOK, "audit", page.Layout{Title: title, Section: "audit", Body: p,
 		Export: newExportMenu(auditPath, p.Filters.Values)})
 }
 
@@ -183,7 +184,7 @@ func (req *request) auditAuthors(ctx context.Context) ([]auditAuthor, error) {
 		out = append(out, auditAuthor{ID: k.ID.String(), Name: k.Name, Kind: string(store.ActorKey)})
 	}
 	for _, kind := range []store.ActorKind{store.ActorAdministrator, store.ActorSystem} {
-		name, err := req.pages.messages.text("activity.by." + string(kind))
+		name, err := req.Text("activity.by." + string(kind))
 		if err != nil {
 			return nil, err
 		}
@@ -257,13 +258,13 @@ func (c catalogue) auditRecord(row *auditRow) []string {
 	kind := row.AuditEntry.Actor.Kind
 	who := row.Actor
 	if kind == string(store.ActorAdministrator) || kind == string(store.ActorSystem) {
-		who = c.textOr("activity.by."+kind, kind)
+		who = c.TextOr("activity.by."+kind, kind)
 	}
 	var details []string
 	for _, name := range slices.Sorted(maps.Keys(row.Details)) {
 		details = append(details, name+"="+row.Details[name])
 	}
-	return []string{row.At.UTC().Format(store.TimestampLayout), who, c.textOr("activity.kind."+kind, kind),
-		c.textOr("activity."+row.Act, row.Act), row.Act, row.Subject.Type, row.Label, row.Subject.ID, deref(row.Source),
-		c.textOr("activity.means."+row.Means, row.Means), deref(row.RequestID), strings.Join(details, "; ")}
+	return []string{row.At.UTC().Format(store.TimestampLayout), who, c.TextOr("activity.kind."+kind, kind),
+		c.TextOr("activity."+row.Act, row.Act), row.Act, row.Subject.Type, row.Label, row.Subject.ID, deref(row.Source),
+		c.TextOr("activity.means."+row.Means, row.Means), deref(row.RequestID), strings.Join(details, "; ")}
 }

@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -136,7 +137,7 @@ type bookList struct {
 	Search     string
 	Ignored    []string
 	Rows       []bookRow
-	Paging     paging
+	Paging     page.Paging
 	MayWrite   bool
 }
 
@@ -154,13 +155,13 @@ type bookFact struct {
 }
 
 func (b *book[F]) listEntries(req *request) error {
-	p := bookList{Name: b.name, Path: b.path, Paging: req.paging(), MayWrite: req.session.Permissions.Has(access.Write)}
+	p := bookList{Name: b.name, Path: b.path, Paging: req.Paging(), MayWrite: req.session.Permissions.Has(access.Write)}
 	valid, ignored := req.readFilters(func(name, value string) bool {
 		return name == searchParameter &&
 			len(value) <= maxSearch
 	})
 	p.Search, p.Ignored = valid[searchParameter], ignored
-	found, err := b.list(view.Of(req.session.Tenant), req.r.Context(), p.Search, p.Paging.Page, p.Paging.PerPage)
+	found, err := b.list(view.Of(req.session.Tenant), req.R.Context(), p.Search, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (b *book[F]) listEntries(req *request) error {
 		e := &found.Entries[n]
 		row := bookRow{ID: e.ID.String()}
 		row.Name, row.Under = b.names(&e.Fields)
-		shown, err := b.show(req.pages, &e.Fields)
+		shown, err := b.show(req.words, &e.Fields)
 		if err != nil {
 			return err
 		}
@@ -183,11 +184,11 @@ func (b *book[F]) listEntries(req *request) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	title, err := req.pages.messages.text("book." + b.name + ".title")
+	title, err := req.Text("book." + b.name + ".title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "book", pageData{Title: title, Section: b.name, Body: p,
+	return req.Show(http.StatusOK, "book", page.Layout{Title: title, Section: b.name, Body: p,
 		Export: newExportMenu(b.path, map[string]string{searchParameter: p.Search})})
 }
 
@@ -217,7 +218,7 @@ func (b *book[F]) values(fields *F) (map[string]string, error) {
 }
 
 // show returns the texts of an entry as people read and type them.
-func (b *book[F]) show(t *templates, fields *F) (map[string]string, error) {
+func (b *book[F]) show(t *words, fields *F) (map[string]string, error) {
 	values, err := b.values(fields)
 	return t.showFields(b.specs(), values, values["buyer_country"]), err
 }
@@ -242,12 +243,12 @@ type bookFactGroup struct {
 func (b *book[F]) showEntry(req *request) error { return b.respondEntry(req, http.StatusOK, nil) }
 
 // respondEntry responds with the page of an entry.
-func (b *book[F]) respondEntry(req *request, status int, flash *notice) error {
+func (b *book[F]) respondEntry(req *request, status int, flash *page.Notice) error {
 	found, err := b.entryOfPath(req)
 	if err != nil {
 		return err
 	}
-	shown, err := b.show(req.pages, &found.Fields)
+	shown, err := b.show(req.words, &found.Fields)
 	if err != nil {
 		return err
 	}
@@ -267,13 +268,13 @@ func (b *book[F]) respondEntry(req *request, status int, flash *notice) error {
 			p.Groups = append(p.Groups, facts)
 		}
 	}
-	return req.page(status, "book_entry", pageData{Title: name, Section: b.name, Notice: flash, Body: p})
+	return req.Show(status, "book_entry", page.Layout{Title: name, Section: b.name, Notice: flash, Body: p})
 }
 
 func (b *book[F]) entryOfPath(req *request) (store.BookEntry[F], error) {
-	id, err := req.id("entry")
+	id, err := req.ID("entry")
 	if err != nil {
 		return store.BookEntry[F]{}, err
 	}
-	return b.of(req.session.Tenant).Entry(req.r.Context(), id)
+	return b.of(req.session.Tenant).Entry(req.R.Context(), id)
 }

@@ -14,6 +14,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
@@ -51,9 +52,9 @@ type checkedEntry[F store.BookFields] struct {
 // check reads a form and validates it like the API.
 func (b *book[F]) check(req *request, typed map[string]string) (checkedEntry[F], error) {
 	specs, unread := b.specs(), api.Faults{}
-	currency, _ := req.pages.codes["currencies"].resolve(typed["currency"])
-	country, _ := req.pages.codes["countries"].resolve(typed["buyer_country"])
-	values, err := req.pages.readFields(specs, "", typed, currency, country, unread)
+	currency, _ := req.words.codes["currencies"].resolve(typed["currency"])
+	country, _ := req.words.codes["countries"].resolve(typed["buyer_country"])
+	values, err := req.words.readFields(specs, "", typed, currency, country, unread)
 	if err != nil {
 		return checkedEntry[F]{}, err
 	}
@@ -74,7 +75,7 @@ func (b *book[F]) check(req *request, typed map[string]string) (checkedEntry[F],
 		}
 	}
 	return checkedEntry[F]{entry: entry, checkedForm: checkedForm{form: draftForm{Fields: typed},
-		values: draftForm{Fields: values}, messages: req.pages.messages, codes: req.pages.codes,
+		values: draftForm{Fields: values}, messages: req.words.messages, codes: req.words.codes,
 		draft: draft, faults: faults, isMissing: map[string]bool{}, advice: advice}}, nil
 }
 
@@ -82,13 +83,14 @@ func (b *book[F]) check(req *request, typed map[string]string) (checkedEntry[F],
 func (b *book[F]) readForm(req *request) map[string]string {
 	typed := map[string]string{}
 	for _, spec := range b.specs() {
-		typed[spec.name] = spec.normalized(req.form.Get(spec.name))
+		typed[spec.name] = spec.normalized(req.Form.Get(spec.name))
 	}
 	return typed
 }
 
 // respondForm responds with the form.
-func (b *book[F]) respondForm(req *request, status int, checked *checkedEntry[F], p bookFormPage, flash *notice) error {
+func (b *book[F]) respondForm(req *request, status int, checked *checkedEntry[F], p bookFormPage,
+	flash *page.Notice) error {
 	fields := checked.fields(b.specs(), "", "", checked.form.Fields, checked.values.Fields, false)
 	for _, group := range b.groups {
 		out := bookFieldGroup{Name: group.name}
@@ -107,17 +109,17 @@ func (b *book[F]) respondForm(req *request, status int, checked *checkedEntry[F]
 	key, values := "book."+b.name+".new", []any(nil)
 	if p.Saved != "" {
 		key, values = "book."+b.name+".edit", []any{p.Saved}
-	} else if p.Key = req.form.Get("key"); p.Key == "" {
+	} else if p.Key = req.Form.Get("key"); p.Key == "" {
 		var err error
 		if p.Key, err = req.newKey(); err != nil {
 			return err
 		}
 	}
-	title, err := req.pages.messages.text(key, values...)
+	title, err := req.Text(key, values...)
 	if err != nil {
 		return err
 	}
-	return req.page(status, "book_form", pageData{Title: title, Section: b.name, Notice: flash, Body: p})
+	return req.Show(status, "book_form", page.Layout{Title: title, Section: b.name, Notice: flash, Body: p})
 }
 
 func (b *book[F]) newEntry(req *request) error {
@@ -148,7 +150,7 @@ func (b *book[F]) createEntry(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(b.path+"/"+cmp.Or(again, made), "good."+b.name+"_created"))
+	return req.Redirect(page.WithNotice(b.path+"/"+cmp.Or(again, made), "good."+b.name+"_created"))
 }
 
 // editPage returns the view model for editing a version of an entry.
@@ -163,7 +165,7 @@ func (b *book[F]) editEntry(req *request) error {
 	if err != nil {
 		return err
 	}
-	typed, err := b.show(req.pages, &found.Fields)
+	typed, err := b.show(req.words, &found.Fields)
 	if err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func (b *book[F]) changeEntry(req *request) error {
 	if err != nil {
 		return err
 	}
-	version, err := strconv.ParseInt(req.form.Get("version"), 10, 64)
+	version, err := strconv.ParseInt(req.Form.Get("version"), 10, 64)
 	if err != nil {
 		version = 0 // no entry has this version
 	}
@@ -192,7 +194,7 @@ func (b *book[F]) changeEntry(req *request) error {
 	if len(checked.faults) > 0 {
 		return b.respondForm(req, http.StatusUnprocessableEntity, &checked, b.editPage(&found, version), nil)
 	}
-	_, err = b.of(req.session.Tenant).Update(req.r.Context(), found.ID,
+	_, err = b.of(req.session.Tenant).Update(req.R.Context(), found.ID,
 		func(current int64) bool { return current == version }, func(current []byte) (F, error) {
 			before, err := unmarshalEntry[F](current)
 			if err != nil {
@@ -211,7 +213,7 @@ func (b *book[F]) changeEntry(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(b.path+"/"+found.ID.String(), "good."+b.name+"_saved"))
+	return req.Redirect(page.WithNotice(b.path+"/"+found.ID.String(), "good."+b.name+"_saved"))
 }
 
 // unmarshalEntry returns the fields of an entry in their stored form.
@@ -251,18 +253,18 @@ func (b *book[F]) differences(fields *F, checked *checkedEntry[F]) (names []stri
 // deleteEntry deletes an entry if it still has the version that the user saw. Otherwise the page shows its current
 // state.
 func (b *book[F]) deleteEntry(req *request) error {
-	id, err := req.id("entry")
+	id, err := req.ID("entry")
 	if err != nil {
 		return err
 	}
-	seen := req.form.Get("version")
-	err = b.of(req.session.Tenant).Delete(req.r.Context(), id,
+	seen := req.Form.Get("version")
+	err = b.of(req.session.Tenant).Delete(req.R.Context(), id,
 		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	if errors.Is(err, store.ErrVersion) {
-		return b.respondEntry(req, http.StatusConflict, req.pages.notice("bad.entry_changed"))
+		return b.respondEntry(req, http.StatusConflict, req.Pages.Texts.Notice("bad.entry_changed"))
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(b.path, "good."+b.name+"_deleted"))
+	return req.Redirect(page.WithNotice(b.path, "good."+b.name+"_deleted"))
 }

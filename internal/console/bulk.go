@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -27,7 +28,7 @@ import (
 // The limits of one form.
 const (
 	// maxBulk is the number of drafts in a form.
-	maxBulk = maxPerPage
+	maxBulk = page.MaxPerPage
 	// bulkWorkers is how many of them are submitted at a time.
 	bulkWorkers = 8
 	// bulkTime is how long submissions may begin. The others stay drafts. It leaves time for the last calls and the
@@ -46,14 +47,14 @@ type bulkPage struct {
 	// Ready are the drafts that can be submitted, and Others the invoices that cannot.
 	Ready, Others []invoiceRow
 	// Sums are the totals of the ready drafts, by currency.
-	Sums []*moneyView
+	Sums []*page.Money
 }
 
 // bulkResult is one invoice on the page after the submission.
 type bulkResult struct {
 	invoiceRow
 	// Notice says why the draft was not submitted; nil if it was.
-	Notice *notice
+	Notice *page.Notice
 }
 
 // bulkResultPage is the view model of the page after the submission. All of it is live.
@@ -81,12 +82,12 @@ func invoiceIDs(values []string) ([]store.ID, error) {
 
 // reviewBulk shows the selected drafts before they are submitted. It changes nothing.
 func (req *request) reviewBulk() error {
-	ids, err := invoiceIDs(req.r.URL.Query()[bulkInvoiceParameter])
+	ids, err := invoiceIDs(req.R.URL.Query()[bulkInvoiceParameter])
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return req.redirect(withFlash("/invoices", "bad.no_drafts"))
+		return req.Redirect(page.WithNotice("/invoices", "bad.no_drafts"))
 	}
 	rows, err := req.rowsByID(ids)
 	if err != nil {
@@ -101,16 +102,16 @@ func (req *request) reviewBulk() error {
 		}
 	}
 	p.Sums = sumsOf(p.Ready)
-	title, err := req.pages.messages.text("bulk.title")
+	title, err := req.Text("bulk.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "bulk", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "bulk", page.Layout{Title: title, Section: "invoices", Body: p})
 }
 
 // rowsByID returns the rows of the invoices that exist, in the given order.
 func (req *request) rowsByID(ids []store.ID) ([]invoiceRow, error) {
-	found, err := view.Of(req.session.Tenant).InvoicesByID(req.r.Context(), ids)
+	found, err := view.Of(req.session.Tenant).InvoicesByID(req.R.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (req *request) rowsByID(ids []store.ID) ([]invoiceRow, error) {
 }
 
 // sumsOf adds up the totals of invoices by currency, in the order in which the currencies occur.
-func sumsOf(rows []invoiceRow) []*moneyView {
+func sumsOf(rows []invoiceRow) []*page.Money {
 	sums, order := map[string]*big.Rat{}, []string(nil)
 	for _, row := range rows {
 		if row.Total == nil {
@@ -134,21 +135,21 @@ func sumsOf(rows []invoiceRow) []*moneyView {
 		}
 		sums[row.Currency].Add(sums[row.Currency], value)
 	}
-	var out []*moneyView
+	var out []*page.Money
 	for _, currency := range order {
-		out = append(out, money(sums[currency].FloatString(api.MaxScale), currency))
+		out = append(out, page.MoneyOf(sums[currency].FloatString(api.MaxScale), currency))
 	}
 	return out
 }
 
 // submitBulk submits the drafts of the form and redirects to the page of the results.
 func (req *request) submitBulk() error {
-	ids, err := invoiceIDs(req.form[bulkInvoiceParameter])
+	ids, err := invoiceIDs(req.Form[bulkInvoiceParameter])
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return req.redirect(withFlash("/invoices", "bad.no_drafts"))
+		return req.Redirect(page.WithNotice("/invoices", "bad.no_drafts"))
 	}
 	keys := req.submitAll(ids)
 	query := url.Values{}
@@ -159,7 +160,7 @@ func (req *request) submitBulk() error {
 		}
 		query.Add(bulkResultParameter, value)
 	}
-	return req.redirect("/invoices/submitted?" + query.Encode())
+	return req.Redirect("/invoices/submitted?" + query.Encode())
 }
 
 // submitAll submits invoices, several at a time. It returns for each the key of the notice that says why it was not
@@ -173,11 +174,11 @@ func (req *request) submitAll(ids []store.ID) []string {
 	var mu sync.Mutex
 	for n, id := range ids {
 		group.Go(func() error {
-			if req.Now().After(until) || req.r.Context().Err() != nil {
+			if req.Now().After(until) || req.R.Context().Err() != nil {
 				keys[n] = "bad.not_begun"
 				return nil
 			}
-			_, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
+			_, err := req.Submissions.Submit(req.R.Context(), req.session.Tenant, id)
 			if err == nil {
 				return nil
 			}
@@ -200,7 +201,7 @@ func (req *request) submitAll(ids []store.ID) []string {
 
 // showBulkResults says of each invoice in the address what happened to it. Its state comes from the store.
 func (req *request) showBulkResults() error {
-	values := req.r.URL.Query()[bulkResultParameter]
+	values := req.R.URL.Query()[bulkResultParameter]
 	names, keys := make([]string, len(values)), map[string]string{}
 	for n, value := range values {
 		name, key, _ := strings.Cut(value, " ")
@@ -220,25 +221,25 @@ func (req *request) showBulkResults() error {
 		case !row.Draft:
 			p.Submitted = append(p.Submitted, bulkResult{invoiceRow: row})
 		case strings.HasPrefix(key, "bad."):
-			p.Refused = append(p.Refused, bulkResult{invoiceRow: row, Notice: req.pages.notice(key)})
+			p.Refused = append(p.Refused, bulkResult{invoiceRow: row, Notice: req.Pages.Texts.Notice(key)})
 		default:
-			p.Refused = append(p.Refused, bulkResult{invoiceRow: row, Notice: req.pages.notice("bad.not_taken")})
+			p.Refused = append(p.Refused, bulkResult{invoiceRow: row, Notice: req.Pages.Texts.Notice("bad.not_taken")})
 		}
 	}
-	announcement, err := req.pages.messages.text("bulk.result", strconv.Itoa(len(p.Submitted)), strconv.Itoa(len(rows)))
+	announcement, err := req.Text("bulk.result", strconv.Itoa(len(p.Submitted)), strconv.Itoa(len(rows)))
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("submitted", "results", p, invoicePollInterval, announcement)
+	part, err := req.LivePart("submitted", "results", p, invoicePollInterval, announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("submitted", part)
+	if req.IsFragment() {
+		return req.ShowLive("submitted", part)
 	}
-	title, err := req.pages.messages.text("bulk.results")
+	title, err := req.Text("bulk.results")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "submitted", pageData{Title: title, Section: "invoices", Body: part})
+	return req.Show(http.StatusOK, "submitted", page.Layout{Title: title, Section: "invoices", Body: part})
 }

@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/text/language"
 
 	"quittance/internal/access"
 	"quittance/internal/account"
@@ -23,32 +26,29 @@ import (
 
 var (
 	// Expressions for the message keys in templates and handlers, and for those that are composed.
-	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:text|lookup|textOr|plural)\()"([a-z][a-z0-9_.]*)"`)
+	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:Text|Lookup|TextOr|Plural)\()"([a-z][a-z0-9_.]*)"`)
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 
 // TestMessages checks that every message key in use exists, and every message is used.
 func TestMessages(t *testing.T) {
-	messages, err := readCatalogue(tongues[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantQuotaPages(t, messages)
-	source := sourceText(t)
+	wantQuotaPages(t, testWords(t, language.English).messages)
+	messages := textsIn(t, language.English)
+	source := sourceText(t, ".", "../page")
 	used := map[string]bool{}
 	for _, found := range messageKey.FindAllStringSubmatch(source, -1) {
 		key := found[1]
 		if strings.HasSuffix(key, ".") {
 			continue // a family, below
 		}
-		if strings.Contains(found[0], "tn ") || strings.Contains(found[0], "plural(") {
+		if strings.Contains(found[0], "tn ") || strings.Contains(found[0], "Plural(") {
 			used[key+".one"], used[key+".other"] = true, true
 			continue
 		}
 		used[key] = true
 	}
 	for key := range used {
-		if _, ok := messages.texts[key]; !ok {
+		if _, ok := messages[key]; !ok {
 			t.Errorf("message %q does not exist", key)
 		}
 	}
@@ -60,8 +60,9 @@ func TestMessages(t *testing.T) {
 	if len(used) < 80 || len(families) < 8 {
 		t.Fatalf("only %d keys and %d families were found", len(used), len(families))
 	}
-	for key, text := range messages.texts {
-		known := used[key]
+	all := source + sourceText(t, "../operator")
+	for key, text := range messages {
+		known := used[key] || strings.Contains(all, `"`+key+`"`)
 		for _, family := range families {
 			known = known || strings.HasPrefix(key, family)
 		}
@@ -74,29 +75,45 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// sourceText returns the text of all templates and handlers.
-func sourceText(t *testing.T) string {
+// sourceText returns the text of all templates and handlers of some packages.
+func sourceText(t *testing.T, directories ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	add := func(from fs.FS, pattern string) {
-		names, err := fs.Glob(from, pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			text, err := fs.ReadFile(from, name)
+	for _, directory := range directories {
+		for _, pattern := range []string{"templates/*.html", "*.go"} {
+			names, err := filepath.Glob(filepath.Join(directory, pattern))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out.Write(text)
+			for _, name := range names {
+				if strings.HasSuffix(name, "_test.go") {
+					continue
+				}
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out.Write(text)
+			}
 		}
 	}
-	add(texts, "templates/*.html")
-	add(os.DirFS("."), "*.go")
 	return out.String()
+}
+
+// textsIn returns the texts of the console and of the kit of pages in a language, as their files have them.
+func textsIn(t *testing.T, of language.Tag) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, directory := range []string{".", "../page"} {
+		text, err := os.ReadFile(directory + "/messages/" + of.String() + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // secured returns a production console that uses TLS, with its own store.
@@ -152,7 +169,7 @@ func TestSecureCookie(t *testing.T) {
 		t.Errorf("with the cookie: %d", got.StatusCode)
 	}
 	plain := *cookie
-	plain.Name = plainCookie
+	plain.Name = "quittance"
 	if got := serve(http.MethodGet, "/invoices", "", &plain); got.StatusCode != http.StatusSeeOther {
 		t.Errorf("with the plain cookie name: %d", got.StatusCode)
 	}
@@ -176,7 +193,7 @@ func TestFailurePages(t *testing.T) {
 		serve: func(*request) error { panic("a secret cause") }}))
 	serve := func(path string) (Served, *httptest.ResponseRecorder) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
-		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})
+		request.AddCookie(&http.Cookie{Name: "__Host-quittance", Value: "qs_unknown"})
 		recorder := httptest.NewRecorder()
 		recorder.Header().Set("X-Request-Id", "request-77")
 		return c.Serve(recorder, request, "", direct{c, request}), recorder

@@ -47,7 +47,7 @@ func (c catalogue) namesOf(list string, official codeList) *codeNames {
 		rank[code] = at - len(commonCodes[list])
 	}
 	for e := range official.all() {
-		e.Name = c.textOr("code."+list+"."+e.Code, cmp.Or(e.Name, e.Code))
+		e.Name = c.TextOr("code."+list+"."+e.Code, cmp.Or(e.Name, e.Code))
 		n.entries = append(n.entries, e)
 		n.names[e.Code] = e.Name
 		n.codes[strings.ToLower(e.Code)] = e.Code
@@ -62,7 +62,7 @@ func (c catalogue) namesOf(list string, official codeList) *codeNames {
 		}
 	}
 	for _, e := range n.entries {
-		for word := range strings.SplitSeq(c.textOr("words."+list+"."+e.Code, ""), ",") {
+		for word := range strings.SplitSeq(c.TextOr("words."+list+"."+e.Code, ""), ",") {
 			if word = foldWords(word); word != "" {
 				n.words[word] = []string{e.Code}
 			}
@@ -207,4 +207,20 @@ func (n *codeNames) find(text string, most int) []codelist.Entry {
 	}
 	found := slices.Concat(equal, begins, words, parts)
 	return found[:min(len(found), most)]
+}
+
+// place returns the lines of an address after the street: the city with its subdivision, unless that has the same name,
+// and the country. Codes that are known are shown by their names.
+func (w *words) place(city, subdivision, country *string) (lines []string) {
+	region := w.codeName("emirates", deref(subdivision))
+	if strings.EqualFold(region, deref(city)) {
+		region = ""
+	}
+	for _, line := range []string{strings.Trim(deref(city)+w.messages.Comma()+region, w.messages.Comma()),
+		w.codeName("countries", deref(country))} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }

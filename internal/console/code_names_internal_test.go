@@ -4,26 +4,26 @@ import (
 	"iter"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/language"
+
+	"quittance/internal/page"
 )
 
 // englishCodes returns the names of all code lists in English.
-func englishCodes(t *testing.T) map[string]*codeNames { return codesIn(t, tongues[0]) }
+func englishCodes(t *testing.T) map[string]*codeNames { return codesIn(t, language.English) }
 
 // codesIn returns the names of all code lists in a language.
-func codesIn(t *testing.T, of tongue) map[string]*codeNames {
+func codesIn(t *testing.T, of language.Tag) map[string]*codeNames {
 	t.Helper()
-	messages, err := readCatalogue(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return messages.codeNames()
+	return testWords(t, of).codes
 }
 
 // everyCodeList yields the names of every code list in every language.
 func everyCodeList(t *testing.T) iter.Seq2[string, *codeNames] {
 	return func(yield func(string, *codeNames) bool) {
-		for _, of := range tongues {
-			for list, names := range codesIn(t, of) {
+		for _, of := range page.Languages() {
+			for list, names := range codesIn(t, of.Tag) {
 				if !yield(list, names) {
 					return
 				}
@@ -99,7 +99,7 @@ func TestResolveCodes(t *testing.T) {
 // letters, and the official English name as well.
 func TestResolveArabicNames(t *testing.T) {
 	t.Parallel()
-	lists := codesIn(t, tongues[1])
+	lists := codesIn(t, language.Arabic)
 	for _, test := range []struct{ list, typed, want string }{
 		{"countries", "الإمارات العربية المتحدة", "AE"}, {"countries", "الامارات", "AE"}, {"countries", "السعودية", "SA"},
 		{"countries", "United Arab Emirates", "AE"}, {"countries", "AE", "AE"}, {"currencies", "درهم إماراتي", "AED"},

@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/codelist"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 )
 
@@ -116,41 +117,41 @@ type codesPage struct {
 
 // showCodes shows the codes of a list that match a text, or suggests them to the field in which the user types.
 func (req *request) showCodes() error {
-	name := req.values["list"]
-	list, known := req.pages.codes[name]
+	name := req.Values["list"]
+	list, known := req.words.codes[name]
 	if !known {
 		return problem.For(api.CodeNotFound)
 	}
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	p := codesPage{List: name, Search: query.Get("q")}
 	if !storable(p.Search) || len(p.Search) > maxSearch {
 		p.Search = ""
 	}
-	if req.isFragment() {
+	if req.IsFragment() {
 		return req.part("codes", "options", list.options(list.find(p.Search, maxSuggestedCodes)))
 	}
 	p.Codes = list.find(p.Search, maxListedCodes+1)
 	if p.Cut = len(p.Codes) > maxListedCodes; p.Cut {
 		p.Codes = p.Codes[:maxListedCodes]
 	}
-	title, err := req.pages.messages.text("codes." + name)
+	title, err := req.Text("codes." + name)
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "codes", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "codes", page.Layout{Title: title, Section: "invoices", Body: p})
 }
 
 // codeName returns the name of a code of a list, or the code itself if it is unknown.
-func (t *templates) codeName(list, code string) string {
-	return cmp.Or(t.codes[list].names[code], code)
+func (w *words) codeName(list, code string) string {
+	return cmp.Or(w.codes[list].names[code], code)
 }
 
 // unitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The
 // official names are singular; the units that people use most have a plural in the messages.
-func (t *templates) unitName(quantity string, code *string) string {
-	name := t.codeName(unitCodes, deref(code))
+func (w *words) unitName(quantity string, code *string) string {
+	name := w.codeName(unitCodes, deref(code))
 	if strings.TrimPrefix(quantity, "-") == "1" {
 		return name
 	}
-	return t.messages.textOr("plural.units."+deref(code), name)
+	return w.messages.TextOr("plural.units."+deref(code), name)
 }

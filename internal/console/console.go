@@ -3,18 +3,20 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
+	"html/template"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
 
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/export"
 	"quittance/internal/fairlimit"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/sso"
@@ -60,26 +62,26 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
+	kit        *page.Kit
 	router     *router.Router[route]
-	assets     *assetFiles
-	languages  *languages
-	origins    *http.CrossOriginProtection
+	words      map[language.Tag]*words
 	calls      *account.CallLimiter
 	largePages *fairlimit.Limiter[store.ID]
-	buffers    bufferPool
-	gzip       gzipPool
 }
 
 // New returns a console. It fails when a template or a message cannot be read, so that the server does not start with a
 // broken page.
 func New(config Config) (*Console, error) {
-	c := &Console{Config: config, router: newRouter(routes()), origins: http.NewCrossOriginProtection(),
+	c := &Console{Config: config, router: newRouter(routes()), words: map[language.Tag]*words{},
 		calls: account.NewCallLimiter(config.RateLimit, config.Now), largePages: newLargePages()}
 	var err error
-	if c.assets, err = newAssets(); err != nil {
-		return nil, err
-	}
-	c.languages, err = newLanguages(c.assets)
+	c.kit, err = page.New(page.Config{Files: files, Shared: sharedFiles, Languages: page.Languages(),
+		Cookie: "quittance", Environment: config.Environment, Secure: config.Secure,
+		Funcs: func(texts page.Texts) template.FuncMap {
+			w := newWords(texts)
+			c.words[texts.Tag] = w
+			return w.funcs()
+		}})
 	return c, err
 }
 
@@ -124,22 +126,21 @@ const unknownRoute = "console"
 // Serve responds to one request. source is the caller's address, for the login limits. Nothing is written before the
 // response is complete.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Served {
-	path := r.URL.EscapedPath()
-	if strings.HasPrefix(path, assetsPath) {
-		c.assets.serve(w, r)
-		return Served{Found: true, Route: strings.TrimSuffix(assetsPath, "/")}
+	if c.kit.ServeAsset(w, r) {
+		return Served{Found: true, Route: page.AssetsRoute}
 	}
-	found, values, allowed := c.router.Find(r.Method, path)
+	found, values, allowed := c.router.Find(r.Method, r.URL.EscapedPath())
 	if found == nil && len(allowed) == 0 && !wantsPage(r) {
 		return Served{}
 	}
-	req := &request{Console: c, pages: c.pagesFor(r), w: w, r: r, source: source, admission: admission, values: values}
+	req := c.request(w, r, admission)
+	req.Source, req.Values = source, values
 	defer req.releaseLargePage()
 	served := Served{Found: true, Route: unknownRoute}
 	if found != nil {
 		served.Route = found.path
 	}
-	served.Err = errors.Join(c.serveRecovered(req, found, allowed), req.logged)
+	served.Err = errors.Join(req.Request.Serve(func() error { return c.dispatch(req, found, allowed) }), req.logged)
 	served.Broken = req.broken
 	served.Account, served.User = req.session.Account.ID, req.session.User
 	return served
@@ -151,36 +152,30 @@ func wantsPage(r *http.Request) bool {
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// serveRecovered runs a request and responds with its error. A panic fails only this request. It returns internal
-// errors.
-func (c *Console) serveRecovered(req *request, found *route, allowed []string) (err error) {
-	secureHeaders(req.w.Header())
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = req.respondError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-		}
-	}()
-	if err := c.dispatch(req, found, allowed); err != nil {
-		return req.respondError(err)
-	}
-	return nil
+// request returns the state of a request.
+func (c *Console) request(w http.ResponseWriter, r *http.Request, admission Admission) *request {
+	pages := c.kit.For(r)
+	req := &request{Console: c, words: c.words[pages.Texts.Tag], admission: admission,
+		Request: page.Request{Kit: c.kit, Pages: pages, W: w, R: r}}
+	req.Frame, req.Hold = req.frame, req.hold
+	return req
 }
 
 // dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too
 // many requests, users who must change their password or set up a second factor first, and those whose role does not
 // allow it.
 func (c *Console) dispatch(req *request, found *route, allowed []string) error {
-	if err := c.origins.Check(req.r); err != nil {
-		return problem.ErrCrossSite.Because(err)
+	if err := req.CheckOrigin(); err != nil {
+		return err
 	}
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	if err := req.admission.Acquire(req.r.Context()); err != nil {
+	if err := req.admission.Acquire(req.R.Context()); err != nil {
 		return err
 	}
-	actor := req.session.Actor(store.MeansConsole, req.source, req.w.Header().Get(api.HeaderRequestID))
-	req.r = req.r.WithContext(store.WithActor(req.r.Context(), actor))
+	actor := req.session.Actor(store.MeansConsole, req.Source, req.W.Header().Get(api.HeaderRequestID))
+	req.R = req.R.WithContext(store.WithActor(req.R.Context(), actor))
 	if found == nil {
 		return req.noRoute(allowed)
 	}
@@ -195,7 +190,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 			return err
 		}
 	}
-	if redirect := req.hold(found); redirect != nil {
+	if redirect := req.held(found); redirect != nil {
 		return redirect()
 	}
 	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
@@ -218,9 +213,9 @@ func (req *request) noRoute(allowed []string) error {
 	return p
 }
 
-// hold returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have
+// held returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have
 // to change the password first, and then to set up a second factor.
-func (req *request) hold(found *route) func() error {
+func (req *request) held(found *route) func() error {
 	switch {
 	case found.needs == access.Public:
 		return nil
@@ -230,21 +225,4 @@ func (req *request) hold(found *route) func() error {
 		return func() error { return req.redirectHeld(secondFactorPath) }
 	}
 	return nil
-}
-
-// policy is the content security policy of every page: it allows only the console's own scripts, styles, fonts and
-// pictures.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-// secureHeaders sets the headers of every response. Assets and attachments override some of them.
-func secureHeaders(header http.Header) {
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-	header.Set("Cache-Control", "no-store")
 }

@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -54,7 +55,7 @@ type creditAmounts struct {
 }
 
 // newCreditAmounts calculates the tax of a credit note as that of an invoice with one unit at each credited amount.
-func (t *templates) newCreditAmounts(note *api.CreditNote) (out creditAmounts, err error) {
+func (w *words) newCreditAmounts(note *api.CreditNote) (out creditAmounts, err error) {
 	total, err := api.ParseDecimal(string(note.TotalAmount))
 	if err != nil {
 		return out, fmt.Errorf("console: credit note %s: %w", note.ID, err)
@@ -75,34 +76,34 @@ func (t *templates) newCreditAmounts(note *api.CreditNote) (out creditAmounts, e
 		}
 		d.Items = append(d.Items, line)
 	}
-	out = creditAmounts{Invoice: d, Document: t.newShownDocument(&d)}
+	out = creditAmounts{Invoice: d, Document: w.newShownDocument(&d)}
 	out.Document.Credit = true
 	return out, nil
 }
 
 // creditPage reads the credit note that the path identifies and the invoice that it credits, without its history.
 func (req *request) creditPage() (p creditPage, found store.CreditNote, err error) {
-	id, err := req.id("credit")
+	id, err := req.ID("credit")
 	if err != nil {
 		return p, found, err
 	}
-	if found, err = req.session.Tenant.CreditNote(req.r.Context(), id); err != nil {
+	if found, err = req.session.Tenant.CreditNote(req.R.Context(), id); err != nil {
 		return p, found, err
 	}
 	credited, remaining, err := req.remaining(found.Invoice)
 	if err != nil {
 		return p, found, err
 	}
-	row, err := req.pages.messages.newCreditRow(found)
+	row, err := req.words.messages.newCreditRow(found)
 	if err != nil {
 		return p, found, err
 	}
 	row.InvoiceNumber = deref(credited.Draft.InvoiceNumber)
 	p = creditPage{creditRow: row, Invoice: view.Invoice(credited, req.seller()), Seller: req.profile(),
-		Left: moneyText(remaining.Total, found.Currency), XML: req.xmlLinks("/credit-notes/" + id.String()),
+		Left: page.MoneyText(remaining.Total, found.Currency), XML: req.xmlLinks("/credit-notes/" + id.String()),
 		MayWrite: req.session.Permissions.Has(access.Write)}
 	if found.Submission != nil {
-		seller, err := view.SubmittedSeller(req.r.Context(), req.session.Tenant, found.Submission.ID)
+		seller, err := view.SubmittedSeller(req.R.Context(), req.session.Tenant, found.Submission.ID)
 		if err != nil {
 			return p, found, err
 		}
@@ -115,17 +116,17 @@ func (req *request) creditPage() (p creditPage, found store.CreditNote, err erro
 	for _, item := range p.Items {
 		line := creditedLine{CreditNoteItem: item}
 		if item.NetAmount != nil {
-			line.Net = grouped(inMinorUnit(string(*item.NetAmount), found.Currency))
+			line.Net = page.Grouped(page.InMinorUnit(string(*item.NetAmount), found.Currency))
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	p.Amounts, err = req.pages.newCreditAmounts(&p.CreditNote)
+	p.Amounts, err = req.words.newCreditAmounts(&p.CreditNote)
 	return p, found, err
 }
 
 // readHistory adds what has happened to the credit note.
 func (p *creditPage) readHistory(req *request, found *store.CreditNote) (err error) {
-	ctx, path := req.r.Context(), "/credit-notes/"+p.ID
+	ctx, path := req.R.Context(), "/credit-notes/"+p.ID
 	if p.documentHistory, err = req.history(ctx, view.OfCreditNote(found.ID), found.Submission); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (p *creditPage) readHistory(req *request, found *store.CreditNote) (err err
 func (req *request) showCredit() error { return req.respondCreditNote(http.StatusOK, nil) }
 
 // respondCreditNote responds with the page of the credit note that the path identifies and an optional notice.
-func (req *request) respondCreditNote(status int, flash *notice) error {
+func (req *request) respondCreditNote(status int, flash *page.Notice) error {
 	p, found, err := req.creditPage()
 	if err != nil {
 		return err
@@ -160,24 +161,25 @@ func (req *request) respondCreditNote(status int, flash *notice) error {
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("credit", "credit", p,
+	part, err := req.LivePart("credit", "credit", p,
 		p.pollInterval(found.Submission != nil && !found.States().AllTerminal()), announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("credit", part)
+	if req.IsFragment() {
+		return req.ShowLive("credit", part)
 	}
-	return req.page(status, "credit", pageData{Title: p.CreditNoteNumber, Section: "credits", Notice: flash, Body: part})
+	return req.Show(status, "credit", page.Layout{Title: p.CreditNoteNumber, Section: "credits", Notice: flash,
+		Body: part})
 }
 
 // submitCredit submits a credit note and shows the result.
 func (req *request) submitCredit() error {
-	id, err := req.id("credit")
+	id, err := req.ID("credit")
 	if err != nil {
 		return err
 	}
-	submitted, err := req.Submissions.SubmitCreditNote(req.r.Context(), req.session.Tenant, id)
+	submitted, err := req.Submissions.SubmitCreditNote(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		status, flash, err := req.submitError(err)
 		if err != nil {
@@ -185,20 +187,20 @@ func (req *request) submitCredit() error {
 		}
 		return req.respondCreditNote(status, flash)
 	}
-	return req.redirect(withFlash("/credit-notes/"+id.String(), submittedKey(submitted.Submission)))
+	return req.Redirect(page.WithNotice("/credit-notes/"+id.String(), submittedKey(submitted.Submission)))
 }
 
 // voidCredit voids a credit note. It succeeds when the credit note is void already, because the page may have been
 // outdated.
 func (req *request) voidCredit() error {
-	id, err := req.id("credit")
+	id, err := req.ID("credit")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.VoidCreditNote(req.r.Context(), id); errors.Is(err, store.ErrCreditNoteNotEditable) {
-		return req.respondCreditNote(http.StatusConflict, req.pages.notice("bad.credit_submitted"))
+	if _, err := req.session.Tenant.VoidCreditNote(req.R.Context(), id); errors.Is(err, store.ErrCreditNoteNotEditable) {
+		return req.respondCreditNote(http.StatusConflict, req.Pages.Texts.Notice("bad.credit_submitted"))
 	} else if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/credit-notes/"+url.PathEscape(id.String()), "good.voided"))
+	return req.Redirect(page.WithNotice("/credit-notes/"+url.PathEscape(id.String()), "good.voided"))
 }

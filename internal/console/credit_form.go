@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
@@ -181,7 +182,7 @@ func (req *request) creditedInvoice(id store.ID) (store.Invoice, []invoice.Credi
 	if err := req.acquireForInvoice(id); err != nil {
 		return store.Invoice{}, nil, err
 	}
-	return req.session.Tenant.CreditedInvoice(req.r.Context(), id)
+	return req.session.Tenant.CreditedInvoice(req.R.Context(), id)
 }
 
 // remaining reads an invoice and calculates what can still be credited.
@@ -194,7 +195,7 @@ func (req *request) remaining(id store.ID) (store.Invoice, invoice.Remaining, er
 }
 
 func (req *request) newCredit() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (req *request) newCredit() error {
 	}
 	form := readCreditForm(nil, len(found.Draft.Items))
 	form.IssueDate, form.Kind = today.Format(time.DateOnly), string(api.CreditPartial)
-	if form.Number, err = view.Of(req.session.Tenant).SuggestCreditNumber(req.r.Context()); err != nil {
+	if form.Number, err = view.Of(req.session.Tenant).SuggestCreditNumber(req.R.Context()); err != nil {
 		return err
 	}
 	return req.respondCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
@@ -218,7 +219,7 @@ func (req *request) newCredit() error {
 func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm,
 	faults api.Faults, sums creditSums) error {
 	d := &found.Draft
-	date, fault, err := req.pages.messages.readDate(form.IssueDate)
+	date, fault, err := req.words.messages.readDate(form.IssueDate)
 	if err != nil {
 		return err
 	}
@@ -226,9 +227,9 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 		form.IssueDate = date // what the browser's own control shows
 	}
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency),
-		Form: form, Remaining: remaining, Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0,
+		Form: form, Remaining: remaining, Left: page.Grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0,
 		Notes: map[string]fieldNotes{}}
-	say := func(faults []api.Fault) []api.Fault { return req.pages.messages.say("", faults) }
+	say := func(faults []api.Fault) []api.Fault { return req.words.messages.say("", faults) }
 	for _, path := range creditFields {
 		p.Notes[path] = newNotes(path, say(faults[path]))
 		if faults.Has(path) {
@@ -241,8 +242,9 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
 		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name),
-			Unit: req.pages.unitName(grouped(string(left.Quantity)), d.Items[n].UnitCode), Left: grouped(string(left.Quantity)),
-			LeftNet: grouped(string(left.NetAmount)), Quantity: form.Quantities[n], Amount: form.Amounts[n],
+			Unit:    req.words.unitName(page.Grouped(string(left.Quantity)), d.Items[n].UnitCode),
+			Left:    page.Grouped(string(left.Quantity)),
+			LeftNet: page.Grouped(string(left.NetAmount)), Quantity: form.Quantities[n], Amount: form.Amounts[n],
 			Computable:    left.NetAmount != "",
 			QuantityNotes: newNotes(path+".quantity", say(faults[path+".quantity"])),
 			AmountNotes:   newNotes(path+".net_amount", say(faults[path+".net_amount"])),
@@ -258,11 +260,11 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 	if p.Command, err = req.confirmCommand(); err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("credit.new", p.InvoiceNumber)
+	title, err := req.Text("credit.new", p.InvoiceNumber)
 	if err != nil {
 		return err
 	}
-	return req.page(status, "credit_form", pageData{Title: title, Section: "credits", Body: p})
+	return req.Show(status, "credit_form", page.Layout{Title: title, Section: "credits", Body: p})
 }
 
 // confirmCommand returns the command that enables the submission of credit notes over the company's connection, "" if
@@ -271,7 +273,7 @@ func (req *request) confirmCommand() (string, error) {
 	if req.session.Account.CreditNotes {
 		return "", nil
 	}
-	connections, err := req.DB.Connections(req.r.Context(), &req.session.Account.ID)
+	connections, err := req.DB.Connections(req.R.Context(), &req.session.Account.ID)
 	if err != nil {
 		return "", err
 	}
@@ -286,16 +288,16 @@ func (req *request) confirmCommand() (string, error) {
 
 // createCredit creates a credit note from the form.
 func (req *request) createCredit() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
-	if req.form.Get("do") == doKeep {
+	if req.Form.Get("do") == doKeep {
 		found, remaining, err := req.remaining(id)
 		if err != nil {
 			return err
 		}
-		return req.respondCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)),
+		return req.respondCredit(http.StatusOK, found, remaining, readCreditForm(req.Form, len(found.Draft.Items)),
 			api.Faults{}, creditSums{})
 	}
 	if err := req.acquireForInvoice(id); err != nil {
@@ -303,10 +305,10 @@ func (req *request) createCredit() error {
 	}
 	var form creditForm
 	var faults api.Faults
-	created, err := req.session.Tenant.CreateCreditNote(req.r.Context(), id,
+	created, err := req.session.Tenant.CreateCreditNote(req.R.Context(), id,
 		func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-			form = readCreditForm(req.form, len(draft.Items))
-			request, credit, found, err := form.credit(req.pages.messages, id.String(), draft, live)
+			form = readCreditForm(req.Form, len(draft.Items))
+			request, credit, found, err := form.credit(req.words.messages, id.String(), draft, live)
 			if err != nil {
 				return store.NewCreditNote{}, err
 			}
@@ -326,7 +328,7 @@ func (req *request) createCredit() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/credit-notes/"+created.ID.String(), "good.credited"))
+	return req.Redirect(page.WithNotice("/credit-notes/"+created.ID.String(), "good.credited"))
 }
 
 // creditCheck is the feedback on the form of a credit note while the user types.
@@ -337,7 +339,7 @@ type creditCheck struct {
 
 // checkCredit responds with the feedback on a form. It stores nothing.
 func (req *request) checkCredit() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
@@ -345,18 +347,18 @@ func (req *request) checkCredit() error {
 	if err != nil {
 		return err
 	}
-	form := readCreditForm(req.form, len(found.Draft.Items))
+	form := readCreditForm(req.Form, len(found.Draft.Items))
 	// Number, date and reason do not affect the amounts and may still be empty while the user selects lines.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
-	_, credit, faults, err := asked.credit(req.pages.messages, id.String(), &found.Draft, live)
+	_, credit, faults, err := asked.credit(req.words.messages, id.String(), &found.Draft, live)
 	if err != nil {
 		return err
 	}
 	p := creditCheck{Sums: creditSums{Currency: deref(found.Draft.Currency)}}
 	if len(faults) == 0 {
-		p.Sums.Total = grouped(string(credit.Total))
-		p.Sums.Left = grouped(string(invoice.Remain(&found.Draft, append(live, credit)).Total))
+		p.Sums.Total = page.Grouped(string(credit.Total))
+		p.Sums.Left = page.Grouped(string(invoice.Remain(&found.Draft, append(live, credit)).Total))
 	}
 	if len(form.chosen()) == 0 {
 		delete(faults, "items")
@@ -370,7 +372,7 @@ func (req *request) checkCredit() error {
 // creditGroups returns the feedback on the kind of a credit note and its lines, and then on each line.
 func (req *request) creditGroups(faults api.Faults, lines int) []noteGroup {
 	notes := func(path string, list []api.Fault) fieldNotes {
-		return newNotes(path, req.pages.messages.say("", list))
+		return newNotes(path, req.words.messages.say("", list))
 	}
 	groups := []noteGroup{{Notes: []fieldNotes{notes("kind", faults["kind"]), notes("items", faults["items"])}}}
 	for n := range lines {

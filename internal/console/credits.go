@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -32,7 +33,7 @@ func creditRoutes() []route {
 
 // creditsPage is the view model of the list of credit notes.
 type creditsPage struct {
-	Rows    live
+	Rows    page.Live
 	Filters creditFilters
 	// Of is the number, and Invoice the identifier, of the invoice whose credit notes are shown. Both are "" for all
 	// invoices.
@@ -80,7 +81,7 @@ func (creditFilters) States() []string { return creditStates }
 // creditRows is a page of the list.
 type creditRows struct {
 	Rows    []creditRow
-	Paging  paging
+	Paging  page.Paging
 	Filters creditFilters
 	// Truncated reports that the list has more candidates than it examines.
 	Truncated bool
@@ -91,7 +92,7 @@ type creditRow struct {
 	api.CreditNote
 	// InvoiceNumber is the number of the credited invoice.
 	InvoiceNumber string
-	Overall       pill
+	Overall       page.Pill
 	// Dimensions are the four states of a submitted credit note.
 	Dimensions []stateView
 	// Undelivered is the number of its webhook deliveries that failed or were blocked.
@@ -132,7 +133,7 @@ func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter,
 	if err != nil || id.IsZero() {
 		return filter, "", store.ErrNotFound
 	}
-	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.r.Context(), []store.ID{id})
+	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.R.Context(), []store.ID{id})
 	if err != nil {
 		return filter, "", err
 	}
@@ -145,8 +146,8 @@ func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter,
 }
 
 func (req *request) listCredits() error {
-	ctx := req.r.Context()
-	paging := req.paging()
+	ctx := req.R.Context()
+	paging := req.Paging()
 	p := creditsPage{Filters: req.creditFilters(), Enabled: req.session.Account.CreditNotes}
 	filter, of, err := req.creditFilter(p.Filters)
 	if err != nil {
@@ -164,22 +165,22 @@ func (req *request) listCredits() error {
 	if err != nil {
 		return err
 	}
-	count, err := req.pages.messages.plural("credits.count", found.Total)
+	count, err := req.words.messages.Plural("credits.count", found.Total)
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters,
+	if p.Rows, err = req.LivePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filters: p.Filters,
 		Truncated: found.Truncated}, listPollInterval, count); err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("credits", p.Rows)
+	if req.IsFragment() {
+		return req.ShowLive("credits", p.Rows)
 	}
-	title, err := req.pages.messages.text("credits.title")
+	title, err := req.Text("credits.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p,
+	return req.Show(http.StatusOK, "credits", page.Layout{Title: title, Section: "credits", Body: p,
 		Export: newExportMenu("/credit-notes", p.Filters.Values)})
 }
 
@@ -193,17 +194,17 @@ func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error)
 			submissions = append(submissions, n.Submission.ID)
 		}
 	}
-	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.r.Context(), ids)
+	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.R.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
-	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), submissions)
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.R.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]creditRow, len(notes))
 	for n, note := range notes {
-		if rows[n], err = req.pages.messages.newCreditRow(note.CreditNote); err != nil {
+		if rows[n], err = req.words.messages.newCreditRow(note.CreditNote); err != nil {
 			return nil, err
 		}
 		rows[n].InvoiceNumber = numbers[note.Invoice]

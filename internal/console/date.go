@@ -47,7 +47,7 @@ func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
 	case month > 12:
 		month, day = day, month
 	case day <= 12 && day != month:
-		text, err := c.text("typed.date")
+		text, err := c.Text("typed.date")
 		return "", &api.Fault{Rule: typedRule + "date", Message: text}, err
 	}
 	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
@@ -60,7 +60,7 @@ func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
 // englishMonth returns the English name of a month that the page shows as the given text, and any other text as it is.
 func (c catalogue) englishMonth(text string) string {
 	for month := time.January; month <= time.December; month++ {
-		if foldWords(c.texts["month."+strconv.Itoa(int(month))]) == foldWords(text) {
+		if foldWords(c.TextOr("month."+strconv.Itoa(int(month)), "")) == foldWords(text) {
 			return month.String()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -14,17 +15,17 @@ import (
 // deleteDraft deletes a draft if it still has the version that the user saw. Otherwise, or when it cannot be deleted,
 // the page shows its current state.
 func (req *request) deleteDraft() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
-	seen := req.form.Get("version")
-	err = req.session.Tenant.DeleteInvoice(req.r.Context(), id,
+	seen := req.Form.Get("version")
+	err = req.session.Tenant.DeleteInvoice(req.R.Context(), id,
 		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	var key string
 	switch {
 	case err == nil:
-		return req.redirect(withFlash("/invoices", "good.deleted"))
+		return req.Redirect(page.WithNotice("/invoices", "good.deleted"))
 	case errors.Is(err, store.ErrNotEditable):
 		key = "bad.not_deletable"
 	case errors.Is(err, store.ErrVersion):
@@ -32,7 +33,7 @@ func (req *request) deleteDraft() error {
 	default:
 		return err
 	}
-	flash := req.pages.notice(key)
+	flash := req.Pages.Texts.Notice(key)
 	if flash == nil {
 		return fmt.Errorf("console: no message flash.%s", key)
 	}
@@ -49,7 +50,7 @@ type deletedPage struct {
 // respondDeleted responds with the page of a deleted draft, for links that are older than its deletion, or that there
 // is no such page.
 func (req *request) respondDeleted(id store.ID) error {
-	entries, err := view.Of(req.session.Tenant).Activity(req.r.Context(), []store.ID{id}, maxActivity)
+	entries, err := view.Of(req.session.Tenant).Activity(req.R.Context(), []store.ID{id}, maxActivity)
 	if err != nil {
 		return err
 	}
@@ -58,13 +59,13 @@ func (req *request) respondDeleted(id store.ID) error {
 		return store.ErrNotFound
 	}
 	p := deletedPage{Number: view.AuditEntry(entries[n]).Details["invoice_number"]}
-	if p.Activity, err = req.activityRows(req.r.Context(), entries); err != nil {
+	if p.Activity, err = req.activityRows(req.R.Context(), entries); err != nil {
 		return err
 	}
 	p.Deleted = p.Activity[n]
-	title, err := req.pages.messages.text("deleted.title", p.Number)
+	title, err := req.Text("deleted.title", p.Number)
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusGone, "deleted", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusGone, "deleted", page.Layout{Title: title, Section: "invoices", Body: p})
 }

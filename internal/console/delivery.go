@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -57,11 +58,11 @@ const (
 
 // delivery reads the delivery that the path names.
 func (req *request) delivery() (store.Delivery, error) {
-	id, err := req.id("delivery")
+	id, err := req.ID("delivery")
 	if err != nil {
 		return store.Delivery{}, err
 	}
-	return req.session.Tenant.Delivery(req.r.Context(), id)
+	return req.session.Tenant.Delivery(req.R.Context(), id)
 }
 
 func (req *request) showDelivery() error {
@@ -73,7 +74,7 @@ func (req *request) showDelivery() error {
 }
 
 // respondDelivery responds with the page of a delivery and an optional notice.
-func (req *request) respondDelivery(status int, found store.Delivery, flash *notice) error {
+func (req *request) respondDelivery(status int, found store.Delivery, flash *page.Notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
 		return err
@@ -82,27 +83,27 @@ func (req *request) respondDelivery(status int, found store.Delivery, flash *not
 	if p.State == api.DeliveryPending {
 		interval = deliveryPollInterval
 	}
-	announcement, err := req.pages.messages.text("delivery." + string(p.State) + ".text")
+	announcement, err := req.Text("delivery." + string(p.State) + ".text")
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("delivery", "delivery-body", p, interval, announcement)
+	part, err := req.LivePart("delivery", "delivery-body", p, interval, announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("delivery", part)
+	if req.IsFragment() {
+		return req.ShowLive("delivery", part)
 	}
-	title, err := req.pages.messages.text("delivery.title")
+	title, err := req.Text("delivery.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "delivery", pageData{Title: title, Section: "webhooks", Notice: flash, Body: part})
+	return req.Show(status, "delivery", page.Layout{Title: title, Section: "webhooks", Notice: flash, Body: part})
 }
 
 // deliveryPage reads everything that belongs to a delivery.
 func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
-	ctx, tenant := req.r.Context(), req.session.Tenant
+	ctx, tenant := req.R.Context(), req.session.Tenant
 	shown := view.DeliveryDetail(found)
 	p := deliveryPage{Delivery: shown.Delivery, MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
 	subscription, err := tenant.Subscription(ctx, found.Subscription)
@@ -118,7 +119,7 @@ func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
 	for n, attempt := range slices.Backward(shown.Attempts) {
 		row := attemptRow{Attempt: attempt, Ordinal: n + 1}
 		row.Arrived = row.HTTPStatus != nil && *row.HTTPStatus >= 200 && *row.HTTPStatus <= 299
-		if row.Took, err = duration(req.pages.messages, found.History[n].Duration); err != nil {
+		if row.Took, err = duration(req.words.messages, found.History[n].Duration); err != nil {
 			return p, err
 		}
 		p.Attempts = append(p.Attempts, row)
@@ -161,22 +162,22 @@ func (p deliveryPage) Waiting() bool { return p.State == api.DeliveryPending }
 
 // redeliver redelivers an event under the same identifier.
 func (req *request) redeliver() error {
-	id, err := req.id("delivery")
+	id, err := req.ID("delivery")
 	if err != nil {
 		return err
 	}
-	again, err := req.session.Tenant.Redeliver(req.r.Context(), id)
+	again, err := req.session.Tenant.Redeliver(req.R.Context(), id)
 	if errors.Is(err, store.ErrInactive) {
-		found, err := req.session.Tenant.Delivery(req.r.Context(), id)
+		found, err := req.session.Tenant.Delivery(req.R.Context(), id)
 		if err != nil {
 			return err
 		}
-		return req.respondDelivery(http.StatusConflict, found, req.pages.notice("bad.inactive"))
+		return req.respondDelivery(http.StatusConflict, found, req.Pages.Texts.Notice("bad.inactive"))
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
+	return req.Redirect(page.WithNotice("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
 }
 
 // downloadEvent responds with the exact bytes that every attempt sends, as an attachment.
@@ -185,7 +186,7 @@ func (req *request) downloadEvent() error {
 	if err != nil {
 		return err
 	}
-	event, err := req.session.Tenant.Event(req.r.Context(), found.Event)
+	event, err := req.session.Tenant.Event(req.R.Context(), found.Event)
 	if err != nil {
 		return err
 	}

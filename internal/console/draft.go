@@ -9,9 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/language"
+
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -47,7 +50,7 @@ func (req *request) newDraft() error {
 	if err != nil {
 		return err
 	}
-	form := req.pages.showInput(values)
+	form := req.words.showInput(values)
 	if err := req.fillCustomer(&form); err != nil {
 		return err
 	}
@@ -71,7 +74,7 @@ func (req *request) replaceDraft() error {
 	return req.respondCopy(func(values *draftForm, p *draftPage) error {
 		p.Replaces, p.CopyOf = p.CopyOf, ""
 		// a part of the document, whatever language the page has
-		note, err := req.languages.pages[0].messages.text("draft.replaces.note", p.Replaces)
+		note, err := req.Console.words[language.English].messages.Text("draft.replaces.note", p.Replaces)
 		if known := values.Fields["note"]; known != "" {
 			note = known + "\n" + note
 		}
@@ -96,7 +99,7 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 		return err
 	}
 	values.prepareCopy(today)
-	suggested, err := view.Of(req.session.Tenant).Suggest(req.r.Context())
+	suggested, err := view.Of(req.session.Tenant).Suggest(req.R.Context())
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,7 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 	if err := edit(&values, &p); err != nil {
 		return err
 	}
-	checked, err := req.check(req.pages.showInput(values))
+	checked, err := req.check(req.words.showInput(values))
 	if err != nil {
 		return err
 	}
@@ -115,21 +118,21 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 
 // invoiceOfPath reads the invoice that the path identifies.
 func (req *request) invoiceOfPath() (store.Invoice, error) {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return store.Invoice{}, err
 	}
 	if err := req.acquireForInvoice(id); err != nil {
 		return store.Invoice{}, err
 	}
-	return req.session.Tenant.Invoice(req.r.Context(), id)
+	return req.session.Tenant.Invoice(req.R.Context(), id)
 }
 
 // createDraft creates a draft from the form, or executes a button of the form.
 func (req *request) createDraft() error {
-	form := readDraftForm(req.form)
-	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), Replaces: req.form.Get("replaces"),
-		ShowMissing: req.form.Get("show_missing") != ""}
+	form := readDraftForm(req.Form)
+	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.Form.Get("copy_of"), Replaces: req.Form.Get("replaces"),
+		ShowMissing: req.Form.Get("show_missing") != ""}
 	if at, acted, err := req.press(&form); acted || err != nil {
 		if err != nil {
 			return err
@@ -159,16 +162,16 @@ func (req *request) createDraft() error {
 	case err != nil:
 		return err
 	case full:
-		return req.redirect(withFlash("/invoices/"+id.String(), "bad.book_full"))
+		return req.Redirect(page.WithNotice("/invoices/"+id.String(), "bad.book_full"))
 	case submit:
 		return req.submitSaved(id)
 	}
-	return req.redirect(withFlash("/invoices/"+id.String(), "good.created"))
+	return req.Redirect(page.WithNotice("/invoices/"+id.String(), "good.created"))
 }
 
 // editDraft shows the form of a draft or of a rejected invoice.
 func (req *request) editDraft() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
@@ -177,13 +180,13 @@ func (req *request) editDraft() error {
 		return err
 	}
 	if !editable(found, live) {
-		return req.respondInvoice(http.StatusConflict, id, req.pages.notice("bad.not_editable"))
+		return req.respondInvoice(http.StatusConflict, id, req.Pages.Texts.Notice("bad.not_editable"))
 	}
 	values, err := draftFormOf(&found.Draft)
 	if err != nil {
 		return err
 	}
-	checked, err := req.check(req.pages.showInput(values))
+	checked, err := req.check(req.words.showInput(values))
 	if err != nil {
 		return err
 	}
@@ -214,11 +217,11 @@ func (req *request) changeDraft() error {
 	if err != nil {
 		return err
 	}
-	version, err := strconv.ParseInt(req.form.Get("version"), 10, 64)
+	version, err := strconv.ParseInt(req.Form.Get("version"), 10, 64)
 	if err != nil {
 		version = 0 // no invoice has this version
 	}
-	form := readDraftForm(req.form)
+	form := readDraftForm(req.Form)
 	p := editPage(found, version)
 	p.ShowMissing = true
 	if at, acted, err := req.press(&form); acted || err != nil {
@@ -238,7 +241,7 @@ func (req *request) changeDraft() error {
 	if err != nil {
 		return err
 	}
-	_, err = req.session.Tenant.UpdateInvoice(req.r.Context(), found.ID,
+	_, err = req.session.Tenant.UpdateInvoice(req.R.Context(), found.ID,
 		func(current int64) bool { return current == version }, func(current []byte) (api.Draft, error) {
 			if len(checked.faults)+len(p.Needs) > 0 {
 				return api.Draft{}, errFormFaults
@@ -263,11 +266,11 @@ func (req *request) changeDraft() error {
 	case err != nil:
 		return err
 	case full:
-		return req.redirect(withFlash("/invoices/"+found.ID.String(), "bad.book_full"))
+		return req.Redirect(page.WithNotice("/invoices/"+found.ID.String(), "bad.book_full"))
 	case submit:
 		return req.submitSaved(found.ID)
 	}
-	return req.redirect(withFlash("/invoices/"+found.ID.String(), "good.saved"))
+	return req.Redirect(page.WithNotice("/invoices/"+found.ID.String(), "good.saved"))
 }
 
 // respondUnsaved responds to an edit that did not apply to the stored version.
@@ -291,7 +294,7 @@ func (req *request) respondStale(checked checkedForm, id store.ID) error {
 	if !editable(found, live) {
 		p := draftPage{Action: newPath, Back: "/invoices/" + id.String(), CopyOf: deref(found.Draft.InvoiceNumber),
 			ShowMissing: true}
-		return req.respondDraft(http.StatusConflict, checked, p, focus{}, req.pages.notice("bad.fixed"))
+		return req.respondDraft(http.StatusConflict, checked, p, focus{}, req.Pages.Texts.Notice("bad.fixed"))
 	}
 	stored, err := draftFormOf(&found.Draft)
 	if err != nil {
@@ -304,7 +307,7 @@ func (req *request) respondStale(checked checkedForm, id store.ID) error {
 
 // press executes the action of a button that saves nothing. acted is false for any other button.
 func (req *request) press(form *draftForm) (at focus, acted bool, err error) {
-	do := req.form.Get("do")
+	do := req.Form.Get("do")
 	switch do {
 	case doTotal:
 		checked, err := req.check(*form)
@@ -312,7 +315,7 @@ func (req *request) press(form *draftForm) (at focus, acted bool, err error) {
 			return focus{}, true, err
 		}
 		if total := invoice.Compute(&checked.draft).Total; total != nil {
-			form.Fields["total_amount"] = grouped(total.String())
+			form.Fields["total_amount"] = page.Grouped(total.String())
 		}
 	case doFill:
 		if err := req.fillRecipient(form); err != nil {
@@ -371,7 +374,7 @@ func (req *request) respondButton(form draftForm, p draftPage, at focus) error {
 		return err
 	}
 	checked.dropMissing()
-	if !req.isFragment() {
+	if !req.IsFragment() {
 		return req.respondDraft(http.StatusOK, checked, p, at, nil)
 	}
 	page, err := req.buildDraftPage(&checked, p, at)
@@ -385,7 +388,7 @@ func (req *request) respondButton(form draftForm, p draftPage, at focus) error {
 // markChanged marks the lines of a page that the form in the browser does not have as they are, and those that it has
 // no more.
 func (req *request) markChanged(p *draftPage, form *draftForm) {
-	before, notes := readDraftForm(req.form).Items, req.changedGroups(p.Sums.Shown)
+	before, notes := readDraftForm(req.Form).Items, req.changedGroups(p.Sums.Shown)
 	for n := range p.Lines {
 		l := &p.Lines[n]
 		l.Changed = n >= len(before) || notes[n+1] || !maps.Equal(before[n], form.Items[n]) ||
@@ -397,7 +400,7 @@ func (req *request) markChanged(p *draftPage, form *draftForm) {
 }
 
 // respondDraft responds with the whole page.
-func (req *request) respondDraft(status int, checked checkedForm, p draftPage, at focus, flash *notice) error {
+func (req *request) respondDraft(status int, checked checkedForm, p draftPage, at focus, flash *page.Notice) error {
 	p, err := req.buildDraftPage(&checked, p, at)
 	if err != nil {
 		return err
@@ -405,19 +408,19 @@ func (req *request) respondDraft(status int, checked checkedForm, p draftPage, a
 	var title string
 	switch {
 	case p.Saved != "":
-		title, err = req.pages.messages.text("draft.edit", p.Saved)
+		title, err = req.Text("draft.edit", p.Saved)
 	default:
-		title, err = req.pages.messages.text("draft.new")
+		title, err = req.Text("draft.new")
 	}
 	if err != nil {
 		return err
 	}
-	return req.page(status, "draft", pageData{Title: title, Section: "invoices", Notice: flash, Body: p})
+	return req.Show(status, "draft", page.Layout{Title: title, Section: "invoices", Notice: flash, Body: p})
 }
 
 // part responds with one template of a page's file.
 func (req *request) part(page, name string, data any) error {
-	return req.render(http.StatusOK, page, name, data)
+	return req.Render(http.StatusOK, page, name, data)
 }
 
 // checkPage is the feedback on a form while the user types.
@@ -428,16 +431,16 @@ type checkPage struct {
 
 // checkDraft responds with the feedback on a form that has changed. It stores nothing.
 func (req *request) checkDraft() error {
-	checked, err := req.check(readDraftForm(req.form))
+	checked, err := req.check(readDraftForm(req.Form))
 	if err != nil {
 		return err
 	}
 	checked.dropMissing()
 	checked.dropChoices()
-	if err := req.warnUsedNumber(&checked, req.form.Get("invoice")); err != nil {
+	if err := req.warnUsedNumber(&checked, req.Form.Get("invoice")); err != nil {
 		return err
 	}
-	showMissing := req.form.Get("show_missing") != ""
+	showMissing := req.Form.Get("show_missing") != ""
 	sums, err := req.sums(&checked)
 	if err != nil {
 		return err

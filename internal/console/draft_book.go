@@ -32,7 +32,7 @@ func (req *request) saveToBook(checked *checkedForm) (full bool, err error) {
 // or else in the one of the same name, or in a new one with the defaults of the draft. from is the identifier of the
 // former, or "".
 func (req *request) saveCustomer(draft *api.Draft, from string) error {
-	ctx, customers := req.r.Context(), req.session.Tenant.Customers()
+	ctx, customers := req.R.Context(), req.session.Tenant.Customers()
 	recipient := api.CustomerOf(draft)
 	same, err := req.customerOf(recipient.Name(), from)
 	if err != nil {
@@ -69,7 +69,7 @@ func updatedCustomer(recipient api.CustomerFields, kept *api.CustomerFields) api
 // has precedence.
 func (req *request) customerOf(name, from string) (store.ID, error) {
 	if id, err := store.ParseID(from); err == nil && !id.IsZero() {
-		chosen, err := req.session.Tenant.Customers().Entry(req.r.Context(), id)
+		chosen, err := req.session.Tenant.Customers().Entry(req.R.Context(), id)
 		if err == nil && store.BookKey(deref(chosen.Fields.RecipientName)) == store.BookKey(name) {
 			return id, nil
 		}
@@ -77,7 +77,7 @@ func (req *request) customerOf(name, from string) (store.ID, error) {
 			return store.ID{}, err
 		}
 	}
-	named, err := view.Of(req.session.Tenant).CustomerNamed(req.r.Context(), name)
+	named, err := view.Of(req.session.Tenant).CustomerNamed(req.R.Context(), name)
 	if err != nil || named == nil {
 		return store.ID{}, err
 	}
@@ -86,7 +86,7 @@ func (req *request) customerOf(name, from string) (store.ID, error) {
 
 // saveItem saves an item: in the one of the same name, or in a new one.
 func (req *request) saveItem(item api.CatalogueItemFields) error {
-	ctx, items := req.r.Context(), req.session.Tenant.Items()
+	ctx, items := req.R.Context(), req.session.Tenant.Items()
 	same, err := view.Of(req.session.Tenant).CatalogueItemNamed(ctx, deref(item.Name))
 	if err != nil {
 		return err

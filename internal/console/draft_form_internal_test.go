@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"quittance/client/api"
 	"quittance/internal/invoice"
 )
@@ -59,30 +57,6 @@ func TestFieldTables(t *testing.T) {
 		if count != len(table.fields) {
 			t.Errorf("%d fields, %d in the form", count, len(table.fields))
 		}
-	}
-}
-
-// TestParseFields checks that forms may have more fields than net/url accepts, and are UTF-8.
-func TestParseFields(t *testing.T) {
-	t.Parallel()
-	typed := url.Values{"empty": {""}, "a b": {"1&2=3", "+%é\r\n"}}
-	for range 11_000 {
-		typed.Add("many", "x")
-	}
-	got, err := parseFields(typed.Encode(), maxFormFields)
-	if err != nil {
-		t.Error(err)
-	}
-	if d := cmp.Diff(typed, got); d != "" {
-		t.Errorf("parsed fields (-want +got):\n%s", d)
-	}
-	for _, wrong := range []string{"a=%zz", "%zz=a", strings.Repeat("a&", maxFormFields)} {
-		if _, err := parseFields(wrong, maxFormFields); err == nil {
-			t.Errorf("%.20q was accepted as a form", wrong)
-		}
-	}
-	if validUTF8(url.Values{"a": {"b", "\xff"}}) || validUTF8(url.Values{"\xff": {"b"}}) || !validUTF8(typed) {
-		t.Error("validUTF8 is wrong")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 )
 
 // typedRule is the prefix of the rules that only typed input can break. The message of such a fault is complete.
@@ -17,13 +18,13 @@ func (c catalogue) readNumber(typed string, kind numberKind, currency string) (s
 	if broken == "" {
 		return number, nil, nil
 	}
-	text, err := c.text("typed." + string(broken))
+	text, err := c.Text("typed." + string(broken))
 	return "", &api.Fault{Rule: typedRule + string(broken), Message: text}, err
 }
 
 // readCode returns the code that a typed text stands for, or a fault that lists the choices.
-func (t *templates) readCode(list, typed string) (string, *api.Fault, error) {
-	names := t.codes[list]
+func (w *words) readCode(list, typed string) (string, *api.Fault, error) {
+	names := w.codes[list]
 	code, choices := names.resolve(typed)
 	if choices == nil {
 		return code, nil, nil
@@ -32,7 +33,7 @@ func (t *templates) readCode(list, typed string) (string, *api.Fault, error) {
 	for n, choice := range choices {
 		shown[n] = choice.Name + " (" + choice.Code + ")"
 	}
-	text, err := t.messages.text("typed.choices", strings.Join(shown, t.messages.comma()))
+	text, err := w.messages.Text("typed.choices", strings.Join(shown, w.messages.Comma()))
 	return code, &api.Fault{Rule: typedRule + "choices", Message: text}, err
 }
 
@@ -46,13 +47,13 @@ func (spec fieldSpec) codesOf(country string) string {
 }
 
 // readInput returns the form with texts as the API takes them, and the faults of those that nobody can read, by path.
-func (t *templates) readInput(f draftForm) (values draftForm, faults api.Faults, err error) {
+func (w *words) readInput(f draftForm) (values draftForm, faults api.Faults, err error) {
 	faults = api.Faults{}
-	currency, _ := t.codes["currencies"].resolve(f.Fields["currency"])
-	country, _ := t.codes["countries"].resolve(f.Fields["buyer_country"])
-	values.Fields, err = t.readFields(draftFields, "", f.Fields, currency, country, faults)
+	currency, _ := w.codes["currencies"].resolve(f.Fields["currency"])
+	country, _ := w.codes["countries"].resolve(f.Fields["buyer_country"])
+	values.Fields, err = w.readFields(draftFields, "", f.Fields, currency, country, faults)
 	for n, item := range f.Items {
-		line, failed := t.readFields(itemFields, "items["+strconv.Itoa(n)+"].", item, currency, country, faults)
+		line, failed := w.readFields(itemFields, "items["+strconv.Itoa(n)+"].", item, currency, country, faults)
 		values.Items, err = append(values.Items, line), errors.Join(err, failed)
 	}
 	return values, faults, err
@@ -60,12 +61,12 @@ func (t *templates) readInput(f draftForm) (values draftForm, faults api.Faults,
 
 // readFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read
 // at their paths, which begin with prefix.
-func (t *templates) readFields(specs []fieldSpec, prefix string, input map[string]string, currency, country string,
+func (w *words) readFields(specs []fieldSpec, prefix string, input map[string]string, currency, country string,
 	faults api.Faults) (map[string]string, error) {
 	out := make(map[string]string, len(specs))
 	var failed []error
 	for _, spec := range specs {
-		value, fault, err := t.readField(spec, input[spec.name], currency, country)
+		value, fault, err := w.readField(spec, input[spec.name], currency, country)
 		failed = append(failed, err)
 		if fault != nil {
 			faults.Add(prefix+spec.name, fault.Rule, fault.Message)
@@ -76,41 +77,41 @@ func (t *templates) readFields(specs []fieldSpec, prefix string, input map[strin
 }
 
 // readField returns a typed text as the API takes it, or a fault.
-func (t *templates) readField(spec fieldSpec, typed, currency, country string) (string, *api.Fault, error) {
+func (w *words) readField(spec fieldSpec, typed, currency, country string) (string, *api.Fault, error) {
 	switch {
 	case spec.kind == numberField:
-		return t.messages.readNumber(typed, spec.counts, currency)
+		return w.messages.readNumber(typed, spec.counts, currency)
 	case spec.kind == dateField:
-		return t.messages.readDate(typed)
+		return w.messages.readDate(typed)
 	case spec.kind == timeField:
 		return readTime(typed), nil, nil
 	case spec.codesOf(country) != "":
-		return t.readCode(spec.codes, typed)
+		return w.readCode(spec.codes, typed)
 	}
 	return typed, nil, nil
 }
 
 // showInput returns the form with texts as people read them, which readInput turns into the same values again.
-func (t *templates) showInput(values draftForm) draftForm {
+func (w *words) showInput(values draftForm) draftForm {
 	country := values.Fields["buyer_country"]
-	out := draftForm{Fields: t.showFields(draftFields, values.Fields, country)}
+	out := draftForm{Fields: w.showFields(draftFields, values.Fields, country)}
 	for _, item := range values.Items {
-		out.Items = append(out.Items, t.showFields(itemFields, item, country))
+		out.Items = append(out.Items, w.showFields(itemFields, item, country))
 	}
 	return out
 }
 
 // showFields returns the texts of some fields as people read them.
-func (t *templates) showFields(specs []fieldSpec, input map[string]string, country string) map[string]string {
+func (w *words) showFields(specs []fieldSpec, input map[string]string, country string) map[string]string {
 	out := make(map[string]string, len(specs))
 	for _, spec := range specs {
 		value := input[spec.name]
 		switch list := spec.codesOf(country); {
 		case value == "":
 		case spec.kind == numberField:
-			value = grouped(value)
+			value = page.Grouped(value)
 		case list != "":
-			value = t.codes[list].show(value)
+			value = w.codes[list].show(value)
 		}
 		out[spec.name] = value
 	}
@@ -122,12 +123,12 @@ func (t *templates) showFields(specs []fieldSpec, input map[string]string, count
 func (c catalogue) say(list string, faults []api.Fault) []api.Fault {
 	out := make([]api.Fault, len(faults))
 	for n, fault := range faults {
-		text, known := c.lookup("official." + fault.RuleID)
+		text, known := c.Lookup("official." + fault.RuleID)
 		if !known {
-			text, known = c.lookup("fault." + fault.Rule)
+			text, known = c.Lookup("fault." + fault.Rule)
 		}
 		if list != "" && chooses[fault.Rule] {
-			text, known = c.lookup("choose." + list)
+			text, known = c.Lookup("choose." + list)
 		}
 		switch {
 		case strings.HasPrefix(fault.Rule, typedRule):

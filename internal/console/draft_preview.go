@@ -8,6 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/view"
 )
@@ -25,7 +26,7 @@ const previewID = "00000000-0000-0000-0000-000000000000"
 // previewForm repeats the form of a preview, so that its buttons can show the same document in other formats.
 type previewForm struct {
 	Action string
-	Fields []preservedField
+	Fields []page.Field
 	// Format is the document format of the company's connection, or "".
 	Format string
 	// Faults and Needs are the paths of the fields that must be corrected or are required to submit.
@@ -34,7 +35,7 @@ type previewForm struct {
 
 // preview shows the document that a form would become. done is false for any other button.
 func (req *request) preview(checked *checkedForm, action string) (done bool, err error) {
-	do := req.form.Get("do")
+	do := req.Form.Get("do")
 	if do != doPreview && do != doPreviewPDF && do != doPreviewXML {
 		return false, nil
 	}
@@ -52,7 +53,7 @@ func (req *request) preview(checked *checkedForm, action string) (done bool, err
 	case err != nil:
 		return true, err
 	case do == doPreviewPDF:
-		return true, req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
+		return true, req.sendPDF(req.Printer.Outgoing(req.R.Context(), &req.session, &o))
 	case o.XML == nil:
 		return true, problem.For(api.CodeNotFound)
 	}
@@ -64,19 +65,19 @@ func (req *request) preview(checked *checkedForm, action string) (done bool, err
 func (req *request) respondPreview(checked *checkedForm, action string) error {
 	fields := previewForm{Action: action, Format: req.session.Account.Format, Faults: checked.faultPaths(),
 		Needs: checked.missing}
-	for _, name := range slices.Sorted(maps.Keys(req.form)) {
-		for _, value := range req.form[name] {
+	for _, name := range slices.Sorted(maps.Keys(req.Form)) {
+		for _, value := range req.Form[name] {
 			if name != "do" {
-				fields.Fields = append(fields.Fields, preservedField{name, value})
+				fields.Fields = append(fields.Fields, page.Field{Name: name, Value: value})
 			}
 		}
 	}
 	d := &checked.draft
-	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.pages.newShownDocument(d),
+	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.words.newShownDocument(d),
 		Outcome: "draft", At: req.Now(), Preview: &fields}
-	title, err := req.pages.messages.text("preview.title")
+	title, err := req.Text("preview.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "print", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "print", page.Layout{Title: title, Section: "invoices", Body: p})
 }

@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -24,7 +25,7 @@ func (req *request) saveOnce(draft *api.Draft) (store.ID, error) {
 	if err != nil {
 		return store.ID{}, err
 	}
-	reply, _, err := req.session.Tenant.Idempotent(req.r.Context(), key, sum, formTTL,
+	reply, _, err := req.session.Tenant.Idempotent(req.R.Context(), key, sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			created, err := tenant.CreateInvoice(ctx, draft)
 			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
@@ -41,7 +42,7 @@ func (req *request) savedBefore(draft *api.Draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	reply, err := req.session.Tenant.IdempotentResponse(req.r.Context(), key, sum)
+	reply, err := req.session.Tenant.IdempotentResponse(req.R.Context(), key, sum)
 	if err != nil || reply == nil {
 		return "", err
 	}
@@ -55,7 +56,7 @@ func (req *request) draftKey(draft *api.Draft) (key string, sum [32]byte, err er
 	if err != nil {
 		return "", sum, fmt.Errorf("console: form of a draft: %w", err)
 	}
-	sum = sha256.Sum256(append([]byte("draft\x00"+req.form.Get("key")+"\x00"), text...))
+	sum = sha256.Sum256(append([]byte("draft\x00"+req.Form.Get("key")+"\x00"), text...))
 	return "console form " + hex.EncodeToString(sum[:]), sum, nil
 }
 
@@ -63,7 +64,7 @@ func (req *request) draftKey(draft *api.Draft) (key string, sum [32]byte, err er
 // a fault of a number that was submitted before. Such a form is not saved either, so that the user completes it where
 // it is.
 func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool, err error) {
-	if req.form.Get("do") != doSubmit {
+	if req.Form.Get("do") != doSubmit {
 		return false, nil
 	}
 	if !req.session.Permissions.Has(access.Submit) {
@@ -74,7 +75,7 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 	if number == "" {
 		return true, nil
 	}
-	holder, err := req.session.Tenant.NumberHolder(req.r.Context(), number)
+	holder, err := req.session.Tenant.NumberHolder(req.R.Context(), number)
 	if err != nil || holder.IsZero() || holder.String() == p.ID {
 		return true, err
 	}
@@ -89,15 +90,15 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 // before changes nothing.
 func (req *request) submitSaved(id store.ID) error {
 	path := "/invoices/" + id.String()
-	submitted, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
+	submitted, err := req.Submissions.Submit(req.R.Context(), req.session.Tenant, id)
 	if err == nil {
-		return req.redirect(withFlash(path, submittedKey(submitted.Submission)))
+		return req.Redirect(page.WithNotice(path, submittedKey(submitted.Submission)))
 	}
 	key, _, err := submitErrorKey(err)
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(path, key)) // with GET, so that a reload does not repeat the request
+	return req.Redirect(page.WithNotice(path, key)) // with GET, so that a reload does not repeat the request
 }
 
 // errUnsaved reports that an edit did not apply to the stored version.
@@ -108,7 +109,7 @@ func errUnsaved(err error) bool {
 // submitStale answers a repeated request to save and submit: the stored invoice is what the form says, so it was saved
 // before, and perhaps submitted. done is false if it is something else.
 func (req *request) submitStale(checked *checkedForm, id store.ID) (done bool, err error) {
-	found, err := req.session.Tenant.Invoice(req.r.Context(), id)
+	found, err := req.session.Tenant.Invoice(req.R.Context(), id)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ func (req *request) suggestedDraft() (draftForm, error) {
 		return draftForm{}, err
 	}
 	form := draftForm{Fields: map[string]string{"issue_date": today.Format(time.DateOnly)}, Items: []map[string]string{{}}}
-	s, err := view.Of(req.session.Tenant).Suggest(req.r.Context())
+	s, err := view.Of(req.session.Tenant).Suggest(req.R.Context())
 	if err != nil {
 		return form, err
 	}
@@ -54,7 +54,7 @@ func (f *draftForm) setDue(after time.Duration) {
 // fillRecipient fills in what is known about the recipient whose name the user has chosen or typed. Nothing changes if
 // nothing is known.
 func (req *request) fillRecipient(form *draftForm) error {
-	known, err := view.Of(req.session.Tenant).RecipientDefaults(req.r.Context(), form.Fields["recipient_name"])
+	known, err := view.Of(req.session.Tenant).RecipientDefaults(req.R.Context(), form.Fields["recipient_name"])
 	if err != nil || known == nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (req *request) applyRecipient(form *draftForm, known *view.RecipientDefault
 	if err != nil {
 		return err
 	}
-	values, _, err := req.pages.readInput(*form)
+	values, _, err := req.words.readInput(*form)
 	if err != nil {
 		return err
 	}
 	values.setDue(known.Terms)
-	shown := req.pages.showInput(texts)
+	shown := req.words.showInput(texts)
 	for _, name := range recipientFields {
 		form.Fields[name] = shown.Fields[name]
 	}
@@ -93,7 +93,7 @@ func (req *request) applyRecipient(form *draftForm, known *view.RecipientDefault
 
 // fillCustomer fills in the customer that the address of the form names, if it names one.
 func (req *request) fillCustomer(form *draftForm) error {
-	name := req.r.URL.Query().Get("customer")
+	name := req.R.URL.Query().Get("customer")
 	if name == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (req *request) fillCustomer(form *draftForm) error {
 	if err != nil || id.IsZero() {
 		return store.ErrNotFound
 	}
-	customer, err := req.session.Tenant.Customers().Entry(req.r.Context(), id)
+	customer, err := req.session.Tenant.Customers().Entry(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (req *request) fillCustomer(form *draftForm) error {
 // quantity stays, and the tax if none is known. Prices in another currency than that of the invoice are left out, and
 // the line says so.
 func (req *request) fillItem(form *draftForm, line int) error {
-	known, err := view.Of(req.session.Tenant).ItemDefaults(req.r.Context(), form.Items[line]["name"])
+	known, err := view.Of(req.session.Tenant).ItemDefaults(req.R.Context(), form.Items[line]["name"])
 	if err != nil || known == nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (req *request) fillItem(form *draftForm, line int) error {
 	if err != nil {
 		return err
 	}
-	shown := req.pages.showInput(texts).Items[0]
+	shown := req.words.showInput(texts).Items[0]
 	item := form.Items[line]
 	for _, spec := range itemFields {
 		if spec.name == "quantity" || spec.name == "order_line_reference" || known.VATCategory == nil &&
@@ -131,11 +131,11 @@ func (req *request) fillItem(form *draftForm, line int) error {
 		}
 		item[spec.name] = shown[spec.name]
 	}
-	currency, _ := req.pages.codes["currencies"].resolve(form.Fields["currency"])
+	currency, _ := req.words.codes["currencies"].resolve(form.Fields["currency"])
 	switch {
 	case known.Currency == nil:
 	case currency == "":
-		form.Fields["currency"] = req.pages.codes["currencies"].show(*known.Currency)
+		form.Fields["currency"] = req.words.codes["currencies"].show(*known.Currency)
 	case currency != *known.Currency:
 		item["net_unit_price"], item["gross_unit_price"], item["discount_amount"] = "", "", ""
 		item[priceCurrency] = *known.Currency
@@ -167,11 +167,11 @@ func (req *request) listItems() error { return req.listChoices(view.Tenant.Items
 
 func (req *request) listChoices(find func(t view.Tenant, ctx context.Context, search string) ([]view.Choice,
 	error)) error {
-	search := req.r.URL.Query().Get("q")
+	search := req.R.URL.Query().Get("q")
 	if !storable(search) || len(search) > maxSearch {
 		search = ""
 	}
-	found, err := find(view.Of(req.session.Tenant), req.r.Context(), strings.TrimSpace(search))
+	found, err := find(view.Of(req.session.Tenant), req.R.Context(), strings.TrimSpace(search))
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (req *request) warnUsedNumber(checked *checkedForm, id string) error {
 	if err != nil {
 		besides = store.ID{} // the form is that of a new invoice
 	}
-	used, err := view.Of(req.session.Tenant).NumberUse(req.r.Context(), number, besides)
+	used, err := view.Of(req.session.Tenant).NumberUse(req.R.Context(), number, besides)
 	if err == nil && !used.IsZero() {
 		checked.advice.Add("invoice_number", "number_used", "")
 	}

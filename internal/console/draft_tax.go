@@ -62,7 +62,7 @@ func (req *request) fillRates(values draftForm, unread api.Faults) {
 // settleRate replaces the rate of a new line, which has its tax from another line, if it contradicts its category.
 func (req *request) settleRate(form *draftForm, line int) error {
 	item := form.Items[line]
-	values, _, err := req.pages.readInput(draftForm{Fields: form.Fields,
+	values, _, err := req.words.readInput(draftForm{Fields: form.Fields,
 		Items: []map[string]string{{"vat_category": item["vat_category"], "vat_rate": item["vat_rate"]}}})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/view"
 )
 
@@ -188,7 +189,7 @@ type checkedForm struct {
 // check reads a form and validates it like the API. An empty total is the calculated one, and an empty rate that of a
 // category in which no tax is charged.
 func (req *request) check(form draftForm) (checkedForm, error) {
-	values, unread, err := req.pages.readInput(form)
+	values, unread, err := req.words.readInput(form)
 	if err != nil {
 		return checkedForm{}, err
 	}
@@ -205,7 +206,7 @@ func (req *request) check(form draftForm) (checkedForm, error) {
 		}
 	}
 	maps.Copy(faults, unread) // they say more than the rules of the API about the same field
-	checked := checkedForm{form: form, values: values, messages: req.pages.messages, codes: req.pages.codes, draft: draft,
+	checked := checkedForm{form: form, values: values, messages: req.words.messages, codes: req.words.codes, draft: draft,
 		faults: faults, isMissing: map[string]bool{}, advice: invoice.Warnings(&draft, req.profile())}
 	checked.missing = req.seller().Needs(&draft, checked.advice)
 	for _, path := range checked.missing {
@@ -320,7 +321,7 @@ func (checked *checkedForm) lineNet(line int) string {
 	}
 	alone := api.Draft{Currency: checked.draft.Currency, Items: checked.draft.Items[line : line+1]}
 	if net := invoice.Compute(&alone).Net; net != nil {
-		return grouped(net.String())
+		return page.Grouped(net.String())
 	}
 	return ""
 }
@@ -366,10 +367,10 @@ func (req *request) sums(checked *checkedForm) (draftSums, error) {
 	}
 	var err error
 	if s.Totals.Total != nil {
-		s.Announcement, err = req.pages.messages.text("draft.announcement", grouped(s.Totals.Total.String()), s.Currency)
+		s.Announcement, err = req.Text("draft.announcement", page.Grouped(s.Totals.Total.String()), s.Currency)
 	}
-	s.AnnouncementDigest = digest([]byte(s.Announcement))
-	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.form.Get("announced")
+	s.AnnouncementDigest = page.Digest([]byte(s.Announcement))
+	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.Form.Get("announced")
 	return s, err
 }
 
@@ -380,11 +381,11 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 	}
 	checked.warnOtherCurrency()
 	known := view.Of(req.session.Tenant)
-	recipients, err := known.Recipients(req.r.Context(), "")
+	recipients, err := known.Recipients(req.R.Context(), "")
 	if err != nil {
 		return p, err
 	}
-	items, err := known.Items(req.r.Context(), "")
+	items, err := known.Items(req.R.Context(), "")
 	if err != nil {
 		return p, err
 	}
@@ -411,7 +412,7 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 	}
 	p.Sums.Shown = digests(draftGroups(p.Fields, p.Lines))
 	p.MaySubmit = req.session.Permissions.Has(access.Submit)
-	if p.Key = req.form.Get("key"); p.Key == "" && p.ID == "" {
+	if p.Key = req.Form.Get("key"); p.Key == "" && p.ID == "" {
 		if p.Key, err = req.newKey(); err != nil {
 			return p, err
 		}

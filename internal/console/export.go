@@ -72,22 +72,22 @@ func (m exportMenu) Link(format, rows string) string {
 // sendExport responds with a list as a file. A file must not have other rows than its reader asked for, so parameters
 // that are not valid are an error here. If the file cannot be finished, the connection ends.
 func (req *request) sendExport(list export.List, ignored []string) error {
-	format := tabular.Format(req.r.URL.Query().Get(formatParameter))
+	format := tabular.Format(req.R.URL.Query().Get(formatParameter))
 	ignored = slices.DeleteFunc(ignored,
 		func(parameter string) bool { return parameter == formatParameter+"="+string(format) })
 	if !slices.Contains(tabular.Formats[:], format) || len(ignored) > 0 {
 		return errExport
 	}
-	file, err := req.Exporter.Open(req.r.Context(), req.session.Account.ID, list, format)
+	file, err := req.Exporter.Open(req.R.Context(), req.session.Account.ID, list, format)
 	if err != nil {
 		return err
 	}
-	header := req.w.Header()
+	header := req.W.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Content-Disposition", file.Disposition())
 	header.Set("Content-Type", file.MediaType)
-	req.w.WriteHeader(http.StatusOK)
-	_, err = file.WriteTo(req.w)
+	req.W.WriteHeader(http.StatusOK)
+	_, err = file.WriteTo(req.W)
 	if err = errors.Join(err, file.Close()); err != nil {
 		req.logged, req.broken = errors.Join(req.logged, err), true
 	}
@@ -96,7 +96,7 @@ func (req *request) sendExport(list export.List, ignored []string) error {
 
 // exportInvoices exports the filtered list, or the invoices that were selected.
 func (req *request) exportInvoices() error {
-	tenant, query := req.session.Tenant, req.r.URL.Query()
+	tenant, query := req.session.Tenant, req.R.URL.Query()
 	filters := req.invoiceFilters()
 	ids := req.Exporter.InvoiceIDs(tenant, filters.query)
 	if query.Has(bulkInvoiceParameter) {
@@ -118,7 +118,7 @@ func (req *request) exportInvoices() error {
 
 // exportCredits exports the filtered list, or the credit notes that were selected.
 func (req *request) exportCredits() error {
-	tenant, query := req.session.Tenant, req.r.URL.Query()
+	tenant, query := req.session.Tenant, req.R.URL.Query()
 	filters := req.creditFilters()
 	filter, _, err := req.creditFilter(filters)
 	if err != nil {
@@ -196,11 +196,11 @@ func (req *request) exportUndelivered() error {
 
 // exportDeliveries exports all deliveries of a subscription, or those of one state. The page has the newest.
 func (req *request) exportDeliveries() error {
-	id, err := req.id("subscription")
+	id, err := req.ID("subscription")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.Subscription(req.r.Context(), id); err != nil {
+	if _, err := req.session.Tenant.Subscription(req.R.Context(), id); err != nil {
 		return err
 	}
 	filter := view.DeliveryFilter{Subscription: id}
@@ -217,14 +217,14 @@ var auditColumns = [...]string{"at", "who", "kind", "what", "act", "subject_type
 // exportAudit exports the audit log. Its columns are named for people, because its acts are shown in words.
 func (req *request) exportAudit() error {
 	filters := req.auditFilters()
-	authors, err := req.auditAuthors(req.r.Context())
+	authors, err := req.auditAuthors(req.R.Context())
 	if err != nil {
 		return err
 	}
-	messages := req.pages.messages
+	messages := req.words.messages
 	columns := make([]tabular.Column, len(auditColumns))
 	for n, column := range auditColumns {
-		if columns[n].Name, err = messages.text("activity.csv." + column); err != nil {
+		if columns[n].Name, err = messages.Text("activity.csv." + column); err != nil {
 			return err
 		}
 	}

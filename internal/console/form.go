@@ -1,20 +1,17 @@
 package console
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/fairlimit"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 )
 
@@ -27,22 +24,16 @@ const maxFormFields = 18_000
 // largeFormFactor is the ratio of the largest form to MaxBody: percent-encoding turns one byte into three.
 const largeFormFactor = 4
 
-// errForm reports that a form could not be read.
-var errForm = errors.New("form")
-
 // The bounds of forms that are not large. The largest page of check boxes stays well below them.
 const (
 	maxSmallForm       = 64 << 10
 	maxSmallFormFields = 1_000
 )
 
-// formType is the only accepted media type of forms.
-const formType = "application/x-www-form-urlencoded"
-
-// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data,
+// readForm reads the form of a POST into req.Form, within the bounds of its route. It rejects multipart/form-data,
 // except on routes that take a file. Other requests have no body that is read.
 func (req *request) readForm(rt *route) error {
-	if req.r.Method != http.MethodPost {
+	if req.R.Method != http.MethodPost {
 		return nil
 	}
 	if rt.takesFile {
@@ -55,73 +46,22 @@ func (req *request) readForm(rt *route) error {
 	if err := req.readFields(most, fields); err != nil {
 		return err
 	}
-	if rt.large && !validUTF8(req.form) { // it is converted to JSON
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+	if rt.large && !page.IsUTF8(req.Form) { // it is converted to JSON
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
 	return nil
 }
 
 // readFields reads a form with at most the given numbers of bytes and fields.
 func (req *request) readFields(most int64, fields int) error {
-	if req.r.ContentLength != 0 {
-		if mediaType, _, err := mime.ParseMediaType(req.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
-			return problem.For(api.CodeUnsupportedMediaType).Because(errForm)
-		}
-	}
-	body, err := req.admission.ReadBody(req.r.Context(), most)
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return problem.For(api.CodePayloadTooLarge).Because(err)
-	}
-	if errors.Is(err, fairlimit.ErrFull) {
-		return err
-	}
-	if err != nil { // the client disconnected or was too slow
-		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
-	}
-	if req.session.Tenant != nil { // others get no page that is made of the form
-		if err := req.acquireLargePage(0, len(body), formFactor); err != nil {
-			return err
-		}
-	}
-	if req.form, err = parseFields(string(body), fields); err != nil {
-		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
-	}
-	return nil
-}
-
-// validUTF8 reports whether a form is valid UTF-8.
-func validUTF8(form url.Values) bool {
-	for name, values := range form {
-		if !utf8.ValidString(name) || slices.ContainsFunc(values,
-			func(value string) bool { return !utf8.ValidString(value) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// errFields reports that a form has too many fields.
-var errFields = errors.New("fields")
-
-// parseFields parses a form with at most the given number of fields (WHATWG URL, section 5.1).
-func parseFields(text string, most int) (url.Values, error) {
-	if strings.Count(text, "&") >= most {
-		return nil, fmt.Errorf("%w: more than %d fields", errFields, most)
-	}
-	form := url.Values{}
-	for pair := range strings.SplitSeq(text, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, nameErr := url.QueryUnescape(name)
-		value, err := url.QueryUnescape(value)
-		if err := errors.Join(nameErr, err); err != nil {
-			return nil, err
-		}
-		form[name] = append(form[name], value)
-	}
-	return form, nil
+	return req.ReadForm(page.FormBounds{Bytes: most, Fields: fields},
+		func(ctx context.Context, most int64) ([]byte, error) {
+			body, err := req.admission.ReadBody(ctx, most)
+			if err == nil && req.session.Tenant != nil { // others get no page that is made of the form
+				err = req.acquireLargePage(0, len(body), formFactor)
+			}
+			return body, err
+		})
 }
 
 // jsonObject builds a JSON object member by member and leaves out empty values.
@@ -191,11 +131,8 @@ func jsonArray(values [][]byte) []byte {
 // preservedFormPage repeats a submitted form whose session has ended, so that the input is not lost.
 type preservedFormPage struct {
 	Action string
-	Fields []preservedField
+	Fields []page.Field
 }
-
-// preservedField is one of its fields.
-type preservedField struct{ Name, Value string }
 
 // The bounds of a form that is preserved across a login, and how many fields count as one request: anybody may send
 // such a form.
@@ -209,24 +146,24 @@ const (
 // again after the next login. It reads no stored data. The browser can still go back to a form that is too large for
 // this.
 func (req *request) preserveForm() error {
-	if req.isFragment() { // the part with the totals shows the message
+	if req.IsFragment() { // the part with the totals shows the message
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
-	if errors.Is(err, problem.For(api.CodePayloadTooLarge)) || errors.Is(err, errFields) {
+	if errors.Is(err, problem.For(api.CodePayloadTooLarge)) || errors.Is(err, page.ErrFields) {
 		return errPreserved.Because(err)
 	}
 	if err != nil {
 		return err
 	}
-	if !validUTF8(req.form) {
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+	if !page.IsUTF8(req.Form) {
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	form := preservedFormPage{Action: req.r.URL.EscapedPath()}
-	for _, name := range slices.Sorted(maps.Keys(req.form)) {
-		for _, value := range req.form[name] {
+	form := preservedFormPage{Action: req.R.URL.EscapedPath()}
+	for _, name := range slices.Sorted(maps.Keys(req.Form)) {
+		for _, value := range req.Form[name] {
 			if name != "do" {
-				form.Fields = append(form.Fields, preservedField{name, value})
+				form.Fields = append(form.Fields, page.Field{Name: name, Value: value})
 			}
 		}
 	}
@@ -235,9 +172,9 @@ func (req *request) preserveForm() error {
 			return err
 		}
 	}
-	title, err := req.pages.messages.text("preserved.title")
+	title, err := req.Text("preserved.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusUnauthorized, "preserved", pageData{Title: title, Body: form})
+	return req.Show(http.StatusUnauthorized, "preserved", page.Layout{Title: title, Body: form})
 }

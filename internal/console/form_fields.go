@@ -20,7 +20,7 @@ func controls(fields map[string]*formField, names ...string) ([]*formField, erro
 }
 
 // keyLabel returns the label of a form's field by its key.
-func (c catalogue) keyLabel(key string) string { return c.textOr("field."+key, key) }
+func (c catalogue) keyLabel(key string) string { return c.TextOr("field."+key, key) }
 
 // moveButton is a button that moves or removes a line of a draft.
 type moveButton struct {
@@ -34,9 +34,9 @@ type moveButton struct {
 // moveButtons returns the buttons of a line.
 func (c catalogue) moveButtons(l formLine) ([]moveButton, error) {
 	number := strconv.Itoa(l.Number)
-	up, errUp := c.text("draft.up", number)
-	down, errDown := c.text("draft.down", number)
-	remove, errRemove := c.text("draft.remove", number)
+	up, errUp := c.Text("draft.up", number)
+	down, errDown := c.Text("draft.down", number)
+	remove, errRemove := c.Text("draft.remove", number)
 	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last},
 		{Icon: doRemove, Label: remove}}
 	for n := range buttons {

@@ -3,6 +3,8 @@ package console
 import (
 	"fmt"
 	"strings"
+
+	"quittance/internal/page"
 )
 
 // A form with the attribute data-check asks for its parts while the user types: elements, each of which replaces the
@@ -26,7 +28,7 @@ func (g noteGroup) digest() string {
 			said = fmt.Appendf(said, "\n%s %q %q %t %q", n.ID, n.Faults, n.Advice, n.Missing, n.Meaning)
 		}
 	}
-	return digest(said)
+	return page.Digest(said)
 }
 
 // digests returns the digests of the groups of a form. The form sends them as its field "shown".
@@ -40,7 +42,7 @@ func digests(groups []noteGroup) string {
 
 // changedGroups returns which of the groups with these digests the form does not show as they are.
 func (req *request) changedGroups(now string) []bool {
-	shown, changed := strings.Fields(req.form.Get("shown")), []bool(nil)
+	shown, changed := strings.Fields(req.Form.Get("shown")), []bool(nil)
 	for n, digest := range strings.Fields(now) {
 		changed = append(changed, n >= len(shown) || shown[n] != digest)
 	}

@@ -3,15 +3,14 @@ package console
 import (
 	"testing"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 // TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived and its
 // last attempt too, and negative if attempts fail for long although no delivery has failed yet.
 func TestSubscriptionHealth(t *testing.T) {
-	messages, err := readCatalogue(tongues[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := testWords(t, language.English).messages
 	for _, c := range []struct {
 		health        subscriptionHealth
 		text, meaning string

@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -23,7 +24,7 @@ type documentHistory struct {
 	// Submissions are all submissions, newest first.
 	Submissions []submissionRow
 	// History is the position in the submissions and the evidence. Its Total is the larger of the two totals.
-	History paging
+	History page.Paging
 	eventHistory
 	// EvidencePath is the address of the page that lists the evidence, or "" for the page itself.
 	EvidencePath string
@@ -103,15 +104,15 @@ func (p documentHistory) pollInterval(moving bool) time.Duration {
 
 // announcement returns the text for screen readers: the outcome and the four state values.
 func (req *request) announcement(outcome string, states timeline) (string, error) {
-	outcome, err := req.pages.messages.text("outcome." + outcome)
+	outcome, err := req.Text("outcome." + outcome)
 	parts := []string{outcome}
 	for _, row := range states.Rows {
-		name, nameErr := req.pages.messages.text("state." + row.State.Dimension)
+		name, nameErr := req.Text("state." + row.State.Dimension)
 		value := row.State.Label()
 		if !row.State.Reported() {
-			value = req.pages.messages.textOr("state.none", "")
+			value = req.TextOr("state.none", "")
 		}
-		sentence, sayErr := req.pages.messages.text("invoice.announcement", name, value)
+		sentence, sayErr := req.Text("invoice.announcement", name, value)
 		parts, err = append(parts, sentence), errors.Join(err, nameErr, sayErr)
 	}
 	return strings.Join(parts, ". "), err
@@ -120,8 +121,8 @@ func (req *request) announcement(outcome string, states timeline) (string, error
 // history reads a page of the history of an invoice or a credit note with this current submission, which is nil for a
 // draft.
 func (req *request) history(ctx context.Context, of view.History, current *store.Submission) (documentHistory, error) {
-	p := documentHistory{History: req.paging()}
-	p.History.PerPage = maxPerPage
+	p := documentHistory{History: req.Paging()}
+	p.History.PerPage = page.MaxPerPage
 	submissions, evidence, err := view.Of(req.session.Tenant).History(ctx, of, p.History.Page, p.History.PerPage)
 	if err != nil {
 		return p, err

@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/fairlimit"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/tabular"
@@ -65,21 +66,21 @@ type importForm struct {
 func (req *request) showImport() error { return req.respondImportForm(http.StatusOK, false) }
 
 func (req *request) respondImportForm(status int, empty bool) error {
-	title, err := req.pages.messages.text("import.title")
+	title, err := req.Text("import.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "import", pageData{Title: title, Section: "invoices",
+	return req.Show(status, "import", page.Layout{Title: title, Section: "invoices",
 		Body: importForm{Empty: empty, Columns: tabular.Columns()}})
 }
 
 // readUpload reads the file of a form into req.file.
 func (req *request) readUpload() error {
-	mediaType, parameters, err := mime.ParseMediaType(req.r.Header.Get("Content-Type"))
+	mediaType, parameters, err := mime.ParseMediaType(req.R.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" {
-		return problem.For(api.CodeUnsupportedMediaType).Because(errForm)
+		return problem.For(api.CodeUnsupportedMediaType).Because(page.ErrForm)
 	}
-	body, err := req.admission.ReadBody(req.r.Context(), maxUpload)
+	body, err := req.admission.ReadBody(req.R.Context(), maxUpload)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return errUpload.Because(err)
 	}
@@ -87,7 +88,7 @@ func (req *request) readUpload() error {
 		return err
 	}
 	if err != nil { // the client disconnected or was too slow
-		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
+		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", page.ErrForm, err))
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
 	for {
@@ -96,13 +97,13 @@ func (req *request) readUpload() error {
 			return nil // there is no file
 		}
 		if err != nil {
-			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
+			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", page.ErrForm, err))
 		}
 		if part.FormName() != "file" {
 			continue
 		}
 		if req.file.Body, err = io.ReadAll(part); err != nil {
-			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", errForm, err))
+			return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", page.ErrForm, err))
 		}
 		req.file.Name = fileName(part.FileName())
 		return nil
@@ -128,11 +129,11 @@ func (req *request) upload() error {
 	case len(req.file.Body) > tabular.MaxBytes:
 		return errUpload
 	}
-	key, err := req.session.Tenant.StoreUpload(req.r.Context(), req.file, req.session.User, uploadTTL)
+	key, err := req.session.Tenant.StoreUpload(req.R.Context(), req.file, req.session.User, uploadTTL)
 	if err != nil {
 		return err
 	}
-	return req.redirect(importPath + "/" + key.ID.String())
+	return req.Redirect(importPath + "/" + key.ID.String())
 }
 
 // uploaded is a stored file that was read.
@@ -144,18 +145,18 @@ type uploaded struct {
 
 // readUploaded reads the file of the path within a turn of the company. The caller calls end.
 func (req *request) readUploaded() (file uploaded, end func(), err error) {
-	id, err := req.id("upload")
+	id, err := req.ID("upload")
 	if err != nil {
 		return uploaded{}, nil, uploadProblem(err)
 	}
-	if end, err = req.Importer.Turn(req.r.Context(), req.session.Account.ID); err != nil {
+	if end, err = req.Importer.Turn(req.R.Context(), req.session.Account.ID); err != nil {
 		return uploaded{}, nil, err
 	}
 	file.key = store.UploadKey{User: req.session.User, ID: id}
-	stored, err := req.session.Tenant.Upload(req.r.Context(), file.key)
+	stored, err := req.session.Tenant.Upload(req.R.Context(), file.key)
 	if err == nil {
 		file.name = stored.Name
-		file.ImportFile, err = req.Importer.Read(req.r.Context(), stored.Body, "", req.pages.readCell)
+		file.ImportFile, err = req.Importer.Read(req.R.Context(), stored.Body, "", req.words.readCell)
 	}
 	if err != nil {
 		end()
@@ -173,18 +174,18 @@ func uploadProblem(err error) error {
 }
 
 // readCell reads the text of a cell as the form of a draft reads what people type.
-func (t *templates) readCell(c *tabular.Column, text string, given tabular.Given) (string, *api.Fault, error) {
-	currency, _ := t.codes["currencies"].resolve(given.Currency)
-	country, _ := t.codes["countries"].resolve(given.Country)
+func (w *words) readCell(c *tabular.Column, text string, given tabular.Given) (string, *api.Fault, error) {
+	currency, _ := w.codes["currencies"].resolve(given.Currency)
+	country, _ := w.codes["countries"].resolve(given.Country)
 	spec := specOf(c.Name)
-	value, fault, err := t.readField(spec, text, currency, country)
+	value, fault, err := w.readField(spec, text, currency, country)
 	if fault != nil || err != nil || spec.kind != numberField || given.Point && !strings.Contains(text, ",") {
 		return value, fault, err
 	}
 	// Nobody looks at each number of a file, so one that is another number in another country is not guessed.
 	other, broken := numerals{decimal: ',', group: '.'}.read(text, spec.counts, currency)
 	if broken == "" && other != value {
-		text, err := t.messages.text("typed.separator")
+		text, err := w.messages.Text("typed.separator")
 		return "", &api.Fault{Rule: typedRule + "separator", Message: text}, err
 	}
 	return value, nil, nil
@@ -207,7 +208,7 @@ type importPage struct {
 	api.Import
 	// Upload is the identifier of the file, and Name its name.
 	Upload, Name string
-	Sums         []*moneyView
+	Sums         []*page.Money
 	// First are the first drafts, if the file has no faults.
 	First []importedDraft
 	// Shown are the first faults, and All is the number of all of them.
@@ -220,7 +221,7 @@ type importedDraft struct {
 	Row, Items        int
 	Number, Recipient string
 	IssueDate         string
-	Total             *moneyView
+	Total             *page.Money
 }
 
 // importFault is a fault of the preview.
@@ -237,22 +238,22 @@ func (req *request) previewImport() error {
 	}
 	defer end()
 	p := importPage{Upload: file.key.ID.String(), Name: file.name}
-	if p.Import, err = file.Describe(req.r.Context(), req.session.Tenant, req.seller()); err != nil {
+	if p.Import, err = file.Describe(req.R.Context(), req.session.Tenant, req.seller()); err != nil {
 		return err
 	}
-	faults := req.pages.messages.importFaults(p.Faults)
+	faults := req.words.messages.importFaults(p.Faults)
 	p.Shown, p.All = faults[:min(len(faults), shownFaults)], len(faults)+p.MoreFaults
 	if p.Valid {
 		p.First = importedDrafts(file.Drafts)
 	}
 	for _, total := range p.Totals {
-		p.Sums = append(p.Sums, money(total.TotalAmount, total.Currency))
+		p.Sums = append(p.Sums, page.MoneyOf(total.TotalAmount, total.Currency))
 	}
-	title, err := req.pages.messages.text("import.preview.title")
+	title, err := req.Text("import.preview.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "import_preview", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "import_preview", page.Layout{Title: title, Section: "invoices", Body: p})
 }
 
 // importedDrafts returns the first drafts of a valid file.
@@ -261,7 +262,7 @@ func importedDrafts(drafts []tabular.Draft) []importedDraft {
 	for n := range drafts[:min(len(drafts), shownDrafts)] {
 		d := &drafts[n]
 		out = append(out, importedDraft{Row: d.Row, Items: len(d.Items), Number: deref(d.InvoiceNumber),
-			Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate), Total: money(d.TotalAmount, d.Currency)})
+			Recipient: deref(d.RecipientName), IssueDate: deref(d.IssueDate), Total: page.MoneyOf(d.TotalAmount, d.Currency)})
 	}
 	return out
 }
@@ -288,12 +289,12 @@ func (req *request) confirmImport() error {
 	}
 	defer end()
 	if len(file.Faults) > 0 {
-		return req.redirect(importPath + "/" + file.key.ID.String())
+		return req.Redirect(importPath + "/" + file.key.ID.String())
 	}
-	if _, err := req.session.Tenant.ImportDrafts(req.r.Context(), file.Payloads(), file.Source(file.key)); err != nil {
+	if _, err := req.session.Tenant.ImportDrafts(req.R.Context(), file.Payloads(), file.Source(file.key)); err != nil {
 		return uploadProblem(err)
 	}
-	return req.redirect(withFlash("/invoices", "good.imported"))
+	return req.Redirect(page.WithNotice("/invoices", "good.imported"))
 }
 
 // downloadImportFaults responds with the faults of a file as a CSV file.
@@ -303,13 +304,13 @@ func (req *request) downloadImportFaults() error {
 		return err
 	}
 	defer end()
-	described, err := file.Describe(req.r.Context(), req.session.Tenant, req.seller())
+	described, err := file.Describe(req.R.Context(), req.session.Tenant, req.seller())
 	if err != nil {
 		return err
 	}
 	columns := []tabular.Column{{Name: "row"}, {Name: "column"}, {Name: "value"}, {Name: "fault"}}
 	rows := func(yield func([]string, error) bool) {
-		for _, f := range req.pages.messages.importFaults(described.Faults) {
+		for _, f := range req.words.messages.importFaults(described.Faults) {
 			if !yield([]string{f.Row, f.Column, f.Value, f.Text}, nil) {
 				return
 			}
@@ -334,7 +335,7 @@ func (req *request) sendTemplate(format tabular.Format) error {
 // sendTable responds with a small file.
 func (req *request) sendTable(format tabular.Format, name string, columns []tabular.Column,
 	rows iter.Seq2[[]string, error]) error {
-	out := req.buffers.get()
+	out := &bytes.Buffer{}
 	write := func() error { return tabular.WriteCSV(out, columns, rows) }
 	if format == tabular.XLSX {
 		write = func() error {
@@ -347,11 +348,10 @@ func (req *request) sendTable(format tabular.Format, name string, columns []tabu
 		}
 	}
 	if err := write(); err != nil {
-		req.buffers.put(out)
 		return err
 	}
-	header := req.w.Header()
+	header := req.W.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Content-Disposition", `attachment; filename="`+name+"."+string(format)+`"`)
-	return req.send(http.StatusOK, format.MediaType(), out)
+	return req.Send(http.StatusOK, format.MediaType(), out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -35,7 +36,7 @@ const incomingPollInterval = 5 * time.Second
 // incomingPage is the view model of the list of incoming e-invoices.
 type incomingPage struct {
 	Filters incomingFilters
-	Rows    live
+	Rows    page.Live
 }
 
 // incomingFilters holds the filters of the list.
@@ -63,7 +64,7 @@ func (req *request) incomingFilters() incomingFilters {
 // incomingRows is a page of the list.
 type incomingRows struct {
 	Rows    []incomingRow
-	Paging  paging
+	Paging  page.Paging
 	Filters incomingFilters
 	// Truncated reports that the list has more candidates than it examines.
 	Truncated bool
@@ -72,14 +73,14 @@ type incomingRows struct {
 // incomingRow is the latest revision of an incoming e-invoice.
 type incomingRow struct {
 	api.IncomingInvoice
-	Overall pill
+	Overall page.Pill
 	// Undelivered is the number of its webhook deliveries that failed or were blocked.
 	Undelivered int
 }
 
 func (req *request) listIncoming() error {
-	paging, p := req.paging(), incomingPage{Filters: req.incomingFilters()}
-	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), p.Filters.query, paging.Page,
+	paging, p := req.Paging(), incomingPage{Filters: req.incomingFilters()}
+	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.R.Context(), p.Filters.query, paging.Page,
 		paging.PerPage)
 	if err != nil {
 		return err
@@ -89,23 +90,23 @@ func (req *request) listIncoming() error {
 	if err != nil {
 		return err
 	}
-	count, err := req.pages.messages.plural("incoming.count", found.Total)
+	count, err := req.words.messages.Plural("incoming.count", found.Total)
 	if err != nil {
 		return err
 	}
-	p.Rows, err = req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filters: p.Filters,
+	p.Rows, err = req.LivePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filters: p.Filters,
 		Truncated: found.Truncated}, incomingPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("incoming", p.Rows)
+	if req.IsFragment() {
+		return req.ShowLive("incoming", p.Rows)
 	}
-	title, err := req.pages.messages.text("incoming.title")
+	title, err := req.Text("incoming.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: p,
+	return req.Show(http.StatusOK, "incoming", page.Layout{Title: title, Section: "incoming", Body: p,
 		Export: newExportMenu("/incoming", p.Filters.Values)})
 }
 
@@ -115,7 +116,7 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
-	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), ids)
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.R.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	for n, i := range invoices {
 		summary := summaries[i.ID]
 		rows[n] = incomingRow{IncomingInvoice: view.IncomingInvoice(i), Undelivered: summary.Failed + summary.Blocked}
-		if rows[n].Overall, err = req.pages.messages.incomingPill(receptionOf(&i.Revision,
+		if rows[n].Overall, err = req.words.messages.incomingPill(receptionOf(&i.Revision,
 			deref(i.DocumentType) == api.DocumentUnreadable)); err != nil {
 			return nil, err
 		}
@@ -159,21 +160,21 @@ func receptionOf(r *store.Revision, unreadable bool) string {
 }
 
 // incomingPill returns the pill of a reception. None has a colour, because nobody publishes a meaning of it.
-func (c catalogue) incomingPill(reception string) (pill, error) {
-	out := pill{Meaning: "unknown", Shape: "blocked"}
+func (c catalogue) incomingPill(reception string) (page.Pill, error) {
+	out := page.Pill{Meaning: "unknown", Shape: "blocked"}
 	switch reception {
 	case receptionLarge, receptionIncomplete:
 		out.Shape = "none"
 	case receptionUnreadable:
 		out.Shape = "unknown"
 	case receptionChanged:
-		out = pill{Meaning: "neutral", Shape: "warn"}
+		out = page.Pill{Meaning: "neutral", Shape: "warn"}
 	case receptionFirst:
-		out = pill{Meaning: "neutral", Shape: "save"}
+		out = page.Pill{Meaning: "neutral", Shape: "save"}
 	}
 	var err, tipErr error
-	out.Text, err = c.text("incoming.pill." + reception)
-	out.Tip, tipErr = c.text("incoming.tip." + reception)
+	out.Text, err = c.Text("incoming.pill." + reception)
+	out.Tip, tipErr = c.Text("incoming.tip." + reception)
 	return out, errors.Join(err, tipErr)
 }
 
@@ -182,7 +183,7 @@ type incomingInvoicePage struct {
 	api.IncomingInvoice
 	// Reception says what is known of the document of the latest revision.
 	Reception string
-	Overall   pill
+	Overall   page.Pill
 	// Revisions are the newest revisions, newest first.
 	Revisions []revisionRow
 	// Older is the number of older revisions.
@@ -224,11 +225,11 @@ type revisionRow struct {
 const maxRevisions = 100
 
 func (req *request) showIncoming() error {
-	id, err := req.id("incoming")
+	id, err := req.ID("incoming")
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.IncomingInvoice(req.r.Context(), id)
+	found, err := req.session.Tenant.IncomingInvoice(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -236,28 +237,28 @@ func (req *request) showIncoming() error {
 	if err != nil {
 		return err
 	}
-	announcement, err := req.pages.messages.text("incoming.announcement",
-		grouped(strconv.FormatInt(found.Revision.Revision, 10)))
+	announcement, err := req.Text("incoming.announcement",
+		page.Grouped(strconv.FormatInt(found.Revision.Revision, 10)))
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, p.Every, announcement)
+	part, err := req.LivePart("incoming-invoice", "incoming-invoice", p, p.Every, announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("incoming-invoice", part)
+	if req.IsFragment() {
+		return req.ShowLive("incoming-invoice", part)
 	}
 	title := deref(found.InvoiceNumber)
 	if title == "" {
 		title = found.ProviderDocumentID
 	}
-	return req.page(http.StatusOK, "incoming-invoice", pageData{Title: title, Section: "incoming", Body: part})
+	return req.Show(http.StatusOK, "incoming-invoice", page.Layout{Title: title, Section: "incoming", Body: part})
 }
 
 // incomingInvoicePage reads everything that belongs to an incoming e-invoice.
 func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
-	ctx, tenant := req.r.Context(), req.session.Tenant
+	ctx, tenant := req.R.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: view.IncomingInvoice(found)}
 	revisions, err := req.addRevisions(&p, found)
 	if err != nil {
@@ -267,7 +268,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 		return p, err
 	}
 	p.Reception = receptionOf(&found.Revision, p.Unreadable != nil)
-	if p.Overall, err = req.pages.messages.incomingPill(p.Reception); err != nil {
+	if p.Overall, err = req.words.messages.incomingPill(p.Reception); err != nil {
 		return p, err
 	}
 	events, err := view.Of(tenant).ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
@@ -306,7 +307,7 @@ func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) (
 	var revisions []store.Revision
 	last := (latest + maxRevisions - 1) / maxRevisions
 	for page := max(1, last-1); page <= last; page++ {
-		read, err := view.Of(req.session.Tenant).Revisions(req.r.Context(), found.ID, page, maxRevisions)
+		read, err := view.Of(req.session.Tenant).Revisions(req.R.Context(), found.ID, page, maxRevisions)
 		if err != nil {
 			return nil, err
 		}
@@ -317,8 +318,8 @@ func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) (
 			Known: n > 0}
 		if n > 0 {
 			row.SameDocument = revisions[n].SHA256 == revisions[n-1].SHA256
-			row.Changes = changedValues(req.pages.messages.metadataValues(&revisions[n-1]),
-				req.pages.messages.metadataValues(&revisions[n]))
+			row.Changes = changedValues(req.words.messages.metadataValues(&revisions[n-1]),
+				req.words.messages.metadataValues(&revisions[n]))
 		}
 		p.Revisions = append(p.Revisions, row)
 	}
@@ -328,16 +329,16 @@ func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) (
 
 // revision returns the revision that the path names, without its document, and the size of that.
 func (req *request) revision() (found store.Revision, size int64, err error) {
-	id, err := req.id("incoming")
+	id, err := req.ID("incoming")
 	if err != nil {
 		return found, 0, err
 	}
-	text := req.values["revision"]
+	text := req.Values["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // only the canonical form of a number is valid
 		return found, 0, store.ErrNotFound
 	}
-	return req.session.Tenant.RevisionSize(req.r.Context(), id, number)
+	return req.session.Tenant.RevisionSize(req.R.Context(), id, number)
 }
 
 // downloadDocument responds with the retained bytes of a revision, as an attachment.
@@ -354,7 +355,7 @@ func (req *request) downloadDocument() error {
 	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if r, err = req.session.Tenant.RevisionDocument(req.r.Context(), r.Incoming, r.Revision); err != nil {
+	if r, err = req.session.Tenant.RevisionDocument(req.R.Context(), r.Incoming, r.Revision); err != nil {
 		return err
 	}
 	return req.attachment(fmt.Sprintf("incoming-%s-%d%s", r.Incoming, r.Revision, extension(r.MediaType)), r.Body)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -40,8 +41,8 @@ func (c catalogue) metadataValues(r *store.Revision) []fieldValue {
 	return []fieldValue{
 		{"document_type", deref(r.DocumentType)}, {"invoice_number", deref(r.InvoiceNumber)},
 		{"supplier_name", deref(r.SupplierName)}, {"supplier_network_id", deref(r.SupplierNetworkID)},
-		{"issue_date", c.dayText(r.IssueDate)}, {"due_date", c.dayText(r.DueDate)}, {"currency", deref(r.Currency)},
-		{"total_amount", moneyText(r.TotalAmount, r.Currency)},
+		{"issue_date", c.DayText(r.IssueDate)}, {"due_date", c.DayText(r.DueDate)}, {"currency", deref(r.Currency)},
+		{"total_amount", page.MoneyText(r.TotalAmount, r.Currency)},
 	}
 }
 
@@ -57,10 +58,10 @@ func (c catalogue) documentValues(p *api.ParsedDocument) []fieldValue {
 	t := &p.Totals
 	return []fieldValue{
 		{"invoice_number", deref(p.Number)}, {"supplier_name", deref(p.Seller.Name)}, {"buyer_name", deref(p.Buyer.Name)},
-		{"issue_date", c.dayText(p.IssueDate)}, {"due_date", c.dayText(p.DueDate)}, {"account", strings.Join(accounts, ", ")},
-		{"lines", grouped(strconv.Itoa(p.LineCount))}, {"net", moneyText(t.Net, p.Currency)},
-		{"tax", moneyText(t.Tax, p.Currency)}, {"total_amount", moneyText(t.Total, p.Currency)},
-		{"payable", moneyText(t.Payable, p.Currency)},
+		{"issue_date", c.DayText(p.IssueDate)}, {"due_date", c.DayText(p.DueDate)}, {"account", strings.Join(accounts, ", ")},
+		{"lines", page.Grouped(strconv.Itoa(p.LineCount))}, {"net", page.MoneyText(t.Net, p.Currency)},
+		{"tax", page.MoneyText(t.Tax, p.Currency)}, {"total_amount", page.MoneyText(t.Total, p.Currency)},
+		{"payable", page.MoneyText(t.Payable, p.Currency)},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -42,7 +43,7 @@ type receivedTax struct {
 // receivedSum is a total of a received document. Foreign reports that it is in another currency than the document.
 type receivedSum struct {
 	Name    string
-	Money   *moneyView
+	Money   *page.Money
 	Foreign bool
 }
 
@@ -81,22 +82,22 @@ func (req *request) readDocuments(p *incomingInvoicePage, revisions []store.Revi
 	}
 	var read [2]*api.ParsedDocument // the one before the newest if there is one, and the newest
 	for n := range newest {
-		parsed, unreadable, err := view.ReadDocument(req.r.Context(), req.session.Tenant, &newest[n])
+		parsed, unreadable, err := view.ReadDocument(req.R.Context(), req.session.Tenant, &newest[n])
 		if err != nil {
 			return err
 		}
 		read[2-len(newest)+n], p.Unreadable = parsed, unreadable
 	}
 	if len(newest) > 1 {
-		p.Change = req.pages.messages.newRevisionChange(p.Revisions, read[0], read[1])
+		p.Change = req.words.messages.newRevisionChange(p.Revisions, read[0], read[1])
 	}
 	if read[1] != nil {
-		p.Document = req.pages.newReceivedDocument(read[1])
+		p.Document = req.words.newReceivedDocument(read[1])
 	}
 	return nil
 }
 
-func (t *templates) newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
+func (w *words) newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
 	out := &receivedDocument{ParsedDocument: p}
 	for _, path := range slices.Sorted(maps.Keys(p.Warnings)) {
 		out.Warnings = append(out.Warnings, advice{Path: path, Faults: p.Warnings[path]})
@@ -108,36 +109,36 @@ func (t *templates) newReceivedDocument(p *api.ParsedDocument) *receivedDocument
 	if more := len(p.Lines) - receivedLines; more > 0 {
 		p.Lines, out.HiddenLines = p.Lines[:receivedLines], out.HiddenLines+more
 	}
-	out.Parties = []receivedParty{t.newReceivedParty("seller", &p.Seller), t.newReceivedParty("buyer", &p.Buyer)}
+	out.Parties = []receivedParty{w.newReceivedParty("seller", &p.Seller), w.newReceivedParty("buyer", &p.Buyer)}
 	if p.Payee != nil {
-		out.Parties = append(out.Parties, t.newReceivedParty("payee", p.Payee))
+		out.Parties = append(out.Parties, w.newReceivedParty("payee", p.Payee))
 	}
 	r := &p.References
 	var preceding []string
 	for _, one := range r.PrecedingInvoices {
-		preceding = append(preceding, strings.TrimSpace(deref(one.Number)+" "+t.messages.dayText(one.IssueDate)))
+		preceding = append(preceding, strings.TrimSpace(deref(one.Number)+" "+w.messages.DayText(one.IssueDate)))
 	}
 	period := ""
 	if p.Period != nil {
-		period = strings.Trim(t.messages.dayText(p.Period.Start)+" – "+t.messages.dayText(p.Period.End), "– ")
+		period = strings.Trim(w.messages.DayText(p.Period.Start)+" – "+w.messages.DayText(p.Period.End), "– ")
 	}
-	out.Details = append(t.receivedPayment(&p.Payment), nonEmpty([]detail{
-		{"tax_point_date", t.messages.dayText(p.TaxPointDate)}, {"period", period},
+	out.Details = append(w.receivedPayment(&p.Payment), nonEmpty([]detail{
+		{"tax_point_date", w.messages.DayText(p.TaxPointDate)}, {"period", period},
 		{"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)},
 		{"buyer_reference", deref(r.Buyer)}, {"order", deref(r.Order)}, {"sales_order", deref(r.SalesOrder)},
 		{"contract", deref(r.Contract)}, {"project", deref(r.Project)}, {"receipt", deref(r.Receipt)},
 		{"despatch", deref(r.Despatch)}, {"tender", deref(r.Tender)}, {"tax_exchange_rate", figure(p.TaxExchangeRate)},
 		{"note", strings.Join(p.Notes, "\n")},
 	})...)
-	out.Taxes, out.Sums = t.receivedTaxes(p), receivedSums(p)
+	out.Taxes, out.Sums = w.receivedTaxes(p), receivedSums(p)
 	return out
 }
 
 // receivedTaxes returns the tax summary of a document.
-func (t *templates) receivedTaxes(p *api.ParsedDocument) []receivedTax {
+func (w *words) receivedTaxes(p *api.ParsedDocument) []receivedTax {
 	var out []receivedTax
 	for _, tax := range p.TaxBreakdown {
-		out = append(out, receivedTax{ParsedTax: tax, Label: t.codeName("tax-categories", deref(tax.Category))})
+		out = append(out, receivedTax{ParsedTax: tax, Label: w.codeName("tax-categories", deref(tax.Category))})
 	}
 	return out
 }
@@ -148,7 +149,7 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 	var out []receivedSum
 	add := func(name string, amount *api.Amount, currency *string, foreign bool) {
 		if amount != nil {
-			out = append(out, receivedSum{Name: name, Money: money(amount, currency), Foreign: foreign})
+			out = append(out, receivedSum{Name: name, Money: page.MoneyOf(amount, currency), Foreign: foreign})
 		}
 	}
 	// otherwise it is the same as the total without tax
@@ -166,10 +167,10 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 	return out
 }
 
-func (t *templates) newReceivedParty(role string, p *api.ParsedParty) receivedParty {
+func (w *words) newReceivedParty(role string, p *api.ParsedParty) receivedParty {
 	out := receivedParty{Role: role, Name: deref(p.Name)}
 	for _, line := range append([]string{deref(p.Street), deref(p.StreetAdditional), deref(p.PostalCode)},
-		t.place(p.City, p.Subdivision, p.Country)...) {
+		w.place(p.City, p.Subdivision, p.Country)...) {
 		if line != "" {
 			out.Address = append(out.Address, line)
 		}
@@ -188,10 +189,10 @@ func (t *templates) newReceivedParty(role string, p *api.ParsedParty) receivedPa
 }
 
 // receivedPayment returns the details of all ways to pay.
-func (t *templates) receivedPayment(p *api.ParsedPayment) []detail {
+func (w *words) receivedPayment(p *api.ParsedPayment) []detail {
 	var out []detail
 	for _, means := range p.Means {
-		name := cmp.Or(t.codes["payment-means"].names[deref(means.Code)], deref(means.Name), deref(means.Code))
+		name := cmp.Or(w.codes["payment-means"].names[deref(means.Code)], deref(means.Name), deref(means.Code))
 		out = append(out, detail{"means", name}, detail{"account", deref(means.Account)},
 			detail{"account_name", deref(means.AccountName)}, detail{"bank_id", deref(means.BankID)},
 			detail{"payment_reference", deref(means.Reference)}, detail{"card", deref(means.Card)},
@@ -205,18 +206,18 @@ func figure(n *api.Amount) string {
 	if n == nil {
 		return ""
 	}
-	return grouped(string(*n))
+	return page.Grouped(string(*n))
 }
 
 // receivedLabel returns the label of a value by its path in a received document: lines[2].net is the amount of line 3.
 func (c catalogue) receivedLabel(path string) (string, error) {
 	last := path[strings.LastIndex(path, ".")+1:]
 	last, _, _ = strings.Cut(last, "[")
-	label := c.textOr("incoming.value."+last, last)
+	label := c.TextOr("incoming.value."+last, last)
 	if number, _, isLine := strings.Cut(strings.TrimPrefix(path, "lines["), "]"); isLine &&
 		strings.HasPrefix(path, "lines[") {
 		if n, err := strconv.Atoi(number); err == nil {
-			return c.text("field.line", strconv.Itoa(n+1), label)
+			return c.Text("field.line", strconv.Itoa(n+1), label)
 		}
 	}
 	return label, nil
@@ -231,7 +232,7 @@ func (req *request) downloadAttachment() error {
 	if err := req.reserve(view.DocumentBytes(&r)); err != nil {
 		return err
 	}
-	file, err := view.ReadAttachment(req.r.Context(), req.session.Tenant, &r, req.values["attachment"])
+	file, err := view.ReadAttachment(req.R.Context(), req.session.Tenant, &r, req.Values["attachment"])
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
@@ -33,7 +34,7 @@ type invoicePage struct {
 	Version int64
 	// Outcome is the outcome of the submission, or "draft".
 	Outcome string
-	Overall pill
+	Overall page.Pill
 	// Situation says what happened and what to do, or is nil when nothing needs a person.
 	Situation *situation
 	// Correctable reports that the document was rejected and may be corrected.
@@ -83,9 +84,9 @@ type shownTax struct {
 }
 
 // newShownDocument calculates the amounts of a draft.
-func (t *templates) newShownDocument(d *api.Draft) shownDocument {
-	category := func(code string) string { return t.codes["tax-categories"].names[code] }
-	out := shownDocument{Totals: invoice.Compute(d), Means: t.codes["payment-means"].names[deref(d.PaymentMeansCode)],
+func (w *words) newShownDocument(d *api.Draft) shownDocument {
+	category := func(code string) string { return w.codes["tax-categories"].names[code] }
+	out := shownDocument{Totals: invoice.Compute(d), Means: w.codes["payment-means"].names[deref(d.PaymentMeansCode)],
 		Details: invoiceDetails(d)}
 	nets := invoice.LineAmounts(d)
 	for n, item := range d.Items {
@@ -95,7 +96,7 @@ func (t *templates) newShownDocument(d *api.Draft) shownDocument {
 		out.Taxes = append(out.Taxes, shownTax{TaxSubtotal: tax, Name: category(tax.Category)})
 	}
 	if total, currency := out.Totals.Total, deref(d.Currency); total != nil && d.TotalAmount != nil {
-		out.Differs = inMinorUnit(total.String(), currency) != inMinorUnit(d.TotalAmount.String(), currency)
+		out.Differs = page.InMinorUnit(total.String(), currency) != page.InMinorUnit(d.TotalAmount.String(), currency)
 	}
 	return out
 }
@@ -136,20 +137,20 @@ func divideAdvice(missing []string, faults api.Faults) (needs, others []advice) 
 }
 
 func (req *request) showInvoice() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
 	err = req.respondInvoice(http.StatusOK, id, nil)
-	if errors.Is(err, store.ErrNotFound) && !req.isFragment() {
+	if errors.Is(err, store.ErrNotFound) && !req.IsFragment() {
 		return req.respondDeleted(id)
 	}
 	return err
 }
 
 // respondInvoice responds with the page of an invoice and an optional notice.
-func (req *request) respondInvoice(status int, id store.ID, flash *notice) error {
-	ctx := req.r.Context()
+func (req *request) respondInvoice(status int, id store.ID, flash *page.Notice) error {
+	ctx := req.R.Context()
 	if err := req.acquireForInvoice(id); err != nil {
 		return err
 	}
@@ -165,15 +166,15 @@ func (req *request) respondInvoice(status int, id store.ID, flash *notice) error
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(!p.Draft() && !found.States().AllTerminal()),
+	part, err := req.LivePart("invoice", "invoice", p, p.pollInterval(!p.Draft() && !found.States().AllTerminal()),
 		announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("invoice", part)
+	if req.IsFragment() {
+		return req.ShowLive("invoice", part)
 	}
-	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+	return req.Show(status, "invoice", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
 		Notice: flash, Body: part})
 }
 
@@ -182,16 +183,16 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	tenant := req.session.Tenant
 	p := invoicePage{ID: found.ID.String(), CreditNotes: req.session.Account.CreditNotes, Version: found.Version,
 		Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found), Seller: req.profile(),
-		Document: req.pages.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
+		Document: req.words.newShownDocument(&found.Draft), XML: req.xmlLinks("/invoices/" + found.ID.String()),
 		MayWrite: req.session.Permissions.Has(access.Write), MaySubmit: req.session.Permissions.Has(access.Submit)}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	p.Needs, p.Warnings = divideAdvice(p.Invoice.Missing, p.Invoice.Warnings)
-	credits, err := view.Of(tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: &found.ID}, 1, maxPerPage)
+	credits, err := view.Of(tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: &found.ID}, 1, page.MaxPerPage)
 	if err != nil {
 		return p, err
 	}
 	for _, n := range credits.Entries {
-		row, err := req.pages.messages.newCreditRow(n.CreditNote)
+		row, err := req.words.messages.newCreditRow(n.CreditNote)
 		if err != nil {
 			return p, err
 		}
@@ -209,7 +210,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	}
 	p.EvidencePath = "/invoices/" + p.ID + "?" + url.Values{tabParameter: {tabEvidence}}.Encode()
 	states := stateViews(found.States())
-	if p.Overall, err = req.pages.messages.overall(p.Outcome, states); err != nil {
+	if p.Overall, err = req.words.messages.overall(p.Outcome, states); err != nil {
 		return p, err
 	}
 	p.Situation = situationOf("", found.Submission, states, req.Now())
@@ -228,15 +229,15 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 
 // submit submits an invoice and shows the result.
 func (req *request) submit() error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
-	submitted, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
+	submitted, err := req.Submissions.Submit(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return req.respondSubmitError(id, err)
 	}
-	return req.redirect(withFlash("/invoices/"+id.String(), submittedKey(submitted.Submission)))
+	return req.Redirect(page.WithNotice("/invoices/"+id.String(), submittedKey(submitted.Submission)))
 }
 
 // submittedKey returns the key of the notice about a submission.
@@ -257,13 +258,13 @@ func (req *request) respondSubmitError(id store.ID, err error) error {
 }
 
 // submitError returns the status and the notice for an error of a submission, or the error if it has none.
-func (req *request) submitError(err error) (status int, flash *notice, _ error) {
+func (req *request) submitError(err error) (status int, flash *page.Notice, _ error) {
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
 	key, status, err := submitErrorKey(err)
 	if err != nil {
 		return 0, nil, err
 	}
-	if flash = req.pages.notice(key); flash == nil {
+	if flash = req.Pages.Texts.Notice(key); flash == nil {
 		return 0, nil, fmt.Errorf("console: no message flash.%s", key)
 	}
 	switch {
@@ -309,11 +310,11 @@ func submitErrorKey(err error) (key string, status int, _ error) {
 
 // downloadEvidence responds with the retained bytes of a response, as an attachment.
 func (req *request) downloadEvidence() error {
-	id, err := req.id("evidence")
+	id, err := req.ID("evidence")
 	if err != nil {
 		return err
 	}
-	e, size, err := req.session.Tenant.EvidenceSize(req.r.Context(), id)
+	e, size, err := req.session.Tenant.EvidenceSize(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -323,7 +324,7 @@ func (req *request) downloadEvidence() error {
 	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if e, err = req.session.Tenant.EvidenceBody(req.r.Context(), id); err != nil {
+	if e, err = req.session.Tenant.EvidenceBody(req.R.Context(), id); err != nil {
 		return err
 	}
 	ending := ".bin"

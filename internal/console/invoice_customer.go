@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -16,7 +17,7 @@ func (req *request) saveRecipient() error {
 	if err != nil {
 		return err
 	}
-	ctx, book := req.r.Context(), customerBook()
+	ctx, book := req.R.Context(), customerBook()
 	recipient := api.CustomerOf(&found.Draft)
 	same, err := req.customerOf(recipient.Name(), "")
 	if err != nil {
@@ -27,14 +28,14 @@ func (req *request) saveRecipient() error {
 		if err != nil {
 			return err
 		}
-		return req.redirect(withFlash(book.path+"/"+created.ID.String(), "good.customers_created"))
+		return req.Redirect(page.WithNotice(book.path+"/"+created.ID.String(), "good.customers_created"))
 	}
 	customer, err := req.session.Tenant.Customers().Entry(ctx, same)
 	if err != nil {
 		return err
 	}
 	if reflect.DeepEqual(updatedCustomer(recipient, &customer.Fields), customer.Fields) {
-		return req.redirect(withFlash(book.path+"/"+same.String(), "good.customer_known"))
+		return req.Redirect(page.WithNotice(book.path+"/"+same.String(), "good.customer_known"))
 	}
 	return req.respondKnown(book, &customer, recipient)
 }
@@ -43,7 +44,7 @@ func (req *request) saveRecipient() error {
 func (req *request) respondKnown(book *book[api.CustomerFields], customer *store.Customer,
 	recipient api.CustomerFields) error {
 	updated := updatedCustomer(recipient, &customer.Fields)
-	typed, err := book.show(req.pages, &updated)
+	typed, err := book.show(req.words, &updated)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/codelist"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/view"
 )
 
@@ -67,7 +68,7 @@ type invoiceFilters struct {
 }
 
 // listParameters are the parameters of any list, which are no filters.
-var listParameters = []string{"page", "per", "seen", "announced", noticeParameter} //nolint:gochecknoglobals // a constant list
+var listParameters = []string{"page", "per", "seen", "announced", page.NoticeParameter} //nolint:gochecknoglobals // a constant list
 
 // invoiceFilters reads the filters from the query.
 func (req *request) invoiceFilters() invoiceFilters {
@@ -81,7 +82,7 @@ func (req *request) invoiceFilters() invoiceFilters {
 // name and a value are valid.
 func (req *request) readFilters(set func(name, value string) bool) (valid map[string]string, ignored []string) {
 	valid = map[string]string{}
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if slices.Contains(listParameters, name) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/codelist"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -40,7 +41,7 @@ type invoicesPage struct {
 	MayWrite bool
 	// Currencies are the codes that the filter panel offers.
 	Currencies []string
-	Rows       live
+	Rows       page.Live
 	Legend     []stateView
 	// Meanings are the published meanings, for the legend of the colours.
 	Meanings []api.Meaning
@@ -51,7 +52,7 @@ type invoiceRows struct {
 	listTabs
 	Filters invoiceFilters
 	Rows    []invoiceRow
-	Paging  paging
+	Paging  page.Paging
 	// Submittable reports that the user may submit at least one row.
 	Submittable bool
 	// Truncated reports that the list covers only its newest [view.SearchDepth] candidates.
@@ -82,7 +83,7 @@ type invoiceRow struct {
 	Total             *api.Decimal
 	Currency          string
 	UpdatedAt         time.Time
-	Overall           pill
+	Overall           page.Pill
 	// Draft reports that there is no submission that still counts.
 	Draft bool
 	// Missing is the number of fields that a draft still needs.
@@ -93,10 +94,10 @@ type invoiceRow struct {
 }
 
 func (req *request) listInvoices() error {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	tenant := req.session.Tenant
 	filters := req.invoiceFilters()
-	rows := invoiceRows{Filters: filters, Paging: req.paging()}
+	rows := invoiceRows{Filters: filters, Paging: req.Paging()}
 	found, err := view.Of(tenant).Invoices(ctx, filters.query, rows.Paging.Page, rows.Paging.PerPage)
 	if err != nil {
 		return err
@@ -112,27 +113,27 @@ func (req *request) listInvoices() error {
 	}
 	rows.Submittable = req.session.Permissions.Has(access.Submit) &&
 		slices.ContainsFunc(rows.Rows, func(r invoiceRow) bool { return r.Draft })
-	count, err := req.pages.messages.plural("invoices.count", found.Total)
+	count, err := req.words.messages.Plural("invoices.count", found.Total)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoices", "rows", rows, listPollInterval, count)
+	part, err := req.LivePart("invoices", "rows", rows, listPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLiveBeside("invoices", part, "list-tabs", listTabs{Tabs: rows.Tabs, OutOfBand: true})
+	if req.IsFragment() {
+		return req.ShowLiveBeside("invoices", part, "list-tabs", listTabs{Tabs: rows.Tabs, OutOfBand: true})
 	}
 	if filters.StateValues, err = view.Of(tenant).StateValues(ctx); err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("invoices.title")
+	title, err := req.Text("invoices.title")
 	if err != nil {
 		return err
 	}
 	exports := newExportMenu("/invoices", filters.Values)
 	exports.Items = true
-	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Export: exports,
+	return req.Show(http.StatusOK, "invoices", page.Layout{Title: title, Section: "invoices", Export: exports,
 		Body: invoicesPage{Filters: filters, Rows: part, Tabs: rows.listTabs,
 			MayWrite: req.session.Permissions.Has(access.Write), Currencies: currencyCodes(),
 			Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
@@ -144,7 +145,7 @@ func newListTabs(filters invoiceFilters, counts map[view.Tab]view.TabCount) []li
 	var out []listTab
 	for _, tab := range view.Tabs {
 		out = append(out, listTab{Name: cmp.Or(string(tab), "all"), Link: all.Link(tabParameter, string(tab)),
-			Current: string(tab) == filters.Tab(), Count: grouped(strconv.Itoa(counts[tab].Invoices)),
+			Current: string(tab) == filters.Tab(), Count: page.Grouped(strconv.Itoa(counts[tab].Invoices)),
 			Urgent: tab == view.TabAttention && counts[tab].Invoices > 0})
 	}
 	return out
@@ -170,11 +171,11 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 			submissions = append(submissions, i.Submission.ID)
 		}
 	}
-	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), submissions)
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.R.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}
-	if err := view.Of(req.session.Tenant).AddNeeds(req.r.Context(), invoices, req.seller(),
+	if err := view.Of(req.session.Tenant).AddNeeds(req.R.Context(), invoices, req.seller(),
 		func(int) error { return nil }); err != nil {
 		return nil, err
 	}
@@ -190,7 +191,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 		} else {
 			row.Missing = i.MissingCount
 		}
-		if row.Overall, err = req.pages.messages.overall(outcomeOf(i.Invoice), row.States); err != nil {
+		if row.Overall, err = req.words.messages.overall(outcomeOf(i.Invoice), row.States); err != nil {
 			return nil, err
 		}
 		rows[n] = row

@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -40,18 +41,18 @@ func (p joinPage) PasswordFault() string {
 }
 
 func (req *request) respondJoin(status int, p joinPage) error {
-	title, err := req.pages.messages.text("join.title")
+	title, err := req.Text("join.title")
 	if p.Invitation != nil {
-		title, err = req.pages.messages.text("join.company", p.Invitation.Company)
+		title, err = req.Text("join.company", p.Invitation.Company)
 	}
 	if err != nil {
 		return err
 	}
-	page := pageData{Title: title, Body: p}
+	layout := page.Layout{Title: title, Body: p}
 	if p.Code != "" {
-		page.Reopen = []preservedField{{"code", p.Code}, {"name", p.Name}}
+		layout.Reopen = []page.Field{{Name: "code", Value: p.Code}, {Name: "name", Value: p.Name}}
 	}
-	return req.page(status, "join", page)
+	return req.Show(status, "join", layout)
 }
 
 // openInvitation shows the form for the password to somebody who has the secret of an invitation.
@@ -59,8 +60,8 @@ func (req *request) openInvitation() error { return req.respondInvitation(http.S
 
 // respondInvitation responds with the form for the password, or with an error if the invitation cannot be used.
 func (req *request) respondInvitation(status int, fault string) error {
-	p := joinPage{Code: req.form.Get("code"), Name: req.form.Get("name"), Fault: fault}
-	found, err := req.Accounts.FindInvitation(req.r.Context(), req.source, p.Code)
+	p := joinPage{Code: req.Form.Get("code"), Name: req.Form.Get("name"), Fault: fault}
+	found, err := req.Accounts.FindInvitation(req.R.Context(), req.Source, p.Code)
 	if refused := joinRefusal(err); refused != "" {
 		return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: refused})
 	}
@@ -84,8 +85,8 @@ func joinRefusal(err error) string {
 
 // join makes the invited person a user and logs in.
 func (req *request) join() error {
-	password := req.form.Get("password")
-	user, err := req.Accounts.Join(req.r.Context(), req.source, req.form.Get("code"), req.form.Get("name"), password)
+	password := req.Form.Get("password")
+	user, err := req.Accounts.Join(req.R.Context(), req.Source, req.Form.Get("code"), req.Form.Get("name"), password)
 	if refused := joinRefusal(err); refused != "" {
 		return req.respondJoin(http.StatusUnprocessableEntity, joinPage{Fault: refused})
 	}
@@ -102,11 +103,11 @@ func (req *request) join() error {
 	}
 	err = req.start(account.Credentials{Email: user.Email, Password: password, Account: user.Account})
 	if errors.Is(err, store.ErrSignOnRequired) {
-		return req.redirect(withFlash("/login", "good.joined_sso"))
+		return req.Redirect(page.WithNotice("/login", "good.joined_sso"))
 	}
 	if err != nil { // the user can log in later
-		return req.redirect(withFlash("/login", "good.joined") + "&" +
+		return req.Redirect(page.WithNotice("/login", "good.joined") + "&" +
 			url.Values{"company": {user.Account.String()}}.Encode())
 	}
-	return req.redirect(withFlash("/invoices", "good.joined"))
+	return req.Redirect(page.WithNotice("/invoices", "good.joined"))
 }

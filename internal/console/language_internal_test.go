@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/internal/page"
+
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 )
@@ -36,6 +38,8 @@ func arguments(text string) map[int]string {
 
 // formsOf returns the endings of the plural forms of a language.
 func formsOf(of language.Tag) (forms []string) {
+	pluralForms := map[plural.Form]string{plural.Zero: ".zero", plural.One: ".one", plural.Two: ".two", plural.Few: ".few",
+		plural.Many: ".many", plural.Other: ".other"}
 	for n := range 200 {
 		if form := pluralForms[plural.Cardinal.MatchPlural(of, n, 0, 0, 0, 0)]; !slices.Contains(forms, form) {
 			forms = append(forms, form)
@@ -48,43 +52,37 @@ func formsOf(of language.Tag) (forms []string) {
 // has, and with the same arguments; and no other messages.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	english, err := readCatalogue(tongues[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, of := range tongues[1:] {
-		messages, err := readCatalogue(of)
-		if err != nil {
-			t.Fatal(err)
-		}
+	english := textsIn(t, language.English)
+	for _, of := range page.Languages()[1:] {
+		messages := textsIn(t, of.Tag)
 		wanted := map[string]string{}
-		for key, text := range english.texts {
+		for key, text := range english {
 			family, isPlural := strings.CutSuffix(key, ".other")
-			if _, hasOne := english.texts[family+".one"]; isPlural && hasOne {
-				for _, form := range formsOf(of.tag) {
+			if _, hasOne := english[family+".one"]; isPlural && hasOne {
+				for _, form := range formsOf(of.Tag) {
 					wanted[family+form] = text
 				}
 				continue
 			}
-			if family, isOne := strings.CutSuffix(key, ".one"); !isOne || english.texts[family+".other"] == "" {
+			if family, isOne := strings.CutSuffix(key, ".one"); !isOne || english[family+".other"] == "" {
 				wanted[key] = text
 			}
 		}
 		for key, text := range wanted {
-			translated, found := messages.texts[key]
+			translated, found := messages[key]
 			switch {
 			case !found && !translatable(key):
 			case !found || strings.TrimSpace(translated) == "":
-				t.Errorf("%s: no message %q, which is %q in English", of.tag, key, text)
+				t.Errorf("%s: no message %q, which is %q in English", of.Tag, key, text)
 			case fmt.Sprint(arguments(translated)) != fmt.Sprint(arguments(text)):
-				t.Errorf("%s: %q has other arguments: %q for %q", of.tag, key, translated, text)
+				t.Errorf("%s: %q has other arguments: %q for %q", of.Tag, key, translated, text)
 			case extraArguments(translated, len(arguments(text))):
-				t.Errorf("%s: %q does not use all arguments: %q", of.tag, key, translated)
+				t.Errorf("%s: %q does not use all arguments: %q", of.Tag, key, translated)
 			}
 		}
-		for key := range messages.texts {
+		for key := range messages {
 			if _, known := wanted[key]; !known && translatable(key) {
-				t.Errorf("%s: there is no message %q in English", of.tag, key)
+				t.Errorf("%s: there is no message %q in English", of.Tag, key)
 			}
 		}
 	}
@@ -102,10 +100,7 @@ func translatable(key string) bool {
 // Arab Emirates, whose English message pages show.
 func TestOfficialRules(t *testing.T) {
 	t.Parallel()
-	arabic, err := readCatalogue(tongues[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	arabic := textsIn(t, language.Arabic)
 	var source strings.Builder
 	for _, file := range []string{"check.go", "pintae.go", "identifier.go"} {
 		text, err := os.ReadFile("../document/" + file)
@@ -121,7 +116,7 @@ func TestOfficialRules(t *testing.T) {
 		t.Fatalf("%d rules", len(ids))
 	}
 	for _, id := range ids {
-		_, known := arabic.lookup("official." + id[1])
+		_, known := arabic["official."+id[1]]
 		if generic := strings.Contains(requirements, id[0]); known == generic && id[1] != "ibr-co-15" {
 			t.Errorf("%s: a message of its own: %v, only required: %v", id[1], known, generic)
 		}
@@ -135,19 +130,6 @@ func extraArguments(text string, n int) bool {
 		values[at] = "value"
 	}
 	return n > 0 && strings.Contains(fmt.Sprintf(strings.ReplaceAll(text, "%d", "%s"), values...), "%!")
-}
-
-// TestPluralForms checks the message for numbers of things in Arabic, which has six forms.
-func TestPluralForms(t *testing.T) {
-	t.Parallel()
-	c := catalogue{tongue: tongues[1], texts: map[string]string{"n.zero": "zero%.0s", "n.one": "one%.0s",
-		"n.two": "two%.0s", "n.few": "few %s", "n.many": "many %s", "n.other": "other %s"}}
-	for n, want := range map[int]string{0: "zero", 1: "one", 2: "two", 3: "few 3", 10: "few 10", 11: "many 11",
-		99: "many 99", 100: "other 100", 102: "other 102", 1103: "few 1,103"} {
-		if got, err := c.plural("n", n); got != want || err != nil {
-			t.Errorf("%d: %q, %v; want %q", n, got, err, want)
-		}
-	}
 }
 
 // TestLanguageOfRequest checks that the choice of the reader comes first, then the preference of the browser, then
@@ -166,10 +148,10 @@ func TestLanguageOfRequest(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/login", http.NoBody)
 		if test.cookie != "" {
-			r.Header.Set("Cookie", plainLanguageCookie+"="+test.cookie)
+			r.Header.Set("Cookie", "quittance-language="+test.cookie)
 		}
 		r.Header.Set("Accept-Language", test.accept)
-		if got := c.pagesFor(r).messages.tag.String(); got != test.want {
+		if got := c.kit.For(r).Texts.Tag.String(); got != test.want {
 			t.Errorf("%+.80v: %s", test, got)
 		}
 	}

@@ -34,7 +34,7 @@ func newLargePages() *fairlimit.Limiter[store.ID] {
 
 // acquireForInvoice acquires the resources of a page about an invoice before the document is read.
 func (req *request) acquireForInvoice(id store.ID) error {
-	extent, err := req.session.Tenant.InvoiceExtent(req.r.Context(), id)
+	extent, err := req.session.Tenant.InvoiceExtent(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (req *request) acquireLargePage(lines, bytes, factor int) error {
 		return nil
 	}
 	if !req.holdsLargePage {
-		ctx, cancel := context.WithTimeout(req.r.Context(), largePageWait)
+		ctx, cancel := context.WithTimeout(req.R.Context(), largePageWait)
 		defer cancel()
 		if req.holdsLargePage = req.largePages.Acquire(ctx, req.session.Account.ID); !req.holdsLargePage {
 			return fairlimit.ErrFull

@@ -8,6 +8,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -23,12 +24,12 @@ func loginCodeRoutes() []route {
 	}
 }
 
-func (c *Console) pendingCookieName() string { return c.cookieName() + "-login" }
+// pendingSuffix ends the name of the cookie of a pending login.
+const pendingSuffix = "-login"
 
 // pendingCookie returns the cookie of a pending login.
 func (c *Console) pendingCookie(value string, expires time.Time) *http.Cookie {
-	cookie := c.cookie(value, expires) //nolint:gosec // Secure and HttpOnly are as in cookie, SameSite is stricter
-	cookie.Name = c.pendingCookieName()
+	cookie := c.kit.NewCookie(pendingSuffix, value, expires) //nolint:gosec // the kit makes it secure, SameSite is stricter
 	cookie.SameSite = http.SameSiteStrictMode
 	return cookie
 }
@@ -36,9 +37,9 @@ func (c *Console) pendingCookie(value string, expires time.Time) *http.Cookie {
 // redirectToCode redirects to the second step of a login, which then leads to the page next.
 func (req *request) redirectToCode(next string) error {
 	if next == "" || next == "/" {
-		return req.redirect(loginCodePath)
+		return req.Redirect(loginCodePath)
 	}
-	return req.redirect(loginCodePath + "?" + url.Values{"next": {next}}.Encode())
+	return req.Redirect(loginCodePath + "?" + url.Values{"next": {next}}.Encode())
 }
 
 // loginCodePage is the view model of the second step of a login.
@@ -53,9 +54,9 @@ type loginCodePage struct {
 func (req *request) respondLoginCode(status int, fault string) error {
 	pending, found := req.pendingLogin()
 	if !found {
-		return req.redirect("/login")
+		return req.Redirect("/login")
 	}
-	factor, err := req.Accounts.LoginFactors(req.r.Context(), pending)
+	factor, err := req.Accounts.LoginFactors(req.R.Context(), pending)
 	if errors.Is(err, account.ErrNoPendingLogin) {
 		return req.endPendingLogin()
 	}
@@ -63,28 +64,28 @@ func (req *request) respondLoginCode(status int, fault string) error {
 		return err
 	}
 	_, possible := req.relyingParty()
-	title, err := req.pages.messages.text("login.code.title")
+	title, err := req.Text("login.code.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "login_code", pageData{Title: title, Body: loginCodePage{Next: req.requestedPath(),
+	return req.Show(status, "login_code", page.Layout{Title: title, Body: loginCodePage{Next: req.requestedPath(),
 		App: factor.HasApp(), Passkeys: possible && len(factor.Passkeys) > 0, Fault: fault}})
 }
 
 // endPendingLogin leads to the login page, because the pending login was completed before or has expired.
 func (req *request) endPendingLogin() error {
-	http.SetCookie(req.w, req.pendingCookie("", time.Time{}))
-	return req.redirect(withFlash("/login", "bad.login_expired"))
+	http.SetCookie(req.W, req.pendingCookie("", time.Time{}))
+	return req.Redirect(page.WithNotice("/login", "bad.login_expired"))
 }
 
 // completeLogin starts the session of a pending login. It ends the session that the browser had before.
 func (req *request) completeLogin() error {
 	pending, found := req.pendingLogin()
 	if !found {
-		return req.redirect("/login")
+		return req.Redirect("/login")
 	}
-	started, err := req.Accounts.CompleteSession(req.r.Context(), req.source, pending, req.factor("code"),
-		req.r.UserAgent())
+	started, err := req.Accounts.CompleteSession(req.R.Context(), req.Source, pending, req.factor("code"),
+		req.R.UserAgent())
 	switch {
 	case errors.Is(err, account.ErrNoPendingLogin):
 		return req.endPendingLogin()
@@ -97,9 +98,9 @@ func (req *request) completeLogin() error {
 	case err != nil:
 		return err
 	}
-	http.SetCookie(req.w, req.pendingCookie("", time.Time{}))
+	http.SetCookie(req.W, req.pendingCookie("", time.Time{}))
 	if err := req.adopt(started); err != nil {
 		return err
 	}
-	return req.redirect(req.next())
+	return req.Redirect(req.next())
 }

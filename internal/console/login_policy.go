@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 )
@@ -43,7 +44,7 @@ func (req *request) loginPolicy(factor bool) loginPolicyForm {
 // setLoginPolicy requires a second factor or single sign-on, or allows passwords alone again.
 func (req *request) setLoginPolicy() error {
 	policy, done := store.LoginAny, "good.sso_not_required"
-	switch req.form.Get("policy") {
+	switch req.Form.Get("policy") {
 	case string(store.LoginAny):
 		if req.session.Account.LoginPolicy == store.LoginSecondFactor {
 			done = "good.factor_not_required"
@@ -53,17 +54,17 @@ func (req *request) setLoginPolicy() error {
 	case string(store.LoginSingleSignOn):
 		policy, done = store.LoginSingleSignOn, "good.sso_required"
 	default:
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	err := req.session.Tenant.SetLoginPolicy(req.r.Context(), req.session, policy)
+	err := req.session.Tenant.SetLoginPolicy(req.R.Context(), req.session, policy)
 	if errors.Is(err, store.ErrNotSignOn) {
-		return req.redirect(withFlash(usersPath, "bad.not_sso"))
+		return req.Redirect(page.WithNotice(usersPath, "bad.not_sso"))
 	}
 	if errors.Is(err, store.ErrNoFactor) {
-		return req.redirect(withFlash(usersPath, "bad.no_factor"))
+		return req.Redirect(page.WithNotice(usersPath, "bad.no_factor"))
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(usersPath, done))
+	return req.Redirect(page.WithNotice(usersPath, done))
 }

@@ -11,7 +11,7 @@ import (
 // TestColourIsThePublishedMeaning checks that only the published meaning of a value gives it a colour. A value that
 // reads like good or bad news has no colour by itself, final or not.
 func TestColourIsThePublishedMeaning(t *testing.T) {
-	pages := testTemplates(t)
+	pages := testConsole(t).kit.Named("en")
 	for _, word := range []string{"accepted", "rejected", "zz_unheard_of"} {
 		for _, final := range []bool{false, true} {
 			for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
@@ -19,7 +19,7 @@ func TestColourIsThePublishedMeaning(t *testing.T) {
 					map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: word, Terminal: final,
 						Meaning: meaning}}))
 				var out strings.Builder
-				if err := pages.execute(&out, "invoices", "state", views[3]); err != nil {
+				if err := pages.Execute(&out, "invoices", "state", views[3]); err != nil {
 					t.Fatal(err)
 				}
 				shown := out.String()

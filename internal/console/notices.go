@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 )
@@ -14,7 +15,7 @@ import (
 type mailForm struct {
 	// Language is the tag of the chosen language, or "".
 	Language  string
-	Languages []languageChoice
+	Languages []page.LanguageChoice
 	// Notices are the kinds of notices of an owner; nobody else gets any.
 	Notices []noticeChoice
 }
@@ -27,7 +28,7 @@ type noticeChoice struct {
 
 // mailForm returns the form with what the user has chosen, or nil if the installation sends no e-mails.
 func (req *request) mailForm() (*mailForm, error) {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	if sends, err := req.DB.SendsMail(ctx); err != nil || !sends {
 		return nil, err
 	}
@@ -35,11 +36,7 @@ func (req *request) mailForm() (*mailForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := &mailForm{Language: settings.Language}
-	for _, pages := range req.languages.pages {
-		form.Languages = append(form.Languages, languageChoice{Tag: pages.messages.tag.String(),
-			Name: pages.messages.textOr("language.name", "")})
-	}
+	form := &mailForm{Language: settings.Language, Languages: req.LanguageChoices()}
 	if req.session.Role == access.Owner {
 		for _, kind := range store.NoticeKinds() {
 			form.Notices = append(form.Notices, noticeChoice{kind, !slices.Contains(settings.Off, kind)})
@@ -51,18 +48,18 @@ func (req *request) mailForm() (*mailForm, error) {
 // changeNotices stores what the user has chosen about e-mails. The boxes of the notices that an owner gets are checked.
 // Whoever is no owner changes the language alone.
 func (req *request) changeNotices() error {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	wanted, err := req.session.Tenant.MailSettings(ctx, req.session.User)
 	if err != nil {
 		return err
 	}
-	if wanted.Language = req.form.Get("language"); wanted.Language != "" && req.languages.named(wanted.Language) == nil {
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+	if wanted.Language = req.Form.Get("language"); wanted.Language != "" && req.Named(wanted.Language) == nil {
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
 	if req.session.Role == access.Owner {
 		wanted.Off = nil
 		for _, kind := range store.NoticeKinds() {
-			if !slices.Contains(req.form["notice"], string(kind)) {
+			if !slices.Contains(req.Form["notice"], string(kind)) {
 				wanted.Off = append(wanted.Off, kind)
 			}
 		}
@@ -70,5 +67,5 @@ func (req *request) changeNotices() error {
 	if err := req.session.Tenant.SetMailSettings(ctx, req.session, wanted); err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/account", "good.notices_changed"))
+	return req.Redirect(page.WithNotice("/account", "good.notices_changed"))
 }

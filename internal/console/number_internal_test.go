@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 )
 
 // germanNumerals are those of a language that writes 1.250,50.
@@ -140,7 +141,7 @@ func TestDisplayedNumbersCanBeTyped(t *testing.T) {
 			text = "-" + text
 		}
 		decimal := api.MustDecimal(text)
-		shown := grouped(decimal.String())
+		shown := page.Grouped(decimal.String())
 		for _, form := range []struct {
 			typed string
 			kind  numberKind
@@ -152,7 +153,7 @@ func TestDisplayedNumbersCanBeTyped(t *testing.T) {
 			}
 		}
 		for _, currency := range []string{"AED", "JPY", "KWD", "XAU"} {
-			typed := moneyText(&decimal, currency)
+			typed := page.MoneyText(&decimal, currency)
 			got, fault := englishNumerals.read(typed, moneyNumber, currency)
 			if value(got).Cmp(value(decimal.String())) != 0 {
 				t.Fatalf("%s is shown as %q, which is read as %q (%q)", decimal, typed, got, fault)
@@ -220,7 +221,7 @@ func FuzzReadNumber(f *testing.F) {
 				if strings.Count(got, ".") > 1 || strings.Trim(got, "-0123456789.") != "" {
 					t.Fatalf("%q is read as %q", typed, got)
 				}
-				if again, fault := englishNumerals.read(grouped(got), plainNumber, ""); len(got) < 60 &&
+				if again, fault := englishNumerals.read(page.Grouped(got), plainNumber, ""); len(got) < 60 &&
 					(again != got || fault != "") {
 					t.Fatalf("%q is read as %q, and that as %q (%q)", typed, got, again, fault)
 				}

@@ -10,6 +10,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -27,7 +28,7 @@ const (
 
 // overviewPage is the view model of the first page.
 type overviewPage struct {
-	Part live
+	Part page.Live
 	// MayWrite reports that the user may create invoices.
 	MayWrite bool
 	// Unproved reports that the user gets no notices, because nobody has proved the address.
@@ -54,7 +55,7 @@ type tile struct {
 	// Meaning is the style class, and Shape the icon.
 	Meaning, Shape string
 	Invoices       int
-	Sums           []*moneyView
+	Sums           []*page.Money
 }
 
 // Path returns the address of the tab.
@@ -67,8 +68,8 @@ type queued struct {
 	Title, Path string
 	// Who is the recipient or a description, or "". Amount is nil if it has none.
 	Who    string
-	Amount *moneyView
-	Pills  []pill
+	Amount *page.Money
+	Pills  []page.Pill
 	// Since is when it began, or zero.
 	Since time.Time
 	// Quotes are the provider's own messages.
@@ -78,7 +79,7 @@ type queued struct {
 }
 
 func (req *request) showOverview() error {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	found, err := view.Of(req.session.Tenant).Overview(ctx)
 	if err != nil {
 		return err
@@ -88,18 +89,18 @@ func (req *request) showOverview() error {
 	if err := req.fillQueue(ctx, &p, found.Tabs[view.TabAttention].Invoices); err != nil {
 		return err
 	}
-	announcement, err := req.pages.messages.plural("overview.attention", found.Tabs[view.TabAttention].Invoices)
+	announcement, err := req.words.messages.Plural("overview.attention", found.Tabs[view.TabAttention].Invoices)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("overview", "overview", p, overviewPollInterval, announcement)
+	part, err := req.LivePart("overview", "overview", p, overviewPollInterval, announcement)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("overview", part)
+	if req.IsFragment() {
+		return req.ShowLive("overview", part)
 	}
-	title, err := req.pages.messages.text("overview.title")
+	title, err := req.Text("overview.title")
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (req *request) showOverview() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "overview", pageData{Title: title, Section: "overview",
+	return req.Show(http.StatusOK, "overview", page.Layout{Title: title, Section: "overview",
 		Body: overviewPage{part, p.MayWrite, unproved}})
 }
 
@@ -134,7 +135,7 @@ func tiles(counts map[view.Tab]view.TabCount) []tile {
 			out[n].Meaning = ""
 		}
 		for _, sum := range count.Sums {
-			out[n].Sums = append(out[n].Sums, money(sum.Amount, sum.Currency))
+			out[n].Sums = append(out[n].Sums, page.MoneyOf(sum.Amount, sum.Currency))
 		}
 	}
 	return out
@@ -164,7 +165,7 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 			continue // it was corrected since it was counted
 		}
 		item := queued{Kind: "invoice", Title: deref(i.Draft.InvoiceNumber), Path: "/invoices/" + i.ID.String(),
-			Who: deref(i.Draft.RecipientName), Amount: money(i.Draft.TotalAmount, i.Draft.Currency)}
+			Who: deref(i.Draft.RecipientName), Amount: page.MoneyOf(i.Draft.TotalAmount, i.Draft.Currency)}
 		item.StepPath = item.Path
 		if i.Submission.Correctable() && p.MayWrite {
 			item.Step, item.StepPath = "correct", item.Path+"/edit"
@@ -180,7 +181,7 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 			continue
 		}
 		item := queued{Kind: "credit", Title: c.Number, Path: "/credit-notes/" + c.ID.String(),
-			Amount: money(c.Credit.Total, c.Currency)}
+			Amount: page.MoneyOf(c.Credit.Total, c.Currency)}
 		item.StepPath = item.Path
 		if err := req.describe(&item, c.Submission, quotes); err != nil {
 			return err
@@ -192,25 +193,25 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 
 // describe says why a submission needs a person.
 func (req *request) describe(item *queued, s *store.Submission, quotes map[store.ID][]string) error {
-	messages := req.pages.messages
+	messages := req.words.messages
 	item.Since, item.Quotes = s.AttemptedAt, quotes[s.ID]
 	if s.Outcome != api.OutcomeAcknowledged {
 		meaning, shape := "waiting", "unknown"
 		if s.Outcome.Rejected() {
 			meaning, shape = "negative", "bad"
 		}
-		item.Pills = append(item.Pills, pill{Meaning: meaning, Shape: shape,
-			Text: messages.textOr("outcome."+string(s.Outcome), string(s.Outcome))})
+		item.Pills = append(item.Pills, page.Pill{Meaning: meaning, Shape: shape,
+			Text: messages.TextOr("outcome."+string(s.Outcome), string(s.Outcome))})
 	}
 	for _, state := range stateViews(s.States) {
 		if state.Meaning != api.MeaningNegative {
 			continue
 		}
-		text, err := messages.text("overview.word", messages.textOr("state."+state.Dimension, state.Dimension), state.Value)
+		text, err := messages.Text("overview.word", messages.TextOr("state."+state.Dimension, state.Dimension), state.Value)
 		if err != nil {
 			return err
 		}
-		item.Pills = append(item.Pills, pill{Meaning: "negative", Shape: state.Shape(), Text: text, Tip: state.Value})
+		item.Pills = append(item.Pills, page.Pill{Meaning: "negative", Shape: state.Shape(), Text: text, Tip: state.Value})
 		item.Since = s.Origins[invoice.Dimension(state.Dimension)].ReportedAt
 	}
 	if item.Step == "" {
@@ -292,10 +293,10 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 		item := queued{Kind: "subscription", Title: s.URL, Path: path, Who: deref(s.Description), Step: "deliveries",
 			StepPath: path}
 		since := s.FailingSince
-		text, err := req.pages.messages.text("overview.subscription.failing")
+		text, err := req.Text("overview.subscription.failing")
 		if !s.Active {
 			since, item.Step = s.DeactivatedAt, "subscription"
-			text, err = req.pages.messages.text("overview.subscription.deactivated")
+			text, err = req.Text("overview.subscription.deactivated")
 		}
 		if since != nil {
 			item.Since = *since
@@ -303,7 +304,7 @@ func (req *request) queueSubscriptions(ctx context.Context, p *overviewPart) err
 		if err != nil {
 			return err
 		}
-		item.Pills = []pill{{Meaning: "negative", Shape: "warn", Text: text}}
+		item.Pills = []page.Pill{{Meaning: "negative", Shape: "warn", Text: text}}
 		p.Subscriptions = append(p.Subscriptions, item)
 	}
 	return nil

@@ -39,7 +39,7 @@ type pageTab struct {
 // pageTabs returns the tabs of the page at a path. The address names the current one; otherwise it is the first.
 func (req *request) pageTabs(path string, tabs ...pageTab) pageTabs {
 	out := pageTabs{Current: tabs[0].Name}
-	chosen := req.r.URL.Query().Get(tabParameter)
+	chosen := req.R.URL.Query().Get(tabParameter)
 	for _, tab := range tabs {
 		if tab.Name == chosen {
 			out.Current = tab.Name

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -34,18 +35,18 @@ func passkeyRoutes() []route {
 
 // relyingParty returns the site that passkeys belong to, and false if there can be none.
 func (req *request) relyingParty() (account.RelyingParty, bool) {
-	return req.PublicURL.RelyingParty(req.Environment, req.Secure, req.r.Host)
+	return req.PublicURL.RelyingParty(req.Environment, req.Secure, req.R.Host)
 }
 
 // factor returns what the form has of a second factor: the assertion of a passkey in the field assertion, or a code in
 // the field of the given name; or the password, which the first second factor needs.
 func (req *request) factor(code string) account.Factor {
-	if assertion := req.form.Get("assertion"); assertion != "" {
+	if assertion := req.Form.Get("assertion"); assertion != "" {
 		if site, possible := req.relyingParty(); possible {
 			return account.Factor{Assertion: []byte(assertion), Site: site}
 		}
 	}
-	return account.Factor{Code: req.code(code), Password: req.form.Get("current")}
+	return account.Factor{Code: req.code(code), Password: req.Form.Get("current")}
 }
 
 // factorField is the field of a code of the present second factor, beside which a passkey can be used.
@@ -72,18 +73,18 @@ func (req *request) options(ask func(site account.RelyingParty) ([]byte, error))
 	if err != nil {
 		return err
 	}
-	return req.send(http.StatusOK, "application/json", bytes.NewBuffer(options))
+	return req.Send(http.StatusOK, "application/json", bytes.NewBuffer(options))
 }
 
 func (req *request) registrationOptions() error {
 	return req.options(func(site account.RelyingParty) ([]byte, error) {
-		return req.Accounts.BeginPasskey(req.r.Context(), req.session, site)
+		return req.Accounts.BeginPasskey(req.R.Context(), req.session, site)
 	})
 }
 
 func (req *request) confirmationOptions() error {
 	return req.options(func(site account.RelyingParty) ([]byte, error) {
-		return req.Accounts.BeginConfirmation(req.r.Context(), req.session, site)
+		return req.Accounts.BeginConfirmation(req.R.Context(), req.session, site)
 	})
 }
 
@@ -94,7 +95,7 @@ func (req *request) loginOptions() error {
 		return store.ErrNotFound
 	}
 	err := req.options(func(site account.RelyingParty) ([]byte, error) {
-		return req.Accounts.BeginPasskeyLogin(req.r.Context(), req.source, pending, site)
+		return req.Accounts.BeginPasskeyLogin(req.R.Context(), req.Source, pending, site)
 	})
 	if errors.Is(err, account.ErrNoPendingLogin) {
 		return store.ErrNotFound
@@ -104,7 +105,7 @@ func (req *request) loginOptions() error {
 
 // pendingLogin returns the secret of the pending login of the browser.
 func (req *request) pendingLogin() (secret.Text, bool) {
-	cookie, err := req.r.Cookie(req.pendingCookieName())
+	cookie, err := req.R.Cookie(req.CookieName(pendingSuffix))
 	if err != nil {
 		return secret.Text{}, false
 	}
@@ -133,9 +134,9 @@ func (req *request) addPasskey() error {
 	if !possible {
 		return problem.For(api.CodeNotFound)
 	}
-	codes, err := req.Accounts.AddPasskey(req.r.Context(), req.session, req.source,
-		account.NewPasskey{Name: req.form.Get("name"),
-			Response: []byte(req.form.Get("registration")), Site: site, Present: req.factor("otp")})
+	codes, err := req.Accounts.AddPasskey(req.R.Context(), req.session, req.Source,
+		account.NewPasskey{Name: req.Form.Get("name"),
+			Response: []byte(req.Form.Get("registration")), Site: site, Present: req.factor("otp")})
 	fault := passkeyFault(err)
 	if fault == "" {
 		fault = req.factorFault(err)
@@ -146,7 +147,7 @@ func (req *request) addPasskey() error {
 	case err != nil:
 		return err
 	case codes == nil:
-		return req.redirect(withFlash(secondFactorPath, "good.passkey_added"))
+		return req.Redirect(page.WithNotice(secondFactorPath, "good.passkey_added"))
 	}
 	req.session.FactorRequired = false
 	return req.respondRecoveryCodes(codes)
@@ -161,21 +162,21 @@ type passkeyPage struct {
 }
 
 func (req *request) respondPasskey(status int, fault string) error {
-	id, err := req.id("passkey")
+	id, err := req.ID("passkey")
 	if err != nil {
 		return err
 	}
-	state, err := req.session.Tenant.SecondFactorState(req.r.Context(), req.session.User)
+	state, err := req.session.Tenant.SecondFactorState(req.R.Context(), req.session.User)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("passkeys.one")
+	title, err := req.Text("passkeys.one")
 	if err != nil {
 		return err
 	}
 	for _, p := range state.Passkeys {
 		if p.ID == id {
-			return req.page(status, "passkey", pageData{Title: title, Section: "account",
+			return req.Show(status, "passkey", page.Layout{Title: title, Section: "account",
 				Body: passkeyPage{Passkey: p, Present: req.present("remove", &state), Fault: fault}})
 		}
 	}
@@ -183,26 +184,26 @@ func (req *request) respondPasskey(status int, fault string) error {
 }
 
 func (req *request) renamePasskey() error {
-	id, err := req.id("passkey")
+	id, err := req.ID("passkey")
 	if err != nil {
 		return err
 	}
-	err = req.Accounts.RenamePasskey(req.r.Context(), req.session, id, req.form.Get("name"))
+	err = req.Accounts.RenamePasskey(req.R.Context(), req.session, id, req.Form.Get("name"))
 	if fault := passkeyFault(err); fault != "" {
 		return req.respondPasskey(http.StatusUnprocessableEntity, fault)
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(secondFactorPath, "good.passkey_renamed"))
+	return req.Redirect(page.WithNotice(secondFactorPath, "good.passkey_renamed"))
 }
 
 func (req *request) removePasskey() error {
-	id, err := req.id("passkey")
+	id, err := req.ID("passkey")
 	if err != nil {
 		return err
 	}
-	err = req.Accounts.RemovePasskey(req.r.Context(), req.session, req.source, req.form.Get("current"), req.factor("otp"),
+	err = req.Accounts.RemovePasskey(req.R.Context(), req.session, req.Source, req.Form.Get("current"), req.factor("otp"),
 		id)
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondPasskey(http.StatusUnprocessableEntity, fault)
@@ -210,5 +211,5 @@ func (req *request) removePasskey() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(secondFactorPath, "good.passkey_removed"))
+	return req.Redirect(page.WithNotice(secondFactorPath, "good.passkey_removed"))
 }

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -42,38 +43,10 @@ func newFault(fault string) string {
 	return fault
 }
 
-// passwordField is a field for a password.
-type passwordField struct {
-	Name, Label string
-	// Fault is the key of an error message below "account.password.", or "".
-	Fault string
-	Focus bool
-}
-
-// Min and Max are the lengths of a new password in characters.
-func (passwordField) Min() int { return account.MinPassword }
-
-// Max returns the longest one.
-func (passwordField) Max() int { return account.MaxPassword }
-
-// newPassword returns the field of a password that the user chooses.
-func newPassword(name, label, fault string) passwordField {
-	return passwordField{Name: name, Label: label, Fault: fault}
-}
-
-// currentPassword returns the field of the present password.
-func currentPassword(label string, wrong, focus bool) passwordField {
-	f := passwordField{Label: label, Focus: focus}
-	if wrong {
-		f.Fault = "wrong"
-	}
-	return f
-}
-
 // redirectToPassword redirects to the page for changing the password, which then leads back to the requested page.
 func (req *request) redirectToPassword() error {
 	to := passwordPath
-	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" && !req.isFragment() {
+	if requested := req.R.URL.RequestURI(); req.R.Method == http.MethodGet && requested != "/" && !req.IsFragment() {
 		to += "?" + url.Values{"next": {requested}}.Encode()
 	}
 	return req.redirectHeld(to)
@@ -81,37 +54,37 @@ func (req *request) redirectToPassword() error {
 
 // redirectHeld redirects a session that is good for one page only to this page.
 func (req *request) redirectHeld(to string) error {
-	if req.isFragment() {
-		req.w.Header().Set("HX-Redirect", to)
-		req.w.WriteHeader(http.StatusOK)
+	if req.IsFragment() {
+		req.W.Header().Set("HX-Redirect", to)
+		req.W.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return req.redirect(to)
+	return req.Redirect(to)
 }
 
 func (req *request) showFirstPassword() error {
 	if !req.session.PasswordChangeRequired {
-		return req.redirect("/account")
+		return req.Redirect("/account")
 	}
 	return req.respondFirstPassword(http.StatusOK, "")
 }
 
 func (req *request) respondFirstPassword(status int, fault string) error {
-	user, err := req.DB.User(req.r.Context(), req.session)
+	user, err := req.DB.User(req.R.Context(), req.session)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("password.title")
+	title, err := req.Text("password.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "password", pageData{Title: title,
+	return req.Show(status, "password", page.Layout{Title: title,
 		Body: passwordPage{Email: user.Email, Next: req.next(), Fault: fault}})
 }
 
 func (req *request) changeFirstPassword() error {
 	path, query, asked := strings.Cut(req.next(), "?")
-	to := withFlash(path, "good.password_changed")
+	to := page.WithNotice(path, "good.password_changed")
 	if asked {
 		to += "&" + query
 	}
@@ -121,17 +94,17 @@ func (req *request) changeFirstPassword() error {
 // replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and
 // redirects. refused responds with an error message about the input.
 func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
-	current, chosen := req.form.Get("current"), req.form.Get("new")
+	current, chosen := req.Form.Get("current"), req.Form.Get("new")
 	if length := utf8.RuneCountInString(chosen); length < account.MinPassword || length > account.MaxPassword ||
 		!utf8.ValidString(chosen) {
 		return refused(http.StatusUnprocessableEntity, "length")
 	}
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
 		return err
 	}
-	_, err = req.Accounts.ChangePassword(ctx, req.session, req.source, current, chosen)
+	_, err = req.Accounts.ChangePassword(ctx, req.session, req.Source, current, chosen)
 	for _, fault := range [...]struct {
 		err error
 		key string
@@ -148,14 +121,14 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 	}
 	err = req.start(account.Credentials{Email: user.Email, Password: chosen, Account: user.Account})
 	if errors.Is(err, account.ErrOTPRequired) {
-		return req.redirect(to) // this session goes on: a new one would need another code
+		return req.Redirect(to) // this session goes on: a new one would need another code
 	}
 	if err != nil {
 		// The password was changed, but there is no new session. This one ends, so the user has to log in again.
 		if revoked := req.DB.RevokeToken(ctx, req.session.Digest); revoked != nil {
 			return revoked
 		}
-		return req.redirect(withFlash("/login", "good.password_changed"))
+		return req.Redirect(page.WithNotice("/login", "good.password_changed"))
 	}
-	return req.redirect(to)
+	return req.Redirect(to)
 }

@@ -7,6 +7,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 )
 
@@ -50,7 +51,7 @@ func (forgotPage) MaxResets() int { return account.MaxResets }
 
 // showForgot shows the form, with the address that was typed on the login page.
 func (req *request) showForgot() error {
-	p := forgotPage{Email: req.form.Get("email")}
+	p := forgotPage{Email: req.Form.Get("email")}
 	if len(p.Email) > maxEmail {
 		p.Email = ""
 	}
@@ -61,19 +62,19 @@ func (req *request) respondForgot(status int, p forgotPage) error {
 	if err := req.requireMail(); err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("forgot.title")
+	title, err := req.Text("forgot.title")
 	if p.Sent {
-		title, err = req.pages.messages.text("forgot.sent.title")
+		title, err = req.Text("forgot.sent.title")
 	}
 	if err != nil {
 		return err
 	}
-	return req.page(status, "forgot", pageData{Title: title, Body: p})
+	return req.Show(status, "forgot", page.Layout{Title: title, Body: p})
 }
 
 // requireMail returns the error of a page that does not exist unless the installation sends e-mails.
 func (req *request) requireMail() error {
-	sends, err := req.DB.SendsMail(req.r.Context())
+	sends, err := req.DB.SendsMail(req.R.Context())
 	if err == nil && !sends {
 		err = problem.For(api.CodeNotFound)
 	}
@@ -85,10 +86,10 @@ func (req *request) requestReset() error {
 	if err := req.requireMail(); err != nil {
 		return err
 	}
-	email := req.form.Get("email")
+	email := req.Form.Get("email")
 	err := account.ErrEmail
 	if len(email) <= maxEmail {
-		err = req.Accounts.RequestPasswordReset(req.r.Context(), req.source, email, req.pages.messages.tag.String())
+		err = req.Accounts.RequestPasswordReset(req.R.Context(), req.Source, email, req.words.messages.Tag.String())
 	}
 	if errors.Is(err, account.ErrEmail) {
 		return req.respondForgot(http.StatusUnprocessableEntity, forgotPage{Fault: true})
@@ -96,7 +97,7 @@ func (req *request) requestReset() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(forgotSentPath)
+	return req.Redirect(forgotSentPath)
 }
 
 // resetPage is the view model of the page that a link opens: first the form for its secret, then that for the password.
@@ -110,15 +111,15 @@ type resetPage struct {
 }
 
 func (req *request) respondReset(status int, p resetPage) error {
-	title, err := req.pages.messages.text("reset.title")
+	title, err := req.Text("reset.title")
 	if err != nil {
 		return err
 	}
-	page := pageData{Title: title, Body: p}
+	layout := page.Layout{Title: title, Body: p}
 	if p.Code != "" {
-		page.Reopen = []preservedField{{"code", p.Code}}
+		layout.Reopen = []page.Field{{Name: "code", Value: p.Code}}
 	}
-	return req.page(status, "reset", page)
+	return req.Show(status, "reset", layout)
 }
 
 // openReset shows the form for the password to somebody who has the secret of a link.
@@ -126,8 +127,8 @@ func (req *request) openReset() error { return req.respondOpenReset(http.StatusO
 
 // respondOpenReset responds with the form for the password, or with an error if the link cannot be used.
 func (req *request) respondOpenReset(status int, fault string) error {
-	code := req.form.Get("code")
-	user, err := req.Accounts.FindPasswordReset(req.r.Context(), req.source, code)
+	code := req.Form.Get("code")
+	user, err := req.Accounts.FindPasswordReset(req.R.Context(), req.Source, code)
 	if errors.Is(err, account.ErrReset) {
 		return req.respondReset(http.StatusUnprocessableEntity, resetPage{Unusable: true})
 	}
@@ -139,7 +140,7 @@ func (req *request) respondOpenReset(status int, fault string) error {
 
 // completeReset sets the password. The user then logs in with it, and with the second factor if there is one.
 func (req *request) completeReset() error {
-	err := req.Accounts.CompletePasswordReset(req.r.Context(), req.source, req.form.Get("code"), req.form.Get("password"))
+	err := req.Accounts.CompletePasswordReset(req.R.Context(), req.Source, req.Form.Get("code"), req.Form.Get("password"))
 	if errors.Is(err, account.ErrReset) {
 		return req.respondReset(http.StatusUnprocessableEntity, resetPage{Unusable: true})
 	}
@@ -155,5 +156,5 @@ func (req *request) completeReset() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/login", "good.password_reset"))
+	return req.Redirect(page.WithNotice("/login", "good.password_reset"))
 }

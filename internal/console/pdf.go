@@ -6,6 +6,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/document"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -21,14 +22,14 @@ func (req *request) sendPDF(file view.Attachment, err error) error {
 // outgoingInvoice returns the invoice of the path in a document format, "" for none. named reports that the user chose
 // it.
 func (req *request) outgoingInvoice(profile document.Profile, named bool) (view.Outgoing, error) {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return view.Outgoing{}, err
 	}
 	if err := req.acquireForInvoice(id); err != nil {
 		return view.Outgoing{}, err
 	}
-	return view.OutgoingInvoice(req.r.Context(), &req.session, id, profile, named)
+	return view.OutgoingInvoice(req.R.Context(), &req.session, id, profile, named)
 }
 
 // downloadInvoicePDF responds with an invoice as a PDF file, in the document format of the company's connection.
@@ -41,7 +42,7 @@ func (req *request) downloadInvoicePDF() error {
 	if err != nil {
 		return err
 	}
-	return req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
+	return req.sendPDF(req.Printer.Outgoing(req.R.Context(), &req.session, &o))
 }
 
 // profileParameter is the query parameter that names a document format.
@@ -63,10 +64,10 @@ func (req *request) xmlLinks(path string) xmlLinks {
 // requestedProfile returns the document format that the query names, or else that of the company's connection, which
 // may be "".
 func (req *request) requestedProfile() (profile document.Profile, named bool, err error) {
-	if named = req.r.URL.Query().Has(profileParameter); !named {
+	if named = req.R.URL.Query().Has(profileParameter); !named {
 		return document.Profile(req.session.Account.Format), false, nil
 	}
-	profile, known := document.ParseProfile(req.r.URL.Query().Get(profileParameter))
+	profile, known := document.ParseProfile(req.R.URL.Query().Get(profileParameter))
 	if !known {
 		return "", true, errProfile
 	}
@@ -111,38 +112,38 @@ type needsPage struct {
 
 // respondNeeds responds with what the invoice of the path needs for a document format.
 func (req *request) respondNeeds(profile document.Profile, findings document.Findings) error {
-	id, err := req.id("invoice")
+	id, err := req.ID("invoice")
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.Invoice(req.r.Context(), id)
+	found, err := req.session.Tenant.Invoice(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
 	p := needsPage{ID: id.String(), Number: deref(found.Draft.InvoiceNumber), Profile: profile,
 		MayWrite: req.session.Permissions.Has(access.Write) && (found.Submission == nil || found.Submission.Correctable())}
 	p.Needs, _ = divideAdvice(findings.Paths(), findings.Faults())
-	title, err := req.pages.messages.text("needs.title", p.Number)
+	title, err := req.Text("needs.title", p.Number)
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusUnprocessableEntity, "needs", pageData{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusUnprocessableEntity, "needs", page.Layout{Title: title, Section: "invoices", Body: p})
 }
 
 // outgoingCredit is outgoingInvoice for the credit note of the path.
 func (req *request) outgoingCredit(profile document.Profile, named bool) (view.Outgoing, error) {
-	id, err := req.id("credit")
+	id, err := req.ID("credit")
 	if err != nil {
 		return view.Outgoing{}, err
 	}
-	note, err := req.session.Tenant.CreditNote(req.r.Context(), id)
+	note, err := req.session.Tenant.CreditNote(req.R.Context(), id)
 	if err != nil {
 		return view.Outgoing{}, err
 	}
 	if err := req.acquireForInvoice(note.Invoice); err != nil {
 		return view.Outgoing{}, err
 	}
-	return view.OutgoingCreditNote(req.r.Context(), &req.session, &note, profile, named)
+	return view.OutgoingCreditNote(req.R.Context(), &req.session, &note, profile, named)
 }
 
 // downloadCreditPDF responds with a credit note as a PDF file, in the document format of the company's connection.
@@ -151,7 +152,7 @@ func (req *request) downloadCreditPDF() error {
 	if err != nil {
 		return err
 	}
-	return req.sendPDF(req.Printer.Outgoing(req.r.Context(), &req.session, &o))
+	return req.sendPDF(req.Printer.Outgoing(req.R.Context(), &req.session, &o))
 }
 
 // downloadCreditXML is downloadInvoiceXML for a credit note, whose lines cannot be changed: if it is not complete, the
@@ -167,11 +168,11 @@ func (req *request) downloadCreditXML() error {
 
 // downloadIncomingPDF responds with the latest revision of an incoming e-invoice as a PDF file.
 func (req *request) downloadIncomingPDF() error {
-	id, err := req.id("incoming")
+	id, err := req.ID("incoming")
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.IncomingInvoice(req.r.Context(), id)
+	found, err := req.session.Tenant.IncomingInvoice(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -191,5 +192,5 @@ func (req *request) printRevision(r *store.Revision) error {
 	if err := req.reserve(view.DocumentBytes(r)); err != nil {
 		return err
 	}
-	return req.sendPDF(req.Printer.Received(req.r.Context(), &req.session, r))
+	return req.sendPDF(req.Printer.Received(req.R.Context(), &req.session, r))
 }

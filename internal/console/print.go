@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/view"
 )
 
@@ -28,9 +29,9 @@ func (req *request) printInvoice() error {
 		return err
 	}
 	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.seller()), Seller: *req.profile(),
-		Document: req.pages.newShownDocument(&found.Draft), Outcome: outcomeOf(found), States: stateViews(found.States()),
+		Document: req.words.newShownDocument(&found.Draft), Outcome: outcomeOf(found), States: stateViews(found.States()),
 		At: req.Now()}
-	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+	return req.Show(http.StatusOK, "print", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
 		Body: p})
 }
 
@@ -41,10 +42,10 @@ type printCreditPage struct {
 }
 
 func (req *request) printCredit() error {
-	page, _, err := req.creditPage()
+	shown, _, err := req.creditPage()
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits",
-		Body: printCreditPage{creditPage: page, At: req.Now()}})
+	return req.Show(http.StatusOK, "print_credit", page.Layout{Title: shown.CreditNoteNumber, Section: "credits",
+		Body: printCreditPage{creditPage: shown, At: req.Now()}})
 }

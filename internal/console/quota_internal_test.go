@@ -19,7 +19,7 @@ func wantQuotaPages(t *testing.T, messages catalogue) {
 			t.Errorf("%s has the status %d", quota, p.Status())
 		}
 		for _, part := range []string{"title", "text"} {
-			if text := messages.textOr("error."+p.Name()+"."+part, ""); text == "" {
+			if text := messages.TextOr("error."+p.Name()+"."+part, ""); text == "" {
 				t.Errorf("%s has no %s", quota, part)
 			}
 		}

@@ -24,7 +24,7 @@ type recipientNote struct {
 
 // lookUpRecipient responds with what the provider says about the recipient in a form. It stores nothing.
 func (req *request) lookUpRecipient() error {
-	values, _, err := req.pages.readInput(readDraftForm(req.form)) // a type that stands for several schemes is none yet
+	values, _, err := req.words.readInput(readDraftForm(req.Form)) // a type that stands for several schemes is none yet
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (req *request) lookUpRecipient() error {
 	if len(faults.With(invoice.RecipientFaults(&wanted))) > 0 {
 		return req.respondRecipient(recipientOf, "incomplete")
 	}
-	found, err := req.Submissions.LookUpRecipient(req.r.Context(), req.session.Tenant, *wanted.Scheme, *wanted.ID)
-	accepted, own := req.pages.messages.profileNames(found.Profiles...), req.session.Account.Format
+	found, err := req.Submissions.LookUpRecipient(req.R.Context(), req.session.Tenant, *wanted.Scheme, *wanted.ID)
+	accepted, own := req.words.messages.profileNames(found.Profiles...), req.session.Account.Format
 	switch {
 	case errors.Is(err, store.ErrConnectionRequired):
 		return req.respondRecipient(flashOf, "connection")
@@ -57,7 +57,7 @@ func (req *request) lookUpRecipient() error {
 	case accepted == "":
 		return req.respondRecipient(recipientOf, "found")
 	case own != "" && !slices.Contains(found.Profiles, own):
-		return req.respondRecipient(recipientOf, "other_format", req.pages.messages.profileNames(own), accepted)
+		return req.respondRecipient(recipientOf, "other_format", req.words.messages.profileNames(own), accepted)
 	}
 	return req.respondRecipient(recipientOf, "accepts", accepted)
 }
@@ -66,9 +66,9 @@ func (req *request) lookUpRecipient() error {
 func (c catalogue) profileNames(profiles ...string) string {
 	names := make([]string, len(profiles))
 	for n, profile := range profiles {
-		names[n] = c.textOr("document.profile."+profile, profile)
+		names[n] = c.TextOr("document.profile."+profile, profile)
 	}
-	return strings.Join(names, c.comma())
+	return strings.Join(names, c.Comma())
 }
 
 // The families of the messages of a note.
@@ -79,7 +79,7 @@ const (
 
 // respondRecipient responds with the note of a message.
 func (req *request) respondRecipient(family, key string, values ...any) error {
-	text, err := req.pages.messages.text(family+key, values...)
+	text, err := req.Text(family+key, values...)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/router"
 )
 
@@ -60,17 +61,14 @@ func newRouter(routes []route) *router.Router[route] {
 	return router.New(routes, func(rt *route) (method, path string) { return rt.method, rt.path })
 }
 
-// section is one entry of the navigation.
+// section is an entry of the navigation, which those with a permission see; zero for everybody.
 type section struct {
-	// Name is its key below "nav." in the messages, what a page says it belongs to, and its icon n-NAME in the sprite.
-	Name, Path string
-	// Needs is the permission of those who see the entry; zero for everybody.
+	page.Section
 	Needs access.Permission
 }
 
-// sectionGroup is a group of the navigation.
+// sectionGroup is a group of the navigation; see [page.SectionGroup].
 type sectionGroup struct {
-	// Name is the key of the heading below "nav.group." in the messages, or "" for none.
 	Name     string
 	Sections []section
 }
@@ -79,33 +77,36 @@ type sectionGroup struct {
 // company.
 var sections = []sectionGroup{ //nolint:gochecknoglobals // a constant table
 	{"", []section{
-		{Name: "overview", Path: "/"},
-		{Name: "invoices", Path: "/invoices"},
-		{Name: "credits", Path: "/credit-notes"},
-		{Name: "incoming", Path: "/incoming"},
-		{Name: "customers", Path: "/customers"},
-		{Name: "items", Path: "/items"},
+		{page.Section{Name: "overview", Path: "/"}, 0},
+		{page.Section{Name: "invoices", Path: "/invoices"}, 0},
+		{page.Section{Name: "credits", Path: "/credit-notes"}, 0},
+		{page.Section{Name: "incoming", Path: "/incoming"}, 0},
+		{page.Section{Name: "customers", Path: "/customers"}, 0},
+		{page.Section{Name: "items", Path: "/items"}, 0},
 	}},
 	{"developers", []section{
-		{Name: "webhooks", Path: "/webhooks"},
-		{Name: "keys", Path: apiKeysPath, Needs: access.ManageKeys},
-		{Name: "docs", Path: "/docs"},
+		{page.Section{Name: "webhooks", Path: "/webhooks"}, 0},
+		{page.Section{Name: "keys", Path: apiKeysPath}, access.ManageKeys},
+		{page.Section{Name: "docs", Path: "/docs"}, 0},
 	}},
 	{"company", []section{
-		{Name: "users", Path: usersPath, Needs: access.ManageUsers},
-		{Name: "audit", Path: auditPath, Needs: access.ReadAudit},
-		{Name: "account", Path: "/account"},
+		{page.Section{Name: "users", Path: usersPath}, access.ManageUsers},
+		{page.Section{Name: "audit", Path: auditPath}, access.ReadAudit},
+		{page.Section{Name: "account", Path: "/account"}, 0},
 	}},
 }
 
-// sectionsFor returns the navigation of somebody with some permissions, without groups that have become empty.
-func sectionsFor(permissions access.Permissions) []sectionGroup {
-	var groups []sectionGroup
+// sectionsFor returns the navigation of somebody with some permissions, without groups that would be empty.
+func sectionsFor(permissions access.Permissions) (groups []page.SectionGroup) {
 	for _, group := range sections {
-		group.Sections = slices.DeleteFunc(slices.Clone(group.Sections),
-			func(s section) bool { return s.Needs != 0 && !permissions.Has(s.Needs) })
-		if len(group.Sections) > 0 {
-			groups = append(groups, group)
+		var shown []page.Section
+		for _, s := range group.Sections {
+			if s.Needs == 0 || permissions.Has(s.Needs) {
+				shown = append(shown, s.Section)
+			}
+		}
+		if len(shown) > 0 {
+			groups = append(groups, page.SectionGroup{Name: group.Name, Sections: shown})
 		}
 	}
 	return groups

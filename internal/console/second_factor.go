@@ -1,22 +1,15 @@
 package console
 
 import (
-	"bytes"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"html/template"
-	"image"
-	"image/color"
-	"image/png"
 	"net/http"
 	"strings"
-
-	"github.com/boombuler/barcode/qr"
 
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -46,7 +39,7 @@ const maxCode = 64
 
 // code returns a code from the form; "" for one that is too long to be right.
 func (req *request) code(field string) string {
-	code := strings.TrimSpace(req.form.Get(field))
+	code := strings.TrimSpace(req.Form.Get(field))
 	if len(code) > maxCode {
 		return ""
 	}
@@ -73,11 +66,11 @@ type secondFactorPage struct {
 }
 
 func (req *request) respondSecondFactor(status int, fault string) error {
-	state, err := req.session.Tenant.SecondFactorState(req.r.Context(), req.session.User)
+	state, err := req.session.Tenant.SecondFactorState(req.R.Context(), req.session.User)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("factor.title")
+	title, err := req.Text("factor.title")
 	if err != nil {
 		return err
 	}
@@ -88,16 +81,16 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn,
 		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
-		return req.page(status, "second_factor_required", pageData{Title: title, Body: p})
+		return req.Show(status, "second_factor_required", page.Layout{Title: title, Body: p})
 	}
-	return req.page(status, "second_factor", pageData{Title: title, Section: "account", Body: p})
+	return req.Show(status, "second_factor", page.Layout{Title: title, Section: "account", Body: p})
 }
 
 func (req *request) beginSecondFactor() error {
-	if _, err := req.Accounts.BeginEnrollment(req.r.Context(), req.session); err != nil {
+	if _, err := req.Accounts.BeginEnrollment(req.R.Context(), req.session); err != nil {
 		return err
 	}
-	return req.redirect(secondFactorPath + "/confirm")
+	return req.Redirect(secondFactorPath + "/confirm")
 }
 
 // enrollmentPage is the view model of the page with the QR code. It shows the secret to the session of its user alone,
@@ -116,10 +109,10 @@ type enrollmentPage struct {
 }
 
 func (req *request) respondEnrollment(status int, fault string) error {
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	pending, err := req.Accounts.PendingEnrollment(ctx, req.session)
 	if errors.Is(err, store.ErrNotFound) {
-		return req.redirect(secondFactorPath)
+		return req.Redirect(secondFactorPath)
 	}
 	if err != nil {
 		return err
@@ -128,11 +121,11 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	picture, err := qrCode(pending.Address)
+	picture, err := page.QRCode(pending.Address)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("factor.begin")
+	title, err := req.Text("factor.begin")
 	if err != nil {
 		return err
 	}
@@ -143,7 +136,7 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	} else {
 		p.Password = req.session.Means != store.LoginBySingleSignOn
 	}
-	return req.page(status, "second_factor_confirm", pageData{Title: title, Section: "account", Body: p})
+	return req.Show(status, "second_factor_confirm", page.Layout{Title: title, Section: "account", Body: p})
 }
 
 // grouped4 separates groups of four characters, so that people can type a secret.
@@ -155,31 +148,6 @@ func grouped4(text string) string {
 	return strings.Join(append(groups, text), " ")
 }
 
-// qrCode returns a QR code (ISO/IEC 18004) as a data URL, dark on light with the quiet zone of four modules that
-// scanners need.
-func qrCode(text secret.Text) (template.URL, error) {
-	const scale, quiet = 5, 4
-	modules, err := qr.Encode(text.Reveal(), qr.M, qr.Auto)
-	if err != nil {
-		return "", errors.New("the address of an authenticator app has no QR code") // the cause might have the secret
-	}
-	side := modules.Bounds().Dx()
-	picture := image.NewGray(image.Rect(0, 0, (side+2*quiet)*scale, (side+2*quiet)*scale))
-	for y := range picture.Rect.Dy() {
-		for x := range picture.Rect.Dx() {
-			at := image.Pt(x/scale-quiet, y/scale-quiet)
-			if !at.In(modules.Bounds()) || modules.At(at.X, at.Y) != color.Color(color.Black) {
-				picture.SetGray(x, y, color.Gray{Y: 0xff})
-			}
-		}
-	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, picture); err != nil {
-		return "", fmt.Errorf("console: QR code: %w", err)
-	}
-	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(out.Bytes())), nil //nolint:gosec // base64 of our own picture
-}
-
 // recoveryCodesPage is the view model of the page of new recovery codes. It is the only page that ever contains them.
 type recoveryCodesPage struct{ Codes []string }
 
@@ -188,15 +156,15 @@ func (req *request) respondRecoveryCodes(codes []secret.Text) error {
 	for _, code := range codes {
 		p.Codes = append(p.Codes, code.Reveal())
 	}
-	title, err := req.pages.messages.text("factor.codes")
+	title, err := req.Text("factor.codes")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "recovery_codes", pageData{Title: title, Section: "account", Body: p})
+	return req.Show(http.StatusOK, "recovery_codes", page.Layout{Title: title, Section: "account", Body: p})
 }
 
 func (req *request) confirmSecondFactor() error {
-	codes, err := req.Accounts.ConfirmEnrollment(req.r.Context(), req.session, req.source, req.code("code"),
+	codes, err := req.Accounts.ConfirmEnrollment(req.R.Context(), req.session, req.Source, req.code("code"),
 		req.factor("otp"))
 	if errors.Is(err, account.ErrWrongCode) {
 		return req.respondEnrollment(http.StatusUnprocessableEntity, "code")
@@ -218,7 +186,7 @@ func (req *request) factorFault(err error) string {
 		return "password"
 	case errors.Is(err, account.ErrStaleSignOn):
 		return "stale"
-	case errors.Is(err, account.ErrOTPRequired) && req.form.Get("assertion") != "":
+	case errors.Is(err, account.ErrOTPRequired) && req.Form.Get("assertion") != "":
 		return "assertion"
 	case errors.Is(err, account.ErrOTPRequired):
 		return "otp"
@@ -229,7 +197,7 @@ func (req *request) factorFault(err error) string {
 }
 
 func (req *request) replaceRecoveryCodes() error {
-	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.r.Context(), req.session, req.source, req.form.Get("current"),
+	codes, _, err := req.Accounts.ReplaceRecoveryCodes(req.R.Context(), req.session, req.Source, req.Form.Get("current"),
 		req.factor("otp"))
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
@@ -241,7 +209,7 @@ func (req *request) replaceRecoveryCodes() error {
 }
 
 func (req *request) disableSecondFactor() error {
-	_, err := req.Accounts.DisableSecondFactor(req.r.Context(), req.session, req.source, req.form.Get("current"),
+	_, err := req.Accounts.DisableSecondFactor(req.R.Context(), req.session, req.Source, req.Form.Get("current"),
 		req.factor("otp"))
 	if fault := req.factorFault(err); fault != "" {
 		return req.respondSecondFactor(http.StatusUnprocessableEntity, fault)
@@ -249,5 +217,5 @@ func (req *request) disableSecondFactor() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(withFlash(secondFactorPath, "good.factor_disabled"))
+	return req.Redirect(page.WithNotice(secondFactorPath, "good.factor_disabled"))
 }

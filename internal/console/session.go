@@ -9,15 +9,9 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-)
-
-// The names of the session cookie. The prefix __Host- binds it to this host and to TLS (RFC 6265bis, section 4.1.3.2).
-// Browsers reject that name over plain HTTP, which is used on loopback only.
-const (
-	secureCookie = "__Host-quittance"
-	plainCookie  = "quittance"
 )
 
 func sessionRoutes() []route {
@@ -29,27 +23,9 @@ func sessionRoutes() []route {
 	}
 }
 
-func (c *Console) cookieName() string {
-	if c.Secure {
-		return secureCookie
-	}
-	return plainCookie
-}
-
-// cookie returns the session cookie, which expires with the session.
-func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
-	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	cookie := &http.Cookie{Name: c.cookieName(), Value: value, Path: "/", Secure: c.Secure, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, Expires: expires}
-	if value == "" {
-		cookie.MaxAge = -1
-	}
-	return cookie
-}
-
 // Session returns the digest of the session token in a request, and false when there is none.
 func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
-	given, err := r.Cookie(c.cookieName())
+	given, err := r.Cookie(c.kit.CookieName(""))
 	if err != nil {
 		return digest, false
 	}
@@ -58,11 +34,11 @@ func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
 
 // authenticate loads the session of the caller. It is not an error when the caller is not logged in.
 func (req *request) authenticate() error {
-	digest, presented := req.Session(req.r)
+	digest, presented := req.Console.Session(req.R)
 	if !presented {
 		return nil
 	}
-	session, err := req.admission.Authenticate(req.r.Context(), digest)
+	session, err := req.admission.Authenticate(req.R.Context(), digest)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -72,16 +48,16 @@ func (req *request) authenticate() error {
 
 // redirectToLogin redirects to the login page, which then leads back to the requested page.
 func (req *request) redirectToLogin() error {
-	if req.isFragment() {
-		req.w.Header().Set("HX-Redirect", "/login") // redirect the whole page, not only the part that polls
-		req.w.WriteHeader(http.StatusOK)
+	if req.IsFragment() {
+		req.W.Header().Set("HX-Redirect", "/login") // redirect the whole page, not only the part that polls
+		req.W.WriteHeader(http.StatusOK)
 		return nil
 	}
 	to := "/login"
-	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" {
+	if requested := req.R.URL.RequestURI(); req.R.Method == http.MethodGet && requested != "/" {
 		to += "?" + url.Values{"next": {requested}}.Encode()
 	}
-	return req.redirect(to)
+	return req.Redirect(to)
 }
 
 // loginPage is the view model of the login page.
@@ -103,10 +79,10 @@ type loginPage struct {
 // requestedPath returns the page that was requested before the login: from the login form, or from the address of the
 // login page.
 func (req *request) requestedPath() string {
-	if req.r.Method == http.MethodPost {
-		return req.form.Get("next")
+	if req.R.Method == http.MethodPost {
+		return req.Form.Get("next")
 	}
-	return req.r.URL.Query().Get("next")
+	return req.R.URL.Query().Get("next")
 }
 
 // next returns the path that a login leads to. It is always a page of the console.
@@ -134,38 +110,38 @@ func (c *Console) pageAt(address string) (string, *route) {
 }
 
 func (req *request) showLogin() error {
-	if link := req.r.URL.Query().Get("once"); link != "" && req.r.Method == http.MethodGet {
+	if link := req.R.URL.Query().Get("once"); link != "" && req.R.Method == http.MethodGet {
 		return req.followLink(link)
 	}
 	if req.session.Tenant != nil {
-		return req.redirect(req.next())
+		return req.Redirect(req.next())
 	}
-	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath(), Company: req.r.URL.Query().Get("company")})
+	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath(), Company: req.R.URL.Query().Get("company")})
 }
 
 // followLink logs in with a link that works once. The redirect removes it from the address.
 func (req *request) followLink(link string) error {
 	email, password, found := req.Links.Take(link)
 	if !found {
-		return req.redirect(withFlash("/login", "bad.link"))
+		return req.Redirect(page.WithNotice("/login", "bad.link"))
 	}
 	err := req.start(account.Credentials{Email: email, Password: password.Reveal(), Means: store.LoginByLink})
 	if errors.Is(err, account.ErrOTPRequired) {
 		return req.redirectToCode("/")
 	}
 	if errors.Is(err, store.ErrSignOnRequired) {
-		return req.redirect(withFlash("/login", "bad.sso_required"))
+		return req.Redirect(page.WithNotice("/login", "bad.sso_required"))
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect("/")
+	return req.Redirect("/")
 }
 
 func (req *request) respondLogin(status int, p loginPage) error {
-	title, _ := req.pages.messages.lookup("login.title")
+	title, _ := req.words.messages.Lookup("login.title")
 	var err error
-	if p.SendsMail, err = req.DB.SendsMail(req.r.Context()); err != nil {
+	if p.SendsMail, err = req.DB.SendsMail(req.R.Context()); err != nil {
 		return err
 	}
 	if req.SignOn != nil {
@@ -174,16 +150,16 @@ func (req *request) respondLogin(status int, p loginPage) error {
 			p.SignOn += "?" + url.Values{"next": {p.Next}}.Encode()
 		}
 	}
-	return req.page(status, "login", pageData{Title: title, Body: p})
+	return req.Show(status, "login", page.Layout{Title: title, Body: p})
 }
 
 func (req *request) login() error {
-	email := req.form.Get("email")
-	company := req.form.Get("company")
+	email := req.Form.Get("email")
+	company := req.Form.Get("company")
 	of, _ := store.ParseID(company) // without one, as any other text
-	err := req.start(account.Credentials{Email: email, Password: req.form.Get("password"), Account: of})
+	err := req.start(account.Credentials{Email: email, Password: req.Form.Get("password"), Account: of})
 	if err == nil {
-		return req.redirect(req.next())
+		return req.Redirect(req.next())
 	}
 	if errors.Is(err, account.ErrOTPRequired) {
 		return req.redirectToCode(req.next())
@@ -216,9 +192,9 @@ const (
 
 // holdPending gives the browser the cookie of a pending login.
 func (req *request) holdPending(pending account.Login, site http.SameSite) {
-	cookie := req.pendingCookie(pending.Pending.Reveal(), pending.Expires) //nolint:gosec // Secure and HttpOnly are as in cookie
+	cookie := req.pendingCookie(pending.Pending.Reveal(), pending.Expires) //nolint:gosec // the kit makes it secure
 	cookie.SameSite = site
-	http.SetCookie(req.w, cookie)
+	http.SetCookie(req.W, cookie)
 }
 
 // start checks a password and starts a new session. It ends the session that the browser had before. With
@@ -228,8 +204,8 @@ func (req *request) start(given account.Credentials) error {
 		0) {
 		return account.ErrInvalidCredentials
 	}
-	given.UserAgent = req.r.UserAgent()
-	started, _, err := req.Accounts.StartSession(req.r.Context(), req.source, given)
+	given.UserAgent = req.R.UserAgent()
+	started, _, err := req.Accounts.StartSession(req.R.Context(), req.Source, given)
 	if errors.Is(err, account.ErrOTPRequired) && !started.Pending.IsZero() {
 		req.holdPending(started, http.SameSiteStrictMode)
 	}
@@ -242,20 +218,20 @@ func (req *request) start(given account.Credentials) error {
 // adopt makes a new session that of the browser. It ends the session that the browser had before.
 func (req *request) adopt(started account.Login) error {
 	if req.session.Tenant != nil {
-		if err := req.DB.RevokeToken(req.r.Context(), req.session.Digest); err != nil {
+		if err := req.DB.RevokeToken(req.R.Context(), req.session.Digest); err != nil {
 			return err
 		}
 	}
 	req.admission.Remember(secret.SessionDigest(started.Token), started.Account.ID)
-	http.SetCookie(req.w, req.cookie(started.Token.Reveal(), started.Expires))
+	http.SetCookie(req.W, req.NewCookie("", started.Token.Reveal(), started.Expires))
 	return nil
 }
 
 func (req *request) logout() error {
-	if err := req.DB.RevokeToken(req.r.Context(), req.session.Digest); err != nil {
+	if err := req.DB.RevokeToken(req.R.Context(), req.session.Digest); err != nil {
 		return err
 	}
-	http.SetCookie(req.w, req.cookie("", time.Time{}))
-	req.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return req.redirect(withFlash("/login", "good.logged_out"))
+	http.SetCookie(req.W, req.NewCookie("", "", time.Time{}))
+	req.W.Header().Set("Clear-Site-Data", `"cache"`)
+	return req.Redirect(page.WithNotice("/login", "good.logged_out"))
 }

@@ -6,6 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -30,15 +31,15 @@ type sessionsPage struct {
 	User   store.User
 	Own    bool
 	Rows   []api.Session
-	Paging paging
+	Paging page.Paging
 }
 
 func (req *request) listOwnSessions() error {
-	user, err := req.DB.User(req.r.Context(), req.session)
+	user, err := req.DB.User(req.R.Context(), req.session)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("sessions.title")
+	title, err := req.Text("sessions.title")
 	if err != nil {
 		return err
 	}
@@ -46,18 +47,18 @@ func (req *request) listOwnSessions() error {
 }
 
 func (req *request) listSessionsOfUser() error {
-	id, err := req.id("user")
+	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
 	if id == req.session.User {
-		return req.redirect(sessionsPath)
+		return req.Redirect(sessionsPath)
 	}
-	user, err := req.session.Tenant.User(req.r.Context(), id)
+	user, err := req.session.Tenant.User(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("sessions.title.of")
+	title, err := req.Text("sessions.title.of")
 	if err != nil {
 		return err
 	}
@@ -65,8 +66,8 @@ func (req *request) listSessionsOfUser() error {
 }
 
 func (req *request) respondSessions(user store.User, title, section string) error {
-	p := sessionsPage{User: user, Own: user.ID == req.session.User, Paging: req.paging()}
-	records, total, err := req.session.Tenant.SessionRecords(req.r.Context(), user.ID, p.Paging.Page, p.Paging.PerPage)
+	p := sessionsPage{User: user, Own: user.ID == req.session.User, Paging: req.Paging()}
+	records, total, err := req.session.Tenant.SessionRecords(req.R.Context(), user.ID, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -74,33 +75,33 @@ func (req *request) respondSessions(user store.User, title, section string) erro
 	for _, record := range records {
 		p.Rows = append(p.Rows, view.Session(record, req.session))
 	}
-	return req.page(http.StatusOK, "sessions", pageData{Title: title, Section: section, Body: p})
+	return req.Show(http.StatusOK, "sessions", page.Layout{Title: title, Section: section, Body: p})
 }
 
 // endSession ends a session and leads back to the list that has it. Somebody who ends the own present session is logged
 // out.
 func (req *request) endSession() error {
-	id, err := req.id("session")
+	id, err := req.ID("session")
 	if err != nil {
 		return err
 	}
-	ended, err := req.session.Tenant.EndSession(req.r.Context(), req.session, id)
+	ended, err := req.session.Tenant.EndSession(req.R.Context(), req.session, id)
 	if err != nil {
 		return err
 	}
 	switch {
 	case ended.ID == req.session.RecordID():
-		http.SetCookie(req.w, req.cookie("", time.Time{}))
-		return req.redirect(withFlash("/login", "good.logged_out"))
+		http.SetCookie(req.W, req.NewCookie("", "", time.Time{}))
+		return req.Redirect(page.WithNotice("/login", "good.logged_out"))
 	case ended.User == req.session.User:
-		return req.redirect(withFlash(sessionsPath, "good.session_ended"))
+		return req.Redirect(page.WithNotice(sessionsPath, "good.session_ended"))
 	}
-	return req.redirect(withFlash(usersPath+"/"+ended.User.String()+"/sessions", "good.session_ended"))
+	return req.Redirect(page.WithNotice(usersPath+"/"+ended.User.String()+"/sessions", "good.session_ended"))
 }
 
 func (req *request) endOtherSessions() error {
-	if _, err := req.session.Tenant.EndOtherSessions(req.r.Context(), req.session); err != nil {
+	if _, err := req.session.Tenant.EndOtherSessions(req.R.Context(), req.session); err != nil {
 		return err
 	}
-	return req.redirect(withFlash(sessionsPath, "good.sessions_ended"))
+	return req.Redirect(page.WithNotice(sessionsPath, "good.sessions_ended"))
 }

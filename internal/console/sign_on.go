@@ -9,6 +9,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/sso"
 	"quittance/internal/store"
@@ -23,14 +24,12 @@ func signOnRoutes() []route {
 	}
 }
 
-// signOnCookie returns the cookie of an attempt, with the prefix that binds it to this host; see [secureCookie].
+// signOnCookie returns the cookie of an attempt, with the prefix that binds it to this host; see [page.Kit.CookieName].
 // Browsers send it with the navigation back from the provider, which SameSite=Strict would prevent.
 func (c *Console) signOnCookie(value string) *http.Cookie {
-	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	cookie := &http.Cookie{Name: c.cookieName() + "-sso", Value: value, Path: "/", Secure: c.Secure, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, MaxAge: int(sso.AttemptTTL / time.Second)}
-	if value == "" {
-		cookie.MaxAge = -1
+	cookie := c.kit.NewCookie("-sso", value, time.Time{}) //nolint:gosec // the kit makes it secure
+	if value != "" {
+		cookie.MaxAge = int(sso.AttemptTTL / time.Second)
 	}
 	return cookie
 }
@@ -48,8 +47,8 @@ func (req *request) beginSignOn() error {
 	if err != nil {
 		return req.refuseSignOn(err)
 	}
-	http.SetCookie(req.w, req.signOnCookie(attempt.Cookie()))
-	return req.redirect(to)
+	http.SetCookie(req.W, req.signOnCookie(attempt.Cookie()))
+	return req.Redirect(to)
 }
 
 // endSignOn starts a session for the person whom the provider has logged in, and redirects to the page that was
@@ -62,9 +61,9 @@ func (req *request) endSignOn() error {
 	if err != nil {
 		return req.refuseSignOn(err) // and keep the cookie: the request may be a forged one, beside an attempt that goes on
 	}
-	http.SetCookie(req.w, req.signOnCookie(""))
-	ctx := req.r.Context()
-	started, err := req.Accounts.SignOn(ctx, req.source, req.r.UserAgent(), answer.Digest(),
+	http.SetCookie(req.W, req.signOnCookie(""))
+	ctx := req.R.Context()
+	started, err := req.Accounts.SignOn(ctx, req.Source, req.R.UserAgent(), answer.Digest(),
 		func(ctx context.Context) (sso.Identity, error) {
 			return req.SignOn.Identify(ctx, answer)
 		})
@@ -73,8 +72,8 @@ func (req *request) endSignOn() error {
 		return req.redirectToCode(req.ownPage(answer.Next()))
 	}
 	if errors.Is(err, store.ErrChooseCompany) && !started.Pending.IsZero() {
-		http.SetCookie(req.w, req.choiceCookie(started.Pending.Reveal(), started.Expires))
-		return req.redirect(companyPath)
+		http.SetCookie(req.W, req.choiceCookie(started.Pending.Reveal(), started.Expires))
+		return req.Redirect(companyPath)
 	}
 	if err != nil {
 		return req.refuseSignOn(err)
@@ -82,12 +81,12 @@ func (req *request) endSignOn() error {
 	if err := req.adopt(started); err != nil {
 		return err
 	}
-	return req.redirect(req.ownPage(answer.Next()))
+	return req.Redirect(req.ownPage(answer.Next()))
 }
 
 // signOnAnswer returns the answer that the request has to an attempt of this browser. The error is [sso.ErrState].
 func (req *request) signOnAnswer() (sso.Answer, error) {
-	cookie, err := req.r.Cookie(req.signOnCookie("").Name)
+	cookie, err := req.R.Cookie(req.signOnCookie("").Name)
 	if err != nil {
 		return sso.Answer{}, sso.ErrState
 	}
@@ -95,7 +94,7 @@ func (req *request) signOnAnswer() (sso.Answer, error) {
 	if err != nil {
 		return sso.Answer{}, err
 	}
-	return attempt.Answer(req.r.URL.Query(), req.Now())
+	return attempt.Answer(req.R.URL.Query(), req.Now())
 }
 
 // refuseSignOn redirects to the login page, which says why nobody was logged in. The redirect removes what the provider
@@ -112,7 +111,7 @@ func (req *request) refuseSignOn(err error) error {
 		{store.ErrSecondFactor, "bad.sso_factor"},
 	} {
 		if errors.Is(err, known.err) {
-			return req.redirect(withFlash("/login", known.key))
+			return req.Redirect(page.WithNotice("/login", known.key))
 		}
 	}
 	return err

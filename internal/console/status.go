@@ -11,6 +11,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/page"
 )
 
 // stateView is one dimension of a submission's state.
@@ -75,20 +76,20 @@ func (s stateView) Class() string {
 
 // pillOf returns the pill of a dimension: its colour is the published meaning of the value, and its shape says whether
 // the value is final. Its tooltip has the provider's own word.
-func (c catalogue) pillOf(s stateView) (pill, error) {
-	finality, err := c.text("state." + s.Shape())
+func (c catalogue) pillOf(s stateView) (page.Pill, error) {
+	finality, err := c.Text("state." + s.Shape())
 	if err != nil || !s.Reported() {
-		return pill{Meaning: "neutral", Shape: s.Shape(), Text: finality}, err
+		return page.Pill{Meaning: "neutral", Shape: s.Shape(), Text: finality}, err
 	}
-	meaning := c.textOr("state.means."+string(s.Meaning), c.textOr("state.means.unpublished", ""))
-	tip, err := c.text("state.tip", s.Value, finality, meaning)
-	return pill{Meaning: cmp.Or(string(s.Meaning), "unknown"), Shape: s.Shape(), Text: s.Label(), Tip: tip}, err
+	meaning := c.TextOr("state.means."+string(s.Meaning), c.TextOr("state.means.unpublished", ""))
+	tip, err := c.Text("state.tip", s.Value, finality, meaning)
+	return page.Pill{Meaning: cmp.Or(string(s.Meaning), "unknown"), Shape: s.Shape(), Text: s.Label(), Tip: tip}, err
 }
 
 // overall returns the one pill of an invoice. It quotes the first value that the provider publishes as negative, or
 // what is known of the submission, or counts the final values: it infers nothing. Its colour comes from published
 // meanings alone. outcome is that of the current submission, or "draft".
-func (c catalogue) overall(outcome string, states []stateView) (pill, error) {
+func (c catalogue) overall(outcome string, states []stateView) (page.Pill, error) {
 	negative := slices.DeleteFunc(slices.Clone(states), func(s stateView) bool { return s.Meaning != api.MeaningNegative })
 	switch {
 	case outcome == string(api.OutcomeRejected):
@@ -108,29 +109,29 @@ func (c catalogue) overall(outcome string, states []stateView) (pill, error) {
 }
 
 // overallPill returns the pill of an outcome.
-func (c catalogue) overallPill(key, meaning, shape string) (pill, error) {
-	text, err := c.text("overall." + key)
-	tip, tipErr := c.text("overall." + key + ".tip")
-	return pill{Meaning: meaning, Shape: shape, Text: text, Tip: tip}, errors.Join(err, tipErr)
+func (c catalogue) overallPill(key, meaning, shape string) (page.Pill, error) {
+	text, err := c.Text("overall." + key)
+	tip, tipErr := c.Text("overall." + key + ".tip")
+	return page.Pill{Meaning: meaning, Shape: shape, Text: text, Tip: tip}, errors.Join(err, tipErr)
 }
 
 // negativePill quotes the first of the negative values.
-func (c catalogue) negativePill(negative []stateView) (pill, error) {
+func (c catalogue) negativePill(negative []stateView) (page.Pill, error) {
 	first := negative[0]
-	dimension, err := c.text("state.in." + first.Dimension)
+	dimension, err := c.Text("state.in." + first.Dimension)
 	if err != nil {
-		return pill{}, err
+		return page.Pill{}, err
 	}
-	text, err := c.text("overall.negative", first.Label(), dimension)
+	text, err := c.Text("overall.negative", first.Label(), dimension)
 	if more := len(negative) - 1; more > 0 {
 		text += " +" + strconv.Itoa(more)
 	}
-	tip, tipErr := c.text("overall.negative.tip", first.Value)
-	return pill{Meaning: string(api.MeaningNegative), Shape: "bad", Text: text, Tip: tip}, errors.Join(err, tipErr)
+	tip, tipErr := c.Text("overall.negative.tip", first.Value)
+	return page.Pill{Meaning: string(api.MeaningNegative), Shape: "bad", Text: text, Tip: tip}, errors.Join(err, tipErr)
 }
 
 // countPill counts the final values, none of which is negative.
-func (c catalogue) countPill(states []stateView) (pill, error) {
+func (c catalogue) countPill(states []stateView) (page.Pill, error) {
 	var final, waiting, positive int
 	for _, s := range states {
 		if s.Final {
@@ -144,7 +145,7 @@ func (c catalogue) countPill(states []stateView) (pill, error) {
 		case api.MeaningNegative: // none is
 		}
 	}
-	out := pill{Meaning: "neutral", Shape: "open"}
+	out := page.Pill{Meaning: "neutral", Shape: "open"}
 	switch {
 	case waiting > 0:
 		out.Meaning = string(api.MeaningWaiting)
@@ -159,46 +160,30 @@ func (c catalogue) countPill(states []stateView) (pill, error) {
 		out.Shape = "final"
 	}
 	var err, tipErr error
-	out.Text, err = c.text("overall.final", strconv.Itoa(final), strconv.Itoa(len(states)))
-	out.Tip, tipErr = c.text("overall.final.tip", strconv.Itoa(positive))
+	out.Text, err = c.Text("overall.final", strconv.Itoa(final), strconv.Itoa(len(states)))
+	out.Tip, tipErr = c.Text("overall.final.tip", strconv.Itoa(positive))
 	return out, errors.Join(err, tipErr)
 }
 
-// badge is an icon with a text.
-type badge struct {
-	// Class is the style class, Shape the name of the icon, and Title a tooltip or "".
-	Class, Shape, Title, Text string
-}
-
-// outcome returns the badge of a submission's outcome, or of a draft: draft, in_progress, acknowledged, rejected,
-// resolved_rejected or unknown.
-func (c catalogue) outcome(name string) badge {
-	shape := "unknown"
-	switch name {
-	case "draft", string(api.OutcomeUnknown):
-		shape = name
-	case string(api.OutcomeInProgress):
-		shape = "wait"
-	case string(api.OutcomeAcknowledged):
-		shape = "good"
-	case string(api.OutcomeRejected), string(api.OutcomeResolvedRejected):
-		shape = "bad"
+// dotsText returns the tooltip of the four dimensions: a line with the name, the provider's word and its finality of
+// each.
+func (c catalogue) dotsText(states []stateView) (string, error) {
+	lines := make([]string, 0, len(states))
+	for _, state := range states {
+		name := c.TextOr("state."+state.Dimension, state.Dimension)
+		shape, err := c.Text("state." + state.Shape())
+		if err != nil {
+			return "", err
+		}
+		if !state.Reported() {
+			lines = append(lines, name+": "+shape)
+			continue
+		}
+		line, err := c.Text("state.dot", name, state.Value, shape)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, line)
 	}
-	return badge{Class: "outcome " + name, Shape: shape, Text: c.textOr("outcome."+name, name)}
-}
-
-// delivery returns the badge of a delivery's state.
-func (c catalogue) delivery(state api.DeliveryState) badge {
-	shape := "wait"
-	switch state {
-	case api.DeliveryDelivered:
-		shape = "good"
-	case api.DeliveryFailed:
-		shape = "bad"
-	case api.DeliveryBlocked:
-		shape = "blocked"
-	case api.DeliveryPending:
-	}
-	return badge{Class: "delivery " + string(state), Shape: shape,
-		Text: c.textOr("delivery."+string(state), string(state))}
+	return strings.Join(lines, "\n"), nil
 }

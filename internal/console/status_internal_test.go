@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/language"
+
 	"quittance/client/api"
 	"quittance/internal/invoice"
 )
@@ -22,7 +24,7 @@ func statesOf(values ...invoice.StoredState) []stateView {
 
 // TestOverall checks that the pill of an invoice is a quotation, a count or what is known of the submission.
 func TestOverall(t *testing.T) {
-	messages := testTemplates(t).messages
+	messages := testWords(t, language.English).messages
 	good := invoice.StoredState{Value: "accepted", Terminal: true, Meaning: api.MeaningPositive}
 	bad := invoice.StoredState{Value: "rejected", Terminal: true, Meaning: api.MeaningNegative}
 	waiting := invoice.StoredState{Value: "under_review", Meaning: api.MeaningWaiting}
@@ -59,7 +61,7 @@ func TestOverall(t *testing.T) {
 // TestOverallColour checks for all combinations of published meanings that the pill of an acknowledged invoice is green
 // only if all four values are final and positive, red only if one is negative, and amber only if one is waiting.
 func TestOverallColour(t *testing.T) {
-	messages := testTemplates(t).messages
+	messages := testWords(t, language.English).messages
 	kinds := []invoice.StoredState{{}, {Value: "accepted"}, {Value: "rejected", Terminal: true}}
 	for _, meaning := range api.Meanings {
 		kinds = append(kinds, invoice.StoredState{Value: "a", Meaning: meaning},
@@ -106,7 +108,7 @@ func TestOverallColour(t *testing.T) {
 // TestPillOfState checks that a value without a published meaning has no colour, whatever it says, and that the pill
 // keeps the provider's own word.
 func TestPillOfState(t *testing.T) {
-	messages := testTemplates(t).messages
+	messages := testWords(t, language.English).messages
 	for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
 		s := statesOf(invoice.StoredState{Value: "rejected_by_provider", Terminal: true, Meaning: meaning})[0]
 		got, err := messages.pillOf(s)

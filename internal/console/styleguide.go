@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 )
 
@@ -42,11 +43,11 @@ func (req *request) showStyleguide() error {
 	if req.Environment == "production" {
 		return problem.For(api.CodeNotFound)
 	}
-	page := styleguidePage{RightToLeft: req.r.URL.Query().Get("dir") == "rtl",
+	p := styleguidePage{RightToLeft: req.R.URL.Query().Get("dir") == "rtl",
 		Icons: []string{"none", "open", "final", "draft", "good", "bad", "wait", "unknown", "blocked", "warn", "info",
 			"offline", "empty", "save", "copy", "search", "filter", "more", "up", "down", "remove", "plus"}}
 	for _, name := range []string{"light", "dark"} {
-		page.Stages = append(page.Stages, stage{Name: name, RightToLeft: page.RightToLeft,
+		p.Stages = append(p.Stages, stage{Name: name, RightToLeft: p.RightToLeft,
 			Arrived: []stateView{{Dimension: "provider_validation_state", Value: "accepted_by_provider", Final: true,
 				Meaning: "positive"}, {Dimension: "provider_invoice_state", Value: "processing", Meaning: "waiting"},
 				{Dimension: "tax_authority_state", Value: "registered"}, {Dimension: "receiver_state"}},
@@ -55,5 +56,5 @@ func (req *request) showStyleguide() error {
 				{Dimension: "tax_authority_state", Value: "rejected", Final: true, Meaning: "negative"},
 				{Dimension: "receiver_state", Value: "archived_by_receiver", Final: true}}})
 	}
-	return req.page(http.StatusOK, "styleguide", pageData{Title: "Style guide", Body: page})
+	return req.Show(http.StatusOK, "styleguide", page.Layout{Title: "Style guide", Body: p})
 }

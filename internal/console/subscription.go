@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -25,7 +26,7 @@ type subscriptionPage struct {
 	Chosen     api.DeliveryState
 	Health     subscriptionHealth
 	Deliveries []deliveryListRow
-	Paging     paging
+	Paging     page.Paging
 	// Cut reports that there may be older deliveries that were not counted.
 	Cut bool
 }
@@ -55,16 +56,16 @@ const (
 )
 
 func (req *request) showSubscription() error {
-	id, err := req.id("subscription")
+	id, err := req.ID("subscription")
 	if err != nil {
 		return err
 	}
-	ctx, tenant := req.r.Context(), req.session.Tenant
+	ctx, tenant := req.R.Context(), req.session.Tenant
 	found, err := tenant.Subscription(ctx, id)
 	if err != nil {
 		return err
 	}
-	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging(),
+	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.Paging(),
 		MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
 	_, p.Ignored = req.readFilters(func(name, value string) bool {
 		state := api.DeliveryState(value)
@@ -94,14 +95,14 @@ func (req *request) showSubscription() error {
 	if newest.Counts[api.DeliveryPending] > 0 {
 		interval = subscriptionPollInterval
 	}
-	part, err := req.livePart("subscription", "subscription", p, interval, "")
+	part, err := req.LivePart("subscription", "subscription", p, interval, "")
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("subscription", part)
+	if req.IsFragment() {
+		return req.ShowLive("subscription", part)
 	}
-	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part,
+	return req.Show(http.StatusOK, "subscription", page.Layout{Title: found.URL, Section: "webhooks", Body: part,
 		Export: newExportMenu("/webhooks/"+found.ID.String(), map[string]string{creditStateParameter: string(p.Chosen)})})
 }
 
@@ -132,7 +133,7 @@ func (req *request) deliveryListRows(deliveries []store.Delivery) ([]deliveryLis
 	for n, d := range deliveries {
 		ids[n] = d.Event
 	}
-	events, err := view.Of(req.session.Tenant).EventsByID(req.r.Context(), ids)
+	events, err := view.Of(req.session.Tenant).EventsByID(req.R.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (req *request) deliveryListRows(deliveries []store.Delivery) ([]deliveryLis
 
 // destinations returns the newest subscriptions of the company, by identifier.
 func (req *request) destinations() (map[store.ID]store.Subscription, error) {
-	found, err := view.Of(req.session.Tenant).Subscriptions(req.r.Context(), 1, maxPerPage)
+	found, err := view.Of(req.session.Tenant).Subscriptions(req.R.Context(), 1, page.MaxPerPage)
 	if err != nil {
 		return nil, err
 	}

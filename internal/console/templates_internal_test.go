@@ -1,24 +1,32 @@
 package console
 
-import "testing"
+import (
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance/internal/page"
+)
 
 // TestTemplatesParse parses every page in every language, as a server does when it first shows one.
 func TestTemplatesParse(t *testing.T) {
-	assets, err := newAssets()
-	if err != nil {
-		t.Fatal(err)
+	kit := testConsole(t).kit
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil || len(names) < 40 {
+		t.Fatalf("%d pages, %v", len(names), err)
 	}
-	all, err := newLanguages(assets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pages := range all.pages {
-		if len(pages.byPage) < 20 {
-			t.Errorf("%s has only %d pages", pages.messages.tag, len(pages.byPage))
-		}
-		for name, parsed := range pages.byPage {
-			if _, err := parsed(); err != nil {
-				t.Errorf("%s, %s: %v", pages.messages.tag, name, err)
+	for _, of := range page.Languages() {
+		pages := kit.Named(of.Tag.String())
+		for _, file := range append(names, "error.html") {
+			name := path.Base(file)
+			if slices.Contains(sharedFiles, name) {
+				continue
+			}
+			if err := pages.Execute(io.Discard, strings.TrimSuffix(name, ".html"), "mark", nil); err != nil {
+				t.Errorf("%s: %v", of.Tag, err)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func (req *request) trafficOf(recent view.RecentAttempts, now time.Time) (traffi
 			t.Slots[n].Failed++
 		}
 	}
-	return t, t.draw(req.pages.messages, durations, chosen.slot)
+	return t, t.draw(req.words.messages, durations, chosen.slot)
 }
 
 // draw calculates the numbers and the geometry.
@@ -173,10 +173,10 @@ func percent(part, whole int) string {
 func duration(messages catalogue, d time.Duration) (string, error) {
 	switch ms := float64(d) / float64(time.Millisecond); {
 	case ms < 10:
-		return messages.text("traffic.ms", strconv.FormatFloat(ms, 'f', 1, 64))
+		return messages.Text("traffic.ms", strconv.FormatFloat(ms, 'f', 1, 64))
 	case ms < 1000:
-		return messages.text("traffic.ms", strconv.FormatFloat(ms, 'f', 0, 64))
+		return messages.Text("traffic.ms", strconv.FormatFloat(ms, 'f', 0, 64))
 	default:
-		return messages.text("traffic.s", strconv.FormatFloat(ms/1000, 'f', 1, 64))
+		return messages.Text("traffic.s", strconv.FormatFloat(ms/1000, 'f', 1, 64))
 	}
 }

@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -14,11 +16,8 @@ import (
 // charted returns the charts of some attempts, at a time in the middle of an hour.
 func charted(t *testing.T, recent view.RecentAttempts) traffic {
 	t.Helper()
-	messages, err := readCatalogue(tongues[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := &request{Console: &Console{}, pages: &templates{messages: messages}}
+	c := testConsole(t)
+	req := c.request(nil, httptest.NewRequest(http.MethodGet, "/", http.NoBody), nil)
 	out, err := req.trafficOf(recent, trafficNow)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -32,7 +33,7 @@ type undeliveredPage struct {
 	Filters []deliveryFilter
 	Ignored []string
 	Rows    []undeliveredRow
-	Paging  paging
+	Paging  page.Paging
 	// Cut reports that there may be older deliveries that were not counted.
 	Cut bool
 	// MayManage reports that the user may start deliveries again.
@@ -51,13 +52,13 @@ type undeliveredRow struct {
 }
 
 func (req *request) listUndelivered() error {
-	p := undeliveredPage{Paging: req.paging(), MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
+	p := undeliveredPage{Paging: req.Paging(), MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
 	var state api.DeliveryState
 	_, p.Ignored = req.readFilters(func(name, value string) bool {
 		chosen := api.DeliveryState(value)
 		return name == "state" && assign(&state, chosen, chosen == api.DeliveryFailed || chosen == api.DeliveryBlocked)
 	})
-	newest, err := view.Of(req.session.Tenant).Undelivered(req.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
+	newest, err := view.Of(req.session.Tenant).Undelivered(req.R.Context(), state, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -74,22 +75,22 @@ func (req *request) listUndelivered() error {
 	if err := req.undeliveredRows(&p, newest.Deliveries); err != nil {
 		return err
 	}
-	count, err := req.pages.messages.plural("undelivered.count", p.Paging.Total)
+	count, err := req.words.messages.Plural("undelivered.count", p.Paging.Total)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("undelivered", "undelivered", p, undeliveredPollInterval, count)
+	part, err := req.LivePart("undelivered", "undelivered", p, undeliveredPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("undelivered", part)
+	if req.IsFragment() {
+		return req.ShowLive("undelivered", part)
 	}
-	title, err := req.pages.messages.text("undelivered.title")
+	title, err := req.Text("undelivered.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part,
+	return req.Show(http.StatusOK, "undelivered", page.Layout{Title: title, Section: "webhooks", Body: part,
 		Export: newExportMenu(undeliveredPath, map[string]string{creditStateParameter: string(state)})})
 }
 
@@ -116,8 +117,8 @@ func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Deliv
 // redeliverSelected redelivers the selected deliveries, at most a page of them. It skips those of deactivated
 // subscriptions.
 func (req *request) redeliverSelected() error {
-	chosen := req.form["delivery"]
-	if len(chosen) > maxPerPage {
+	chosen := req.Form["delivery"]
+	if len(chosen) > page.MaxPerPage {
 		return problem.For(api.CodeMalformedRequest)
 	}
 	again := 0
@@ -126,7 +127,7 @@ func (req *request) redeliverSelected() error {
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}
-		switch _, err := req.session.Tenant.Redeliver(req.r.Context(), id); {
+		switch _, err := req.session.Tenant.Redeliver(req.R.Context(), id); {
 		case err == nil:
 			again++
 		case !errors.Is(err, store.ErrInactive):
@@ -135,9 +136,9 @@ func (req *request) redeliverSelected() error {
 	}
 	switch {
 	case len(chosen) == 0:
-		return req.redirect(withFlash(undeliveredPath, "bad.none_chosen"))
+		return req.Redirect(page.WithNotice(undeliveredPath, "bad.none_chosen"))
 	case again < len(chosen):
-		return req.redirect(withFlash(undeliveredPath, "bad.some_inactive"))
+		return req.Redirect(page.WithNotice(undeliveredPath, "bad.some_inactive"))
 	}
-	return req.redirect(withFlash(undeliveredPath, "good.redelivered_chosen"))
+	return req.Redirect(page.WithNotice(undeliveredPath, "good.redelivered_chosen"))
 }

@@ -8,6 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -37,7 +38,7 @@ func userRoutes() []route {
 // usersPage is the view model of the people of the company.
 type usersPage struct {
 	Users       []userRow
-	Paging      paging
+	Paging      page.Paging
 	Invitations []invitationRow
 	Invite      inviteForm
 	LoginPolicy loginPolicyForm
@@ -99,10 +100,10 @@ type inviteForm struct {
 }
 
 func (req *request) respondUsers(status int, form inviteForm) error {
-	ctx, tenant := req.r.Context(), req.session.Tenant
-	p := usersPage{Paging: req.paging(), Invite: form}
-	if req.r.Method != http.MethodGet {
-		p.Paging.path = usersPath
+	ctx, tenant := req.R.Context(), req.session.Tenant
+	p := usersPage{Paging: req.Paging(), Invite: form}
+	if req.R.Method != http.MethodGet {
+		p.Paging.Path = usersPath
 	}
 	if p.Invite.Role == "" {
 		p.Invite.Role = access.Viewer
@@ -154,11 +155,11 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 		}
 		p.Invitations = append(p.Invitations, row)
 	}
-	title, err := req.pages.messages.text("users.title")
+	title, err := req.Text("users.title")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "users", pageData{Title: title, Section: "users", Body: p,
+	return req.Show(status, "users", page.Layout{Title: title, Section: "users", Body: p,
 		Export: newExportMenu(usersPath, nil)})
 }
 
@@ -172,11 +173,11 @@ type invitedPage struct {
 
 // inviteUser makes an invitation and shows its link in the response itself. No other address shows it.
 func (req *request) inviteUser() error {
-	form := inviteForm{Email: req.form.Get("email"), Role: access.Role(req.form.Get("role"))}
+	form := inviteForm{Email: req.Form.Get("email"), Role: access.Role(req.Form.Get("role"))}
 	if !form.Role.IsValid() {
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	made, err := req.Accounts.Invite(req.r.Context(), req.session.Tenant, &req.session, form.Email, form.Role)
+	made, err := req.Accounts.Invite(req.R.Context(), req.session.Tenant, &req.session, form.Email, form.Role)
 	for _, fault := range [...]struct {
 		err error
 		key string
@@ -191,33 +192,33 @@ func (req *request) inviteUser() error {
 	if err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("users.invited")
+	title, err := req.Text("users.invited")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusCreated, "invited", pageData{Title: title, Section: "users",
+	return req.Show(http.StatusCreated, "invited", page.Layout{Title: title, Section: "users",
 		Body: invitedPage{Invitation: view.Invitation(made.Invitation),
-			URL: made.Link(req.PublicURL.Base(req.Secure, req.r.Host)), Mail: string(made.Mail.State)}})
+			URL: made.Link(req.PublicURL.Base(req.Secure, req.R.Host)), Mail: string(made.Mail.State)}})
 }
 
 func (req *request) revokeInvitation() error {
-	id, err := req.id("invitation")
+	id, err := req.ID("invitation")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.RevokeInvitation(req.r.Context(), req.session, id); err != nil {
+	if _, err := req.session.Tenant.RevokeInvitation(req.R.Context(), req.session, id); err != nil {
 		return err
 	}
-	return req.redirect(withFlash(usersPath, "good.invitation_revoked"))
+	return req.Redirect(page.WithNotice(usersPath, "good.invitation_revoked"))
 }
 
 func (req *request) changeRole() error {
-	role := access.Role(req.form.Get("role"))
+	role := access.Role(req.Form.Get("role"))
 	if !role.IsValid() {
-		return problem.For(api.CodeMalformedRequest).Because(errForm)
+		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
 	return req.changeUser("good.role_changed", func(now store.UserChange) store.UserChange {
-		now.Role, now.RevokeKeys = role, req.form.Get("revoke_keys") != ""
+		now.Role, now.RevokeKeys = role, req.Form.Get("revoke_keys") != ""
 		return now
 	})
 }
@@ -228,7 +229,7 @@ func (req *request) setActive(active bool) error {
 		done = "good.user_enabled"
 	}
 	return req.changeUser(done, func(now store.UserChange) store.UserChange {
-		now.Active, now.RevokeKeys = active, req.form.Get("revoke_keys") != ""
+		now.Active, now.RevokeKeys = active, req.Form.Get("revoke_keys") != ""
 		return now
 	})
 }
@@ -242,33 +243,33 @@ func (req *request) unlinkUser() error {
 }
 
 func (req *request) resetSecondFactor() error {
-	id, err := req.id("user")
+	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.ResetSecondFactor(req.r.Context(), req.session, id); err != nil {
+	if _, err := req.session.Tenant.ResetSecondFactor(req.R.Context(), req.session, id); err != nil {
 		return err
 	}
-	return req.redirect(withFlash(usersPath, "good.factor_reset"))
+	return req.Redirect(page.WithNotice(usersPath, "good.factor_reset"))
 }
 
 // changeUser changes the user that the path names, and redirects to the list with the notice done. A user who has given
 // up the own right to see the list gets the first page instead.
 func (req *request) changeUser(done string, change func(now store.UserChange) store.UserChange) error {
-	id, err := req.id("user")
+	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
-	changed, err := req.session.Tenant.ChangeUser(req.r.Context(), req.session, id,
+	changed, err := req.session.Tenant.ChangeUser(req.R.Context(), req.session, id,
 		func(now store.UserChange) (store.UserChange, error) { return change(now), nil })
 	if errors.Is(err, store.ErrLastOwner) {
-		return req.redirect(withFlash(usersPath, "bad.last_owner"))
+		return req.Redirect(page.WithNotice(usersPath, "bad.last_owner"))
 	}
 	if err != nil {
 		return err
 	}
 	if id == req.session.User && !changed.Role.Permissions().Has(access.ManageUsers) {
-		return req.redirect(withFlash("/invoices", done))
+		return req.Redirect(page.WithNotice("/invoices", done))
 	}
-	return req.redirect(withFlash(usersPath, done))
+	return req.Redirect(page.WithNotice(usersPath, done))
 }

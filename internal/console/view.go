@@ -6,53 +6,33 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 )
 
-// viewFuncs returns the functions of the templates. The functions t, tn and tOr return messages.
-func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
+// viewFuncs returns the functions of the templates that need nothing but the texts.
+func viewFuncs(messages catalogue) template.FuncMap {
 	return template.FuncMap{
-		"t":       messages.text,
-		"tn":      messages.plural,
-		"tOr":     messages.textOr,
-		"asset":   assets.path,
-		"instant": messages.instant,
 		"amount": func(d *api.Decimal) string {
 			if d == nil {
 				return ""
 			}
-			return grouped(d.String())
+			return page.Grouped(d.String())
 		},
-		"money":           money,
-		"moneyText":       moneyText,
-		"day":             messages.day,
-		"statePill":       messages.pillOf,
-		"grouped":         grouped,
-		"breakableParts":  breakableParts,
-		"pill":            newPill,
-		"health":          messages.health,
-		"dotsText":        messages.dotsText,
-		"outcome":         messages.outcome,
-		"delivery":        messages.delivery,
-		"controls":        controls,
-		"keyLabel":        messages.keyLabel,
-		"moveButtons":     messages.moveButtons,
-		"dimension":       func(name string) string { return messages.textOr("state."+name, name) },
-		"text":            deref,
-		"comma":           messages.comma,
-		"joined":          func(list []string) string { return strings.Join(list, messages.comma()) },
-		"tag":             messages.tag.String,
-		"direction":       func() string { return messages.direction },
-		"figure":          figure,
-		"fileSize":        messages.fileSize,
-		"receivedLabel":   messages.receivedLabel,
-		"fieldID":         fieldID,
-		"formAddress":     formAddress,
-		"fieldAddress":    fieldAddress,
-		"fieldLabel":      messages.fieldLabel,
-		"itemDetails":     itemDetails,
-		"inc":             func(n int) int { return n + 1 },
-		"newPassword":     newPassword,
-		"currentPassword": currentPassword,
+		"statePill":     messages.pillOf,
+		"health":        messages.health,
+		"dotsText":      messages.dotsText,
+		"controls":      controls,
+		"keyLabel":      messages.keyLabel,
+		"moveButtons":   messages.moveButtons,
+		"dimension":     func(name string) string { return messages.TextOr("state."+name, name) },
+		"figure":        figure,
+		"fileSize":      messages.fileSize,
+		"receivedLabel": messages.receivedLabel,
+		"fieldID":       fieldID,
+		"formAddress":   formAddress,
+		"fieldAddress":  fieldAddress,
+		"fieldLabel":    messages.fieldLabel,
+		"itemDetails":   itemDetails,
 	}
 }
 
@@ -63,23 +43,11 @@ func (c catalogue) fileSize(bytes *int64) (string, error) {
 	case bytes == nil:
 		return "", nil
 	case *bytes < kilo:
-		return c.plural("file.bytes", int(*bytes))
+		return c.Plural("file.bytes", int(*bytes))
 	case *bytes < mega:
-		return c.text("file.kilobytes", strconv.FormatFloat(float64(*bytes)/kilo, 'f', 1, 64))
+		return c.Text("file.kilobytes", strconv.FormatFloat(float64(*bytes)/kilo, 'f', 1, 64))
 	}
-	return c.text("file.megabytes", grouped(strconv.FormatFloat(float64(*bytes)/mega, 'f', 1, 64)))
-}
-
-// breakableParts splits an identifier after each character at which a line may break.
-func breakableParts(text string) []string {
-	var parts []string
-	for {
-		end := strings.IndexAny(text, "_.-") + 1
-		if end == 0 || end == len(text) {
-			return append(parts, text)
-		}
-		parts, text = append(parts, text[:end]), text[end:]
-	}
+	return c.Text("file.megabytes", page.Grouped(strconv.FormatFloat(float64(*bytes)/mega, 'f', 1, 64)))
 }
 
 // fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has
@@ -106,15 +74,15 @@ func fieldID(path string) string {
 func (c catalogue) fieldLabel(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
-		return c.text("field.line", strconv.Itoa(line+1), c.textOr("field."+name, name))
+		return c.Text("field.line", strconv.Itoa(line+1), c.TextOr("field."+name, name))
 	}
 	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
-		return c.text("field.item", strconv.Itoa(line+1))
+		return c.Text("field.item", strconv.Itoa(line+1))
 	}
 	if name, ok := strings.CutPrefix(path, sellerPath); ok {
-		return c.text("field.seller", c.textOr("account.profile."+name, name))
+		return c.Text("field.seller", c.TextOr("account.profile."+name, name))
 	}
-	return c.textOr("field."+path, path), nil
+	return c.TextOr("field."+path, path), nil
 }
 
 // sellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.

@@ -15,6 +15,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
@@ -48,7 +49,7 @@ const stripLength = 30
 // subscriptionRows is a page of the list of subscriptions.
 type subscriptionRows struct {
 	Rows   []subscriptionRow
-	Paging paging
+	Paging page.Paging
 	// Kinds is the number of event kinds.
 	Kinds int
 	// Undelivered is the number of deliveries that failed or were blocked. Cut reports that there may be more.
@@ -96,24 +97,24 @@ func (h subscriptionHealth) Key() string {
 
 // health returns the pill that says how a subscription is. An active one is positive only if its newest deliveries
 // arrived.
-func (c catalogue) health(h subscriptionHealth) (pill, error) {
-	text, err := c.text("webhooks.health." + h.Key())
+func (c catalogue) health(h subscriptionHealth) (page.Pill, error) {
+	text, err := c.Text("webhooks.health." + h.Key())
 	if err != nil {
-		return pill{}, err
+		return page.Pill{}, err
 	}
 	switch h.Key() {
 	case "inactive":
-		return newPill("neutral", "blocked", text, "")
+		return page.NewPill("neutral", "blocked", text, "")
 	case "failing":
-		return newPill("negative", "bad", text, "")
+		return page.NewPill("negative", "bad", text, "")
 	case "partly", "retrying":
-		return newPill("waiting", "warn", text, "")
+		return page.NewPill("waiting", "warn", text, "")
 	case "delivering":
-		return newPill("positive", "good", text, "")
+		return page.NewPill("positive", "good", text, "")
 	case "pending":
-		return newPill("waiting", "wait", text, "")
+		return page.NewPill("waiting", "wait", text, "")
 	}
-	return newPill("neutral", "none", text, "")
+	return page.NewPill("neutral", "none", text, "")
 }
 
 // stripTick is one delivery in a strip. X is its position in the drawing.
@@ -122,9 +123,16 @@ type stripTick struct {
 	X     int
 }
 
+// webhooksPage is the view model of the list of subscriptions.
+type webhooksPage struct {
+	Live page.Live
+	// MayManage reports that the user may create subscriptions.
+	MayManage bool
+}
+
 func (req *request) listSubscriptions() error {
-	paging := req.paging()
-	found, err := view.Of(req.session.Tenant).Subscriptions(req.r.Context(), paging.Page, paging.PerPage)
+	paging := req.Paging()
+	found, err := view.Of(req.session.Tenant).Subscriptions(req.R.Context(), paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -133,25 +141,26 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	undelivered, err := view.Of(req.session.Tenant).Undelivered(req.r.Context(), "", 1, 1)
+	undelivered, err := view.Of(req.session.Tenant).Undelivered(req.R.Context(), "", 1, 1)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging,
+	part, err := req.LivePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging,
 		Kinds: len(api.EventKinds), Undelivered: undelivered.Among(), Cut: undelivered.Among() >= view.DeliveryDepth},
 		webhooksPollInterval, "")
 	if err != nil {
 		return err
 	}
-	if req.isFragment() {
-		return req.respondLive("webhooks", part)
+	if req.IsFragment() {
+		return req.ShowLive("webhooks", part)
 	}
-	title, err := req.pages.messages.text("webhooks.title")
+	title, err := req.Text("webhooks.title")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part,
-		Export: newExportMenu("/webhooks", nil)})
+	return req.Show(http.StatusOK, "webhooks", page.Layout{Title: title, Section: "webhooks",
+		Export: newExportMenu("/webhooks", nil),
+		Body:   webhooksPage{Live: part, MayManage: req.session.Permissions.Has(access.ManageWebhooks)}})
 }
 
 // subscriptionRows returns the rows of a page. It reads the deliveries of all of them in one query.
@@ -160,7 +169,7 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	for n, s := range subscriptions {
 		ids[n] = s.ID
 	}
-	recent, err := view.Of(req.session.Tenant).RecentStates(req.r.Context(), ids, stripLength)
+	recent, err := view.Of(req.session.Tenant).RecentStates(req.R.Context(), ids, stripLength)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +234,11 @@ func (req *request) respondSubscribe(status int, form subscribeForm) error {
 	if form.Key, err = req.newKey(); err != nil {
 		return err
 	}
-	title, err := req.pages.messages.text("webhooks.new")
+	title, err := req.Text("webhooks.new")
 	if err != nil {
 		return err
 	}
-	return req.page(status, "subscribe", pageData{Title: title, Section: "webhooks", Body: form})
+	return req.Show(status, "subscribe", page.Layout{Title: title, Section: "webhooks", Body: form})
 }
 
 // newSubscriptionPage is the view model of the page of a new subscription. It is the only page that ever contains a
@@ -244,14 +253,14 @@ var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gocheckno
 
 // readSubscribeForm reads the form and validates it like the API.
 func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest, error) {
-	form := subscribeForm{URL: strings.TrimSpace(req.form.Get("url")),
-		Description: strings.ReplaceAll(req.form.Get("description"), "\r\n", "\n"),
+	form := subscribeForm{URL: strings.TrimSpace(req.Form.Get("url")),
+		Description: strings.ReplaceAll(req.Form.Get("description"), "\r\n", "\n"),
 		Chosen:      map[api.EventKind]bool{}, Faults: map[string][]string{}}
-	given := map[string]any{"url": form.URL, "events": append([]string{}, req.form["events"]...)}
+	given := map[string]any{"url": form.URL, "events": append([]string{}, req.Form["events"]...)}
 	if form.Description != "" {
 		given["description"] = form.Description
 	}
-	for _, kind := range req.form["events"] {
+	for _, kind := range req.Form["events"] {
 		form.Chosen[api.EventKind(kind)] = true
 	}
 	text, err := json.Marshal(given)
@@ -285,7 +294,7 @@ func (req *request) subscribe() error {
 	made, again, err := req.subscribeOnce(request)
 	switch {
 	case errors.Is(err, webhook.ErrUnsafeDestination):
-		form.Faults["url"] = []string{req.pages.messages.textOr("webhooks.new.unsafe", "")}
+		form.Faults["url"] = []string{req.TextOr("webhooks.new.unsafe", "")}
 		if destination, ok := errors.AsType[*webhook.DestinationError](err); ok {
 			form.Faults["url"] = nil // list the broken rules instead of the general message
 			for _, fault := range destination.Faults {
@@ -297,13 +306,13 @@ func (req *request) subscribe() error {
 		return err
 	}
 	if again != "" {
-		return req.redirect(withFlash("/webhooks/"+again, "good.subscribed_before"))
+		return req.Redirect(page.WithNotice("/webhooks/"+again, "good.subscribed_before"))
 	}
-	title, err := req.pages.messages.text("webhooks.made")
+	title, err := req.Text("webhooks.made")
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusCreated, "new_subscription", pageData{Title: title, Section: "webhooks", Body: made})
+	return req.Show(http.StatusCreated, "new_subscription", page.Layout{Title: title, Section: "webhooks", Body: made})
 }
 
 // formTTL is how long sending a form again has no further effect.
@@ -328,8 +337,8 @@ func (req *request) once(input any, act func(ctx context.Context, tenant *store.
 		return "", fmt.Errorf("console: input of a form: %w", err)
 	}
 	// A form with other input counts as another form.
-	sum := sha256.Sum256(append([]byte(req.form.Get("key")+"\x00"), text...))
-	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum,
+	sum := sha256.Sum256(append([]byte(req.Form.Get("key")+"\x00"), text...))
+	reply, replayed, err := req.session.Tenant.Idempotent(req.R.Context(), "console form "+hex.EncodeToString(sum[:]), sum,
 		formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			id, err := act(ctx, tenant)
@@ -343,12 +352,12 @@ func (req *request) once(input any, act func(ctx context.Context, tenant *store.
 
 // deactivate deactivates a subscription.
 func (req *request) deactivate() error {
-	id, err := req.id("subscription")
+	id, err := req.ID("subscription")
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.DeactivateSubscription(req.r.Context(), id); err != nil {
+	if _, err := req.session.Tenant.DeactivateSubscription(req.R.Context(), id); err != nil {
 		return err
 	}
-	return req.redirect(withFlash("/webhooks/"+id.String(), "good.deactivated"))
+	return req.Redirect(page.WithNotice("/webhooks/"+id.String(), "good.deactivated"))
 }

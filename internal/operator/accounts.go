@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -32,9 +33,9 @@ type accountsPage struct {
 }
 
 func (req *request) listAccounts() error {
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	p := accountsPage{Search: searched(query.Get("q"))}
-	rows, err := req.DB.AccountList(req.r.Context(), p.Search, parsePosition(query.Get("after")), maxPerPage+1)
+	rows, err := req.DB.AccountList(req.R.Context(), p.Search, parsePosition(query.Get("after")), maxPerPage+1)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (req *request) listAccounts() error {
 	if more := len(rows) > maxPerPage; more {
 		p.Next = next(accountsPath, query, more, formatPosition(p.Rows[maxPerPage-1].Position()))
 	}
-	return req.show(http.StatusOK, "accounts", "op.accounts.title", page{Section: "accounts", Body: p})
+	return req.show(http.StatusOK, "accounts", "op.accounts.title", page.Layout{Section: "accounts", Body: p})
 }
 
 // maxSearch is the number of bytes of the longest search.
@@ -72,21 +73,21 @@ type keyRow struct {
 }
 
 func (req *request) showAccount() error {
-	id, err := req.id("account")
+	id, err := req.ID("account")
 	if err != nil {
 		return err
 	}
 	p := accountPage{}
-	if p.Account, err = req.DB.Account(req.r.Context(), id); err != nil {
+	if p.Account, err = req.DB.Account(req.R.Context(), id); err != nil {
 		return err
 	}
-	if p.Users, err = req.DB.Users(req.r.Context(), id); err != nil {
+	if p.Users, err = req.DB.Users(req.R.Context(), id); err != nil {
 		return err
 	}
 	if p.Keys, err = req.keys(id); err != nil {
 		return err
 	}
-	connections, err := req.DB.Connections(req.r.Context(), &id)
+	connections, err := req.DB.Connections(req.R.Context(), &id)
 	if err != nil {
 		return err
 	}
@@ -98,16 +99,16 @@ func (req *request) showAccount() error {
 	if p.Status != store.AccountActive {
 		p.Change = act{ID: "reactivate", Path: at + "/reactivate", Key: "reactivate", Of: p.Company}
 	}
-	return req.show(http.StatusOK, "account", "", page{Title: p.Company, Section: "accounts", Body: p})
+	return req.show(http.StatusOK, "account", "", page.Layout{Title: p.Company, Section: "accounts", Body: p})
 }
 
 // keys returns the API keys of an account, without their secrets.
 func (req *request) keys(id store.ID) (rows []keyRow, err error) {
-	tenant, err := req.DB.Tenant(req.r.Context(), id)
+	tenant, err := req.DB.Tenant(req.R.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := tenant.APIKeys(req.r.Context())
+	keys, err := tenant.APIKeys(req.R.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (req *request) keys(id store.ID) (rows []keyRow, err error) {
 
 // changeAccount applies a function that the command line calls too.
 func (req *request) changeAccount(change func(*store.DB, context.Context, store.ID) error, notice string) error {
-	id, err := req.id("account")
+	id, err := req.ID("account")
 	if err != nil {
 		return err
 	}
@@ -135,15 +136,15 @@ func (req *request) changeAccount(change func(*store.DB, context.Context, store.
 	if err := change(req.DB, ctx, id); err != nil {
 		return err
 	}
-	return req.redirectWith(accountsPath+"/"+id.String(), notice)
+	return req.Redirect(page.WithNotice(accountsPath+"/"+id.String(), notice))
 }
 
 func (req *request) revokeKey() error {
-	id, err := req.id("account")
+	id, err := req.ID("account")
 	if err != nil {
 		return err
 	}
-	key, err := req.id("key")
+	key, err := req.ID("key")
 	if err != nil {
 		return err
 	}
@@ -158,5 +159,5 @@ func (req *request) revokeKey() error {
 	if _, err := tenant.RevokeAPIKey(ctx, key); err != nil {
 		return err
 	}
-	return req.redirectWith(accountsPath+"/"+id.String(), "good.revoked")
+	return req.Redirect(page.WithNotice(accountsPath+"/"+id.String(), "good.revoked"))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/page"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -31,17 +32,17 @@ type sealingKey struct {
 func (req *request) listKeys() error {
 	p := keysPage{}
 	for _, key := range req.DB.Keys().List() {
-		recorded, err := req.DB.KeyRecorded(req.r.Context(), key.ID)
+		recorded, err := req.DB.KeyRecorded(req.R.Context(), key.ID)
 		if err != nil {
 			return err
 		}
 		p.Keys = append(p.Keys, sealingKey{key, recorded})
 	}
 	var err error
-	if p.Servers, err = req.DB.Servers(req.r.Context()); err != nil {
+	if p.Servers, err = req.DB.Servers(req.R.Context()); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "sealing", "op.sealing.title", page{Section: "sealing", Body: p})
+	return req.show(http.StatusOK, "sealing", "op.sealing.title", page.Layout{Section: "sealing", Body: p})
 }
 
 // auditPage is the view model of the audit log of all companies, newest first.
@@ -69,7 +70,7 @@ type auditRow struct {
 type auditDetail struct{ Name, Value string }
 
 func (req *request) listAudit() error {
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	typed := func(name string) string { return searched(query.Get(name)) }
 	p := auditPage{Acts: store.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"),
 		typed("to")}}
@@ -77,7 +78,7 @@ func (req *request) listAudit() error {
 	if err != nil {
 		return err
 	}
-	found, err := req.DB.AuditPage(req.r.Context(), filter, parseAuditPosition(query.Get("after")))
+	found, err := req.DB.AuditPage(req.R.Context(), filter, parseAuditPosition(query.Get("after")))
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (req *request) listAudit() error {
 			accounts = append(accounts, *e.Account)
 		}
 	}
-	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	companies, err := req.DB.Companies(req.R.Context(), accounts)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (req *request) listAudit() error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return req.show(http.StatusOK, "audit", "op.audit.title", page{Section: "audit", Body: p})
+	return req.show(http.StatusOK, "audit", "op.audit.title", page.Layout{Section: "audit", Body: p})
 }
 
 // read returns the filter for the store. A value that no entry can have is a bad request.

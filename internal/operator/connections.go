@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -60,15 +61,15 @@ type connectionsPage struct {
 const maxFailing = 100
 
 func (req *request) listConnections() error {
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	after := parsePosition(query.Get("after"))
-	found, err := req.DB.ConnectionList(req.r.Context(), after, maxPerPage+1)
+	found, err := req.DB.ConnectionList(req.R.Context(), after, maxPerPage+1)
 	if err != nil {
 		return err
 	}
 	var failing []store.Connection
 	if after == (store.ListPosition{}) {
-		if failing, err = req.DB.FailingConnections(req.r.Context(), maxFailing); err != nil {
+		if failing, err = req.DB.FailingConnections(req.R.Context(), maxFailing); err != nil {
 			return err
 		}
 	}
@@ -83,7 +84,7 @@ func (req *request) listConnections() error {
 	if p.Failing, err = req.connectionRows(failing); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "connections", "op.connections.title", page{Section: "connections", Body: p})
+	return req.show(http.StatusOK, "connections", "op.connections.title", page.Layout{Section: "connections", Body: p})
 }
 
 // connectionRows adds the names of the companies.
@@ -93,7 +94,7 @@ func (req *request) connectionRows(found []store.Connection) ([]connectionRow, e
 	for n, c := range found {
 		rows[n], accounts[n] = connectionRow{Connection: c}, c.Account
 	}
-	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	companies, err := req.DB.Companies(req.R.Context(), accounts)
 	for n := range rows {
 		rows[n].Company = companies[rows[n].Account]
 	}
@@ -107,11 +108,11 @@ type connectionPage struct {
 }
 
 func (req *request) showConnection() error {
-	id, err := req.id("connection")
+	id, err := req.ID("connection")
 	if err != nil {
 		return err
 	}
-	found, err := req.DB.Connection(req.r.Context(), id)
+	found, err := req.DB.Connection(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -130,17 +131,17 @@ func (req *request) showConnection() error {
 	} else {
 		p.Acts = append(p.Acts, act{ID: "activate", Path: at + "/activate", Key: "activate", Of: p.Company})
 	}
-	title, err := req.design.Text("op.connection.title", p.Company)
+	title, err := req.Text("op.connection.title", p.Company)
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "connection", "", page{Title: title, Section: "connections", Body: p})
+	return req.show(http.StatusOK, "connection", "", page.Layout{Title: title, Section: "connections", Body: p})
 }
 
 // changeConnection applies a function that the command line calls too.
 func (req *request) changeConnection(change func(*store.DB, context.Context, store.ID) (store.Connection, error),
 	notice string) error {
-	id, err := req.id("connection")
+	id, err := req.ID("connection")
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (req *request) changeConnection(change func(*store.DB, context.Context, sto
 	if _, err := change(req.DB, ctx, id); err != nil {
 		return err
 	}
-	return req.redirectWith(connectionsPath+"/"+id.String(), notice)
+	return req.Redirect(page.WithNotice(connectionsPath+"/"+id.String(), notice))
 }
 
 // approve records an approval by the operator, for a contract and releases, which spaces or commas separate.

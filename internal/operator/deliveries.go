@@ -3,6 +3,7 @@ package operator
 import (
 	"net/http"
 
+	"quittance/internal/page"
 	"quittance/internal/store"
 )
 
@@ -37,22 +38,22 @@ type deliveryRow struct {
 }
 
 func (req *request) listDeliveries() error {
-	query := req.r.URL.Query()
+	query := req.R.URL.Query()
 	after, err := store.ParseID(query.Get("after"))
 	if err != nil {
 		after = store.ID{} // the first page
 	}
-	found, err := req.DB.UndeliveredDeliveries(req.r.Context(), after, maxPerPage+1)
+	found, err := req.DB.UndeliveredDeliveries(req.R.Context(), after, maxPerPage+1)
 	if err != nil {
 		return err
 	}
 	p := deliveriesPage{}
 	var failing []store.FailingSubscription
 	if after.IsZero() {
-		if p.Mails, err = req.DB.MailTroubles(req.r.Context()); err != nil {
+		if p.Mails, err = req.DB.MailTroubles(req.R.Context()); err != nil {
 			return err
 		}
-		if failing, err = req.DB.FailingSubscriptions(req.r.Context()); err != nil {
+		if failing, err = req.DB.FailingSubscriptions(req.R.Context()); err != nil {
 			return err
 		}
 	}
@@ -67,7 +68,7 @@ func (req *request) listDeliveries() error {
 	for _, s := range failing {
 		accounts = append(accounts, s.Account)
 	}
-	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	companies, err := req.DB.Companies(req.R.Context(), accounts)
 	if err != nil {
 		return err
 	}
@@ -82,16 +83,16 @@ func (req *request) listDeliveries() error {
 	for _, s := range failing {
 		p.Subscriptions = append(p.Subscriptions, failingRow{s, companies[s.Account]})
 	}
-	return req.show(http.StatusOK, "deliveries", "op.deliveries.title", page{Section: "deliveries", Body: p})
+	return req.show(http.StatusOK, "deliveries", "op.deliveries.title", page.Layout{Section: "deliveries", Body: p})
 }
 
 // redeliver starts a delivery again, as its company can.
 func (req *request) redeliver() error {
-	account, err := req.id("account")
+	account, err := req.ID("account")
 	if err != nil {
 		return err
 	}
-	delivery, err := req.id("delivery")
+	delivery, err := req.ID("delivery")
 	if err != nil {
 		return err
 	}
@@ -106,5 +107,5 @@ func (req *request) redeliver() error {
 	if _, err := tenant.Redeliver(ctx, delivery); err != nil {
 		return err
 	}
-	return req.redirectWith(deliveriesPath, "good.redelivered")
+	return req.Redirect(page.WithNotice(deliveriesPath, "good.redelivered"))
 }

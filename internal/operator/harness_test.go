@@ -93,7 +93,7 @@ func (v *visitor) do(replica int, method, path string, form url.Values, headers 
 		request.Header.Set("Origin", base)
 	}
 	if v.cookie != "" {
-		request.Header.Set("Cookie", plainCookie+"="+v.cookie)
+		request.Header.Set("Cookie", "quittance-operator="+v.cookie)
 	}
 	for n := 0; n < len(headers); n += 2 {
 		request.Header.Set(headers[n], headers[n+1])

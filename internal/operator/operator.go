@@ -7,24 +7,22 @@
 // the operator, and is done by the function that the command line calls; no page shows a credential, a secret or more
 // of an invoice than a decision needs.
 //
-// Start reading at [New] and [Pages.ServeHTTP], then routes in routes.go. The pages have the layout, the components and
-// the assets of the console ([console.Design]); their own texts are in messages/en.json.
+// Start reading at [New] and [Pages.ServeHTTP], then routes in routes.go. The pages are
+// made with package page, as those of the console; their own texts are in messages/en.json.
 package operator
 
 import (
+	"context"
 	"embed"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime/debug"
 	"time"
 
 	"quittance/client/api"
 	"quittance/internal/account"
-	"quittance/internal/console"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/source"
@@ -57,37 +55,37 @@ const maxRequests = 32
 // Pages serves the pages. It is safe for concurrent use.
 type Pages struct {
 	Config
-	design  *console.Design
-	router  *router.Router[route]
-	origins *http.CrossOriginProtection
-	slots   chan struct{}
+	kit    *page.Kit
+	router *router.Router[route]
+	slots  chan struct{}
 }
 
 // New returns the pages. It fails when a template or a message cannot be read.
 func New(config Config) (*Pages, error) {
-	design, err := console.NewDesign(files)
+	kit, err := page.New(page.Config{Files: files, Languages: page.Languages()[:1], Cookie: "quittance-operator",
+		Environment: config.Environment, Secure: config.Secure})
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{Config: config, design: design, origins: http.NewCrossOriginProtection(),
-		slots:  make(chan struct{}, maxRequests),
+	return &Pages{Config: config, kit: kit, slots: make(chan struct{}, maxRequests),
 		router: router.New(routes(), func(r *route) (method, path string) { return r.method, r.path })}, nil
 }
 
-// maxForm is the size in bytes of the largest form.
-const maxForm = 64 << 10
+// largestForm bounds the forms.
+var largestForm = page.FormBounds{Bytes: 64 << 10, Fields: 1_000} //nolint:gochecknoglobals // a constant
 
 // ServeHTTP responds to one request.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p.design.ServeAsset(w, r) {
+	if p.kit.ServeAsset(w, r) {
 		return
 	}
 	begun := p.Now()
-	req := &request{Pages: p, w: w, r: r, source: source.OfRequest(r, p.TrustedProxies)}
-	console.SecureHeaders(w.Header())
-	err := req.serve()
-	attributes := []any{"method", r.Method, "route", req.route, "status", req.status,
-		"duration_us", p.Now().Sub(begun).Microseconds(), "operator", req.session.Email, "source", req.source,
+	req := &request{Pages: p, Request: page.Request{Kit: p.kit, Pages: p.kit.For(r), W: w, R: r,
+		Source: source.OfRequest(r, p.TrustedProxies)}}
+	req.Frame = req.frame
+	err := req.Serve(req.serve)
+	attributes := []any{"method", r.Method, "route", req.route, "status", req.Status,
+		"duration_us", p.Now().Sub(begun).Microseconds(), "operator", req.session.Email, "source", req.Source,
 		"request_id", w.Header().Get(api.HeaderRequestID)}
 	if err != nil {
 		p.Log.ErrorContext(r.Context(), "operator request", append(attributes, "error", err)...)
@@ -96,32 +94,34 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Log.InfoContext(r.Context(), "operator request", attributes...)
 }
 
-// serve runs a request and responds with its error. A panic fails only this request. It returns internal errors, for
-// the log.
-func (req *request) serve() (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = req.respondError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-		}
-	}()
+// serve runs a request. A request has no place among those that are served before its form is there, so that clients
+// who send slowly keep no place from others.
+func (req *request) serve() error {
 	id, err := req.DB.NewID()
 	if err != nil {
-		return req.respondError(err)
+		return err
 	}
-	req.w.Header().Set(api.HeaderRequestID, id.String())
-	if err := req.readForm(); err != nil {
-		return req.respondError(err)
+	req.W.Header().Set(api.HeaderRequestID, id.String())
+	if err := req.CheckOrigin(); err != nil {
+		return err
+	}
+	if req.R.Method == http.MethodPost {
+		if err := req.ReadForm(largestForm, req.readBody); err != nil {
+			return err
+		}
 	}
 	select {
 	case req.slots <- struct{}{}:
 		defer func() { <-req.slots }()
 	default:
-		return req.respondError(problem.For(api.CodeUnavailable))
+		return problem.For(api.CodeUnavailable)
 	}
-	if err := req.dispatch(); err != nil {
-		return req.respondError(err)
-	}
-	return nil
+	return req.dispatch()
+}
+
+// readBody reads the body of a form of at most the given number of bytes.
+func (req *request) readBody(_ context.Context, most int64) ([]byte, error) {
+	return io.ReadAll(http.MaxBytesReader(req.W, req.R.Body, most))
 }
 
 // dispatch rejects, in this order: callers who are not logged in, whatever they ask for, and unknown routes.
@@ -129,11 +129,11 @@ func (req *request) dispatch() error {
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	req.r = req.r.WithContext(store.WithActor(req.r.Context(),
-		req.session.Actor(req.source, req.w.Header().Get(api.HeaderRequestID))))
-	found, values, allowed := req.router.Find(req.r.Method, req.r.URL.EscapedPath())
+	req.R = req.R.WithContext(store.WithActor(req.R.Context(),
+		req.session.Actor(req.Source, req.W.Header().Get(api.HeaderRequestID))))
+	found, values, allowed := req.router.Find(req.R.Method, req.R.URL.EscapedPath())
 	if !req.loggedIn() && (found == nil || !found.public) {
-		return req.redirect(loginPath)
+		return req.Redirect(loginPath)
 	}
 	switch {
 	case found == nil && len(allowed) > 0:
@@ -141,26 +141,6 @@ func (req *request) dispatch() error {
 	case found == nil:
 		return problem.For(api.CodeNotFound)
 	}
-	req.route, req.values = found.path, values
+	req.route, req.Values = found.path, values
 	return found.serve(req)
-}
-
-// readForm reads a form that this site's pages have sent. A request has no place among those that are served before its
-// form is there, so that clients who send slowly keep no place from others.
-func (req *request) readForm() error {
-	if err := req.origins.Check(req.r); err != nil {
-		return problem.ErrCrossSite.Because(err)
-	}
-	if req.r.Method != http.MethodPost {
-		return nil
-	}
-	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
-	if err := req.r.ParseForm(); err != nil {
-		kind := problem.For(api.CodeMalformedRequest)
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			kind = problem.For(api.CodePayloadTooLarge)
-		}
-		return kind.Because(err)
-	}
-	return nil
 }

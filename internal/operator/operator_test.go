@@ -53,8 +53,8 @@ func TestNothingWithoutSession(t *testing.T) {
 			}
 			path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(r.path, s.account.ID.String())
 			for _, headers := range [][]string{nil, {"Authorization", "Bearer " + token.Reveal()},
-				{"Cookie", plainCookie + "=" + token.Reveal()}, {"Cookie", "quittance=" + token.Reveal()},
-				{"Cookie", plainCookie + "=" + strings.Repeat("x", 5000)}} {
+				{"Cookie", "quittance-operator" + "=" + token.Reveal()}, {"Cookie", "quittance=" + token.Reveal()},
+				{"Cookie", "quittance-operator" + "=" + strings.Repeat("x", 5000)}} {
 				got := v.do(0, r.method, path, url.Values{"reason": {"because"}}, headers...)
 				if got.status != http.StatusSeeOther || got.header.Get("Location") != "/login" ||
 					strings.Contains(got.body, "Palm") {
@@ -98,7 +98,7 @@ func TestLogin(t *testing.T) {
 		code := s.code(t, 0)
 		got := v.post("/login", "email", email, "password", password, "code", code)
 		cookie := got.header.Get("Set-Cookie")
-		if got.status != http.StatusSeeOther || !strings.HasPrefix(cookie, plainCookie+"=qo_") ||
+		if got.status != http.StatusSeeOther || !strings.HasPrefix(cookie, "quittance-operator"+"=qo_") ||
 			!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
 			t.Fatalf("login: %d %.40q", got.status, cookie)
 		}
@@ -243,7 +243,7 @@ func TestPagesEscape(t *testing.T) {
 		}
 	}
 	if got := v.do(0, http.MethodPost, accountsPath+"/"+s.account.ID.String()+"/suspend",
-		url.Values{"reason": {strings.Repeat("x", maxForm)}}); got.status != http.StatusRequestEntityTooLarge {
+		url.Values{"reason": {strings.Repeat("x", int(largestForm.Bytes))}}); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form: %d", got.status)
 	}
 	if got := v.do(0, http.MethodDelete, accountsPath, nil); got.status != http.StatusMethodNotAllowed {
@@ -321,7 +321,7 @@ func TestMessages(t *testing.T) {
 		t.Fatalf("only %d texts are used", len(used))
 	}
 	for _, found := range used {
-		if _, err := pages.design.Text(found[1]); err != nil {
+		if _, err := pages.kit.Named("en").Texts.Text(found[1]); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,16 +1,14 @@
 package operator
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 )
@@ -18,99 +16,32 @@ import (
 // request is one HTTP request and the state of its response.
 type request struct {
 	*Pages
-	w      http.ResponseWriter
-	r      *http.Request
-	source string
+	page.Request
 	// session is the session of the operator; zero for somebody who is not logged in.
 	session store.OperatorSession
-	// values are the values of the route's {parameters}.
-	values map[string]string
-	// route and status are for the log.
-	route  string
-	status int
+	// route is for the log.
+	route string
 }
 
 func (req *request) loggedIn() bool { return !req.session.Operator.IsZero() }
-
-// id returns a parameter of the path as an identifier. An invalid one is not found.
-func (req *request) id(name string) (store.ID, error) {
-	id, err := store.ParseID(req.values[name])
-	if err != nil || id.IsZero() {
-		return store.ID{}, store.ErrNotFound
-	}
-	return id, nil
-}
-
-// page is the data of the layout, which is that of the console.
-type page struct {
-	Title   string
-	Section string
-	Notice  *notice
-	Body    any
-
-	Company     string
-	Environment string
-	LoggedIn    bool
-	Sections    []sectionGroup
-	// Role is empty, because operators have none. Languages is empty: these pages are in English. Path is for the choice
-	// of a language.
-	Role      string
-	Languages []string
-	Path      string
-}
-
-// IsSynthetic reports that this is not a production environment.
-func (p page) IsSynthetic() bool { return p.Environment != "production" }
-
-// notice is a message above a page about the act that was just done.
-type notice struct {
-	Good       bool
-	Text, Link string
-}
-
-// noticeParameter is the query parameter that names the notice of a page.
-const noticeParameter = "notice"
 
 // maxPerPage is the number of rows on a page of a list.
 const maxPerPage = 50
 
 // show responds with a page: the template of the given name, with the title that a key names.
-func (req *request) show(status int, name, title string, p page) error {
-	var err error
-	if p.Title == "" {
-		if p.Title, err = req.design.Text(title); err != nil {
+func (req *request) show(status int, name, title string, layout page.Layout) error {
+	if layout.Title == "" {
+		var err error
+		if layout.Title, err = req.Text(title); err != nil {
 			return err
 		}
 	}
-	p.Company, p.LoggedIn, p.Environment, p.Sections = req.session.Email, req.loggedIn(), req.Environment, sections
-	if p.Notice == nil {
-		if text, good := req.design.Notice(req.r.URL.Query().Get(noticeParameter)); text != "" {
-			p.Notice = &notice{Good: good, Text: text}
-		}
-	}
-	var html bytes.Buffer
-	if err := req.design.Execute(&html, name, p); err != nil {
-		return err
-	}
-	req.status = status
-	header := req.w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(html.Len()))
-	req.w.WriteHeader(status)
-	_, _ = req.w.Write(html.Bytes()) // a client may disconnect
-	return nil
+	return req.Show(status, name, layout)
 }
 
-// redirect redirects the browser to a path, which it requests with GET.
-func (req *request) redirect(path string) error {
-	req.status = http.StatusSeeOther
-	http.Redirect(req.w, req.r, path, http.StatusSeeOther)
-	return nil
-}
-
-// redirectWith redirects to a page with the notice of an act.
-func (req *request) redirectWith(path, notice string) error {
-	return req.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
+// frame completes the layout with what an operator may see. Operators have no role.
+func (req *request) frame(_ int, layout *page.Layout) {
+	layout.Company, layout.LoggedIn, layout.Sections = req.session.Email, req.loggedIn(), sections
 }
 
 // The errors that only these pages report.
@@ -120,34 +51,12 @@ var (
 	errFilter = problem.Named("filter", api.CodeMalformedRequest, "the filter is not valid")
 )
 
-// problemPage is the view model of an error page, which is that of the console.
-type problemPage struct {
-	Status          int
-	Text, RequestID string
-}
-
-// respondError responds with the page of an error. It returns internal errors.
-func (req *request) respondError(err error) error {
-	p := problem.Of(err)
-	p.SetHeader(req.w.Header())
-	title, text := req.design.ProblemTexts(p)
-	shown := req.show(p.Status(), "error", "", page{Title: title, Body: problemPage{Status: p.Status(), Text: text,
-		RequestID: req.w.Header().Get(api.HeaderRequestID)}})
-	if shown != nil { // the layout itself is broken
-		http.Error(req.w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-	}
-	if p.Status() < http.StatusInternalServerError {
-		return shown
-	}
-	return errors.Join(err, shown)
-}
-
 // maxReason is the number of characters of the longest reason.
 const maxReason = 1024
 
 // actContext returns a context for an act with the reason in the form. It returns a problem if there is none.
 func (req *request) actContext() (ctx context.Context, reason string, err error) {
-	reason = strings.TrimSpace(strings.ReplaceAll(req.r.PostForm.Get("reason"), "\r\n", "\n"))
+	reason = strings.TrimSpace(strings.ReplaceAll(req.Form.Get("reason"), "\r\n", "\n"))
 	if reason == "" || !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason ||
 		strings.ContainsFunc(reason, func(r rune) bool {
 			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
@@ -155,14 +64,14 @@ func (req *request) actContext() (ctx context.Context, reason string, err error)
 		}) {
 		return nil, "", errReason
 	}
-	actor := store.ActorOf(req.r.Context())
+	actor := store.ActorOf(req.R.Context())
 	actor.Reason = reason
-	return store.WithActor(req.r.Context(), actor), reason, nil
+	return store.WithActor(req.R.Context(), actor), reason, nil
 }
 
 // line returns a field of the form that is one line of 1 to 256 characters.
 func (req *request) line(name string) (string, error) {
-	text := strings.TrimSpace(req.r.PostForm.Get(name))
+	text := strings.TrimSpace(req.Form.Get(name))
 	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > 256 ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
 		return "", errLine

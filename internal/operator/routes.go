@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"quittance/internal/account"
+	"quittance/internal/page"
 )
 
 // route is one page, or one thing that a page does.
@@ -28,7 +29,7 @@ const (
 
 func routes() []route {
 	return slices.Concat([]route{
-		{method: http.MethodGet, path: "/", serve: func(req *request) error { return req.redirect(accountsPath) }},
+		{method: http.MethodGet, path: "/", serve: func(req *request) error { return req.Redirect(accountsPath) }},
 		{method: http.MethodGet, path: loginPath, serve: (*request).showLogin, public: true},
 		{method: http.MethodPost, path: loginPath, serve: (*request).login, public: true},
 		{method: http.MethodPost, path: "/logout", serve: (*request).logout},
@@ -40,21 +41,9 @@ func routes() []route {
 	}, accountRoutes(), connectionRoutes(), unknownRoutes(), deliveryRoutes())
 }
 
-// section is an entry of the navigation, with the fields that the layout shows.
-type section struct {
-	// Name is its key below "nav." in the messages, and its icon n-NAME in the sprite.
-	Name, Path string
-}
-
-// sectionGroup is a group of the navigation. The layout puts the last one at the bottom. None has a name.
-type sectionGroup struct {
-	Name     string
-	Sections []section
-}
-
 // sections is the navigation.
-var sections = []sectionGroup{ //nolint:gochecknoglobals // a constant table
-	{Sections: []section{{"accounts", accountsPath}, {"connections", connectionsPath}, {"unknown", unknownPath},
-		{"deliveries", deliveriesPath}}},
-	{Sections: []section{{"sealing", sealingPath}, {"audit", auditPath}}},
+var sections = []page.SectionGroup{ //nolint:gochecknoglobals // a constant table
+	{Sections: []page.Section{{Name: "accounts", Path: accountsPath}, {Name: "connections", Path: connectionsPath},
+		{Name: "unknown", Path: unknownPath}, {Name: "deliveries", Path: deliveriesPath}}},
+	{Sections: []page.Section{{Name: "sealing", Path: sealingPath}, {Name: "audit", Path: auditPath}}},
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
 	"quittance/internal/view"
@@ -34,8 +35,8 @@ type unknownRow struct {
 }
 
 func (req *request) listUnknown() error {
-	query := req.r.URL.Query()
-	found, err := req.DB.UnknownSubmissions(req.r.Context(), parsePosition(query.Get("after")), maxPerPage+1)
+	query := req.R.URL.Query()
+	found, err := req.DB.UnknownSubmissions(req.R.Context(), parsePosition(query.Get("after")), maxPerPage+1)
 	if err != nil {
 		return err
 	}
@@ -48,14 +49,14 @@ func (req *request) listUnknown() error {
 	for n, s := range found {
 		accounts[n] = s.Account
 	}
-	companies, err := req.DB.Companies(req.r.Context(), accounts)
+	companies, err := req.DB.Companies(req.R.Context(), accounts)
 	if err != nil {
 		return err
 	}
 	for _, s := range found {
 		p.Rows = append(p.Rows, unknownRow{s, companies[s.Account]})
 	}
-	return req.show(http.StatusOK, "unknown", "op.unknown.title", page{Section: "unknown", Body: p})
+	return req.show(http.StatusOK, "unknown", "op.unknown.title", page.Layout{Section: "unknown", Body: p})
 }
 
 // submissionPage is the view model of one submission: what is known of it, what the provider returned, and the
@@ -97,7 +98,7 @@ func (req *request) showUnknown() error {
 	if err != nil {
 		return err
 	}
-	ctx := req.r.Context()
+	ctx := req.R.Context()
 	p := submissionPage{}
 	if p.Submission, err = tenant.Submission(ctx, id); err != nil {
 		return err
@@ -120,31 +121,31 @@ func (req *request) showUnknown() error {
 		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: store.DecisionResend},
 			{ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: store.DecisionReject, Danger: true}}
 	}
-	title, err := req.design.Text("op.submission.title", p.Number)
+	title, err := req.Text("op.submission.title", p.Number)
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "submission", "", page{Title: title, Section: "unknown", Body: p})
+	return req.show(http.StatusOK, "submission", "", page.Layout{Title: title, Section: "unknown", Body: p})
 }
 
 // submission returns the company and the identifier of the submission that the path names.
 func (req *request) submission() (*store.Tenant, store.ID, error) {
-	account, err := req.id("account")
+	account, err := req.ID("account")
 	if err != nil {
 		return nil, store.ID{}, err
 	}
-	id, err := req.id("submission")
+	id, err := req.ID("submission")
 	if err != nil {
 		return nil, store.ID{}, err
 	}
-	tenant, err := req.DB.Tenant(req.r.Context(), account)
+	tenant, err := req.DB.Tenant(req.R.Context(), account)
 	return tenant, id, err
 }
 
 // addEvidence adds the newest responses, newest first, with their texts.
 func (req *request) addEvidence(p *submissionPage, tenant *store.Tenant) error {
 	of := view.Of(tenant)
-	found, err := of.SubmissionEvidence(req.r.Context(), p.ID, maxResponses+1)
+	found, err := of.SubmissionEvidence(req.R.Context(), p.ID, maxResponses+1)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (req *request) addEvidence(p *submissionPage, tenant *store.Tenant) error {
 	for _, e := range found {
 		row := responseRow{Evidence: view.Evidence(e)}
 		if !e.Withheld {
-			body, err := tenant.EvidenceChunk(req.r.Context(), e.ID, 0, maxShown+1)
+			body, err := tenant.EvidenceChunk(req.R.Context(), e.ID, 0, maxShown+1)
 			if err != nil {
 				return err
 			}
@@ -191,14 +192,15 @@ func (req *request) resolve() error {
 	if err != nil {
 		return err
 	}
-	decision := req.r.PostForm.Get("decision")
+	decision := req.Form.Get("decision")
 	if decision != store.DecisionResend && decision != store.DecisionReject {
 		return problem.For(api.CodeMalformedRequest)
 	}
 	if _, err := tenant.ResolveSubmission(ctx, id, decision, reason); err != nil {
 		return err
 	}
-	return req.redirectWith(unknownPath+"/"+tenant.Account().String()+"/"+id.String(), "good.resolved_"+decision)
+	path := unknownPath + "/" + tenant.Account().String() + "/" + id.String()
+	return req.Redirect(page.WithNotice(path, "good.resolved_"+decision))
 }
 
 // instant returns the time of a number of microseconds since 1970.

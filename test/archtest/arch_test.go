@@ -48,6 +48,7 @@ var guarded = map[string]struct {
 		"internal/account/totp.go", "internal/account/second_factor.go",
 		// the secret of an app and recovery codes, shown once
 		"internal/console/second_factor.go", "internal/server/second_factor.go",
+		"internal/page/secret.go", // the QR code of the address that authenticator apps read
 		// a synthetic user's first password and login, and the tokens of the load
 		"internal/bench/deployment.go", "internal/bench/session.go",
 		// the client's secret, for calls of the token endpoint

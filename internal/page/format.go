@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 
 // Amounts, dates and times have one form on every page: the templates money, day and when show them.
 
-// moneyView is an amount of money, as the template "money" shows it.
-type moneyView struct {
+// Money is an amount of money, as the template "money" shows it.
+type Money struct {
 	// Text has grouped digits and at least the minor unit of the currency, such as 1,050.00. No digit is rounded away.
 	Text string
 	// Exact is the amount as it was given.
@@ -23,19 +23,19 @@ type moneyView struct {
 	Currency string
 }
 
-// money returns the view of an amount in a currency, or nil without an amount. An amount is a string, an [api.Amount]
+// MoneyOf returns the view of an amount in a currency, or nil without an amount. An amount is a string, an [api.Amount]
 // or a pointer to one, to an [api.Decimal] or to an [invoice.Amount]; a currency is a string or a *string.
-func money(amount, currency any) *moneyView {
+func MoneyOf(amount, currency any) *Money {
 	exact, code := plainText(amount), plainText(currency)
 	if exact == "" {
 		return nil
 	}
-	return &moneyView{Text: grouped(inMinorUnit(exact, code)), Exact: exact, Currency: code}
+	return &Money{Text: Grouped(InMinorUnit(exact, code)), Exact: exact, Currency: code}
 }
 
-// moneyText returns an amount with its currency as plain text, for sentences.
-func moneyText(amount, currency any) string {
-	m := money(amount, currency)
+// MoneyText returns an amount with its currency as plain text, for sentences.
+func MoneyText(amount, currency any) string {
+	m := MoneyOf(amount, currency)
 	if m == nil {
 		return ""
 	}
@@ -48,7 +48,9 @@ func plainText(value any) string {
 	case string:
 		return v
 	case *string:
-		return deref(v)
+		if v != nil {
+			return *v
+		}
 	case api.Amount:
 		return string(v)
 	case *api.Amount:
@@ -67,10 +69,10 @@ func plainText(value any) string {
 	return ""
 }
 
-// inMinorUnit returns a decimal number with as many digits after the point as the currency's minor unit has. It keeps
+// InMinorUnit returns a decimal number with as many digits after the point as the currency's minor unit has. It keeps
 // digits beyond that unless they are trailing zeros. A number in an unknown currency, or in one without a minor unit,
 // is unchanged.
-func inMinorUnit(number, code string) string {
+func InMinorUnit(number, code string) string {
 	currency, known := codelist.Currencies().Lookup(code)
 	if !known || currency.MinorUnits == codelist.NoMinorUnits {
 		return number
@@ -88,8 +90,8 @@ func inMinorUnit(number, code string) string {
 	return whole + "." + fraction
 }
 
-// grouped returns a decimal number with thousands separators and unchanged digits.
-func grouped(number string) string {
+// Grouped returns a decimal number with thousands separators and unchanged digits.
+func Grouped(number string) string {
 	sign, rest := "", number
 	if strings.HasPrefix(rest, "-") {
 		sign, rest = "−", rest[1:]
@@ -108,56 +110,56 @@ func grouped(number string) string {
 	return sign + out.String()
 }
 
-// shortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the
+// ShortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the
 // reader's time zone.
-func (c catalogue) shortDay(at time.Time) string {
-	return strconv.Itoa(at.Day()) + " " + c.texts["month."+strconv.Itoa(int(at.Month()))]
+func (t Texts) ShortDay(at time.Time) string {
+	return strconv.Itoa(at.Day()) + " " + t.texts["month."+strconv.Itoa(int(at.Month()))]
 }
 
-// comma returns the comma of the language with the space after it.
-func (c catalogue) comma() string { return c.texts["comma"] + " " }
+// Comma returns the comma of the language with the space after it.
+func (t Texts) Comma() string { return t.texts["comma"] + " " }
 
-// longDay returns a date, such as 2 Jan 2006.
-func (c catalogue) longDay(at time.Time) string { return c.shortDay(at) + at.Format(" 2006") }
+// LongDay returns a date, such as 2 Jan 2006.
+func (t Texts) LongDay(at time.Time) string { return t.ShortDay(at) + at.Format(" 2006") }
 
-// dayView is a calendar date, as the template "day" shows it.
-type dayView struct {
+// Day is a calendar date, as the template "day" shows it.
+type Day struct {
 	// Machine is the date as YYYY-MM-DD, or "" for a text that is no date.
 	Machine, Text string
 }
 
-// day returns the view of a date, YYYY-MM-DD, given as a string or a *string, and nil for an empty one. A text that is
+// Day returns the view of a date, YYYY-MM-DD, given as a string or a *string, and nil for an empty one. A text that is
 // no date is shown as it is: drafts of others may have one.
-func (c catalogue) day(date any) *dayView {
+func (t Texts) Day(date any) *Day {
 	text := plainText(date)
 	if text == "" {
 		return nil
 	}
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return &dayView{Text: text}
+		return &Day{Text: text}
 	}
-	return &dayView{Machine: text, Text: c.longDay(at)}
+	return &Day{Machine: text, Text: t.LongDay(at)}
 }
 
-// dayText returns a date as plain text, for sentences, and "" for none.
-func (c catalogue) dayText(date *string) string {
-	if view := c.day(date); view != nil {
+// DayText returns a date as plain text, for sentences, and "" for none.
+func (t Texts) DayText(date *string) string {
+	if view := t.Day(date); view != nil {
 		return view.Text
 	}
 	return ""
 }
 
-// instantView is a time in UTC, as the templates "when" and "tick" show it.
-type instantView struct {
+// Instant is a time in UTC, as the templates "when" and "tick" show it.
+type Instant struct {
 	// Machine is for programs, Precise has microseconds, and Text has minutes.
 	Machine, Precise, Text string
 	// Day and Clock are the short forms on the axis of a time line.
 	Day, Clock string
 }
 
-// instant returns the view of a time.Time or *time.Time, and nil for a nil pointer or a zero time.
-func (c catalogue) instant(at any) *instantView {
+// Instant returns the view of a time.Time or *time.Time, and nil for a nil pointer or a zero time.
+func (t Texts) Instant(at any) *Instant {
 	var given time.Time
 	switch at := at.(type) {
 	case time.Time:
@@ -169,32 +171,16 @@ func (c catalogue) instant(at any) *instantView {
 		return nil
 	}
 	utc := given.UTC()
-	return &instantView{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"),
-		Text: c.longDay(utc) + c.comma() + utc.Format("15:04 UTC"), Day: c.shortDay(utc), Clock: utc.Format("15:04:05")}
-}
-
-// place returns the lines of an address after the street: the city with its subdivision, unless that has the same name,
-// and the country. Codes that are known are shown by their names.
-func (t *templates) place(city, subdivision, country *string) (lines []string) {
-	region := t.codeName("emirates", deref(subdivision))
-	if strings.EqualFold(region, deref(city)) {
-		region = ""
-	}
-	for _, line := range []string{strings.Trim(deref(city)+t.messages.comma()+region, t.messages.comma()),
-		t.codeName("countries", deref(country))} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	return &Instant{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"),
+		Text: t.LongDay(utc) + t.Comma() + utc.Format("15:04 UTC"), Day: t.ShortDay(utc), Clock: utc.Format("15:04:05")}
 }
 
 // sizes are the units of a size in bytes, each 1024 times the one before, as their keys below "size." in the messages.
 var sizes = []string{"bytes", "kb", "mb", "gb", "tb"} //nolint:gochecknoglobals // a constant list
 
-// size returns a size in bytes in the largest unit of which it has one or more: with one digit after the point below
+// Size returns a size in bytes in the largest unit of which it has one or more: with one digit after the point below
 // ten, else without.
-func (c catalogue) size(bytes int64) (string, error) {
+func (t Texts) Size(bytes int64) (string, error) {
 	value, unit := float64(bytes), 0
 	for value >= 1024 && unit < len(sizes)-1 {
 		value, unit = value/1024, unit+1
@@ -203,5 +189,5 @@ func (c catalogue) size(bytes int64) (string, error) {
 	if value < 9.95 {
 		digits = 1
 	}
-	return c.text("size."+sizes[unit], grouped(strings.TrimSuffix(strconv.FormatFloat(value, 'f', digits, 64), ".0")))
+	return t.Text("size."+sizes[unit], Grouped(strings.TrimSuffix(strconv.FormatFloat(value, 'f', digits, 64), ".0")))
 }

@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"embed"
@@ -47,7 +47,7 @@ func newAssets() (*assetFiles, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("console: %w", err)
+		return nil, fmt.Errorf("page: %w", err)
 	}
 	if style, err = a.addressed(style); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *assetFiles) addressed(style []byte) ([]byte, error) {
 func (a *assetFiles) path(name string) (string, error) {
 	at, ok := a.paths[name]
 	if !ok {
-		return "", fmt.Errorf("console: no asset %q", name)
+		return "", fmt.Errorf("page: no asset %q", name)
 	}
 	return at, nil
 }
