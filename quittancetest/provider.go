@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // Provider controls the provider sandbox of a [Server]. What it is told applies to future calls of the service. Its

@@ -10,8 +10,8 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/quittancetest"
+	"quittance/sandbox/fakeprovider"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"quittance/client"
-	"quittance/internal/fakeprovider"
-	"quittance/internal/sandbox"
 	"quittance/internal/service"
+	"quittance/sandbox"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

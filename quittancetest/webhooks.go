@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

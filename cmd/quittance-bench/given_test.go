@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 	"quittance/test/kit"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/httpserver"
+	"quittance/sandbox/fakeprovider"
 )
 
 // pageSize is the number of bytes of each write that measures the disk.

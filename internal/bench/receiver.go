@@ -16,9 +16,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/httpserver"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 )
 
 // Limits of what the receiver keeps.

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/remote"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sandbox"
+	"quittance/sandbox/fakeprovider"
 )
 
 type sandboxCmd struct {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 )
 
 // narrator is a log handler for a sandbox on a terminal: the log goes to a file, and a short line about each thing that

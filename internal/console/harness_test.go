@@ -19,10 +19,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/account/accounttest"
 	"quittance/internal/pgtest"
-	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox"
 	"quittance/test/kit"
 	"quittance/test/kit/chromium"
 )

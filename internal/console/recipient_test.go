@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -16,7 +16,7 @@ import (
 	"quittance"
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

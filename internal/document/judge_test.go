@@ -7,7 +7,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/ubl"
-	"quittance/internal/ubl/rules"
+	"quittance/sandbox/rules"
 )
 
 // judge returns the rules of its profile that a document violates, with their places.

@@ -68,7 +68,7 @@ const spoiledPrefix = "spoiled-"
 // fault.
 func spoiled(t *testing.T, p document.Profile) map[string][]byte {
 	t.Helper()
-	changes, err := os.ReadFile("../ubl/rules/testdata/broken.tsv")
+	changes, err := os.ReadFile("../../sandbox/rules/testdata/broken.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // CheckOptions configures [Check].

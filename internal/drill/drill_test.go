@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"quittance/internal/drill"
-	"quittance/internal/fakeprovider"
-	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/webhook"
+	"quittance/sandbox"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // The load of a company.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/httpserver"
+	"quittance/sandbox/fakeprovider"
 )
 
 // maxCallback bounds the body of a callback in bytes.

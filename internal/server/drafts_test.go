@@ -100,7 +100,7 @@ func TestNoImportOfTheProvider(t *testing.T) {
 		if len(found.Imports) < 10 {
 			t.Errorf("%s has %d imports only: %v", dir, len(found.Imports), found.Imports)
 		}
-		for _, barred := range []string{"quittance/internal/provider", "quittance/internal/fakeprovider",
+		for _, barred := range []string{"quittance/internal/provider", "quittance/sandbox/fakeprovider",
 			"net/http/httputil"} {
 			if slices.Contains(found.Imports, barred) {
 				t.Errorf("%s imports %s: %v", dir, barred, found.ImportPos[barred])

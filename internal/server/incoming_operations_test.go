@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

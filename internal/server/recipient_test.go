@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

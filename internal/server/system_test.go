@@ -17,11 +17,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account/accounttest"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox"
 	"quittance/test/kit"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 func (c *company) credit() {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
+	"quittance/sandbox/fakeprovider"
 )
 
 // operation is an action of a company or its administrator.

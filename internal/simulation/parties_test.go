@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
+	"quittance/sandbox/fakeprovider"
 )
 
 // company is one customer, with what its provider and its receivers know and what it was told.

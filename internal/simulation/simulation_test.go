@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 var (

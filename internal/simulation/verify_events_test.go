@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
+	"quittance/sandbox/fakeprovider"
 )
 
 // event is an event in the feed.

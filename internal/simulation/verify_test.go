@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/purchase"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/sandbox/fakeprovider"
 )
 
 // isQuiescent tells whether the remaining work cannot change anything: every delivery has ended, and every submission

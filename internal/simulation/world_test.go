@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 )
 
 // world holds the state of one run.

@@ -14,7 +14,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/pgtest"
 	"quittance/internal/provider"
@@ -22,6 +21,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

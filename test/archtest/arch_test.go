@@ -42,7 +42,7 @@ var guarded = map[string]struct {
 	"Reveal": {home: "internal/secret", files: []string{
 		"internal/cli/account.go", "internal/cli/apikey.go", // the first password, and a new key, shown once
 		// what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
-		"internal/sandbox/accounts.go", "internal/sandbox/key.go",
+		"sandbox/accounts.go", "sandbox/key.go",
 		"internal/account/invitation.go", "internal/account/operator.go", // the links of an invitation and an enrolment
 		// the address that authenticator apps read, and codes to be checked or digested
 		"internal/account/totp.go", "internal/account/second_factor.go",
@@ -58,7 +58,7 @@ var guarded = map[string]struct {
 		"internal/operator/session.go",
 		// the Authorization header of a call to the provider, and its check at start
 		"internal/provider/call.go", "internal/provider/client.go",
-		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
+		"sandbox/fakeprovider/server.go", // the digest that a caller's credential is compared with
 		// the token in the response to a login, and the key in that to its creation
 		"internal/server/account.go", "internal/server/apikeys.go",
 		"internal/mail/relay.go", "internal/mail/message.go", // the login at a relay, and the link of an e-mail

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 )
 
 // books holds what the parties know about one company at the end of a test that killed processes: the service's list

@@ -22,7 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // envelope is the body of a callback, defined here independently of the service's code, from

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/sandbox"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox"
 	"quittance/test/kit"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 )
 
 // tamper runs a statement on the database of the sandbox, like somebody with a shell on the machine.

@@ -21,10 +21,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -20,11 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -26,10 +26,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/account/passkeytest"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/store/storetest"
+	"quittance/sandbox/fakeprovider"
 )
 
 // The flags with which scripts/release-data records the databases of a release.

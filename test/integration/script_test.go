@@ -16,7 +16,7 @@ import (
 
 	"quittance/internal/pgtest"
 	"quittance/internal/provider/providertest"
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 	"quittance/test/kit"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
+	"quittance/sandbox/fakeprovider"
 )
 
 // Example says how to log in to the example company, whose invoices stand in every state: accepted, in progress,

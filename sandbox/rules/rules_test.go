@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/ubl/rules"
+	"quittance/sandbox/rules"
 )
 
 // documents is the directory with documents that break no rule, in one directory for each profile.
-const documents = "../../document/testdata"
+const documents = "../../internal/document/testdata"
 
 func readFile(t testing.TB, name string) []byte {
 	t.Helper()

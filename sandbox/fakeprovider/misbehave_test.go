@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/sandbox/fakeprovider"
 )
 
 // adapterResult is the result that the real adapter must return for a call.

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/sandbox/fakeprovider"
 )
 
 const credential = "psb_0123456789abcdef0123456789abcdef"

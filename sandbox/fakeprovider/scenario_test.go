@@ -13,10 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
+	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
 

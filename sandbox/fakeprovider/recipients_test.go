@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // TestRecipientsAreLookedUp looks up every kind of recipient: the answer is that of receiver discovery for a document

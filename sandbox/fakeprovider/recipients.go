@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quittance/internal/ubl/rules"
+	"quittance/sandbox/rules"
 )
 
 // The bounds of a recipient look-up: its body in bytes, and the identifier in characters.

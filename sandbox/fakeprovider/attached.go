@@ -9,7 +9,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/codelist"
 	"quittance/internal/ubl"
-	"quittance/internal/ubl/rules"
+	"quittance/sandbox/rules"
 )
 
 // attached is the document of a submission over a connection with a profile: the regulated document itself, in UBL.

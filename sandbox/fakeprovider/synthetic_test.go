@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/ubl"
-	"quittance/internal/ubl/rules"
+	"quittance/sandbox/fakeprovider"
+	"quittance/sandbox/rules"
 )
 
 // TestSyntheticPurchases adds a synthetic purchase and has its supplier revise it: each revision is a PINT-AE invoice

@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
+	"quittance/sandbox/fakeprovider"
 )
 
 // open opens a ledger and closes it with the test, unless the test closes it.

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/fakeprovider"
 	"quittance/internal/provider/providertest"
+	"quittance/sandbox/fakeprovider"
 )
 
 // ublDocument is a PINT-AE invoice that agrees with [providertest.Document].
 func ublDocument(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../document/testdata/pint-ae/standard.xml")
+	text, err := os.ReadFile("../../internal/document/testdata/pint-ae/standard.xml")
 	if err != nil {
 		t.Fatal(err)
 	}

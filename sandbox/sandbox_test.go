@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance/client/api"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sandbox"
 )
 
 // run starts a sandbox on a data directory and returns it with a function that ends it.

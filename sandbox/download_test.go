@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 	"quittance/test/kit"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/sandbox"
+	"quittance/sandbox"
 )
 
 func check(t *testing.T, err error) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/fakeprovider"
+	"quittance/sandbox/fakeprovider"
 )
 
 // overview is the state of all misbehaviours as the control reports it.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
+	"quittance/sandbox/fakeprovider"
 )
 
 // The content of a sandbox after a reset.

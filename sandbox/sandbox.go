@@ -27,12 +27,12 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/fakeprovider"
 	"quittance/internal/files"
 	"quittance/internal/httpserver"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sandbox/fakeprovider"
 )
 
 // Config configures a sandbox.
