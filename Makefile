@@ -50,7 +50,7 @@ PROGRAM_TESTS := quittance/cmd/... quittance/sdk/...
 # often; a failure of one does not end the other.
 test:
 	@scripts/setup
-	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
+	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./test/pgtest/cmd/pgcluster
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-programs test-packages
 	cd tools/dist && CGO_ENABLED=0 go test ./...
 	cd tools/deploy && CGO_ENABLED=0 go test ./...
@@ -100,11 +100,11 @@ fuzz:
 # More seeds of the simulation: make soak SEEDS=20000 FIRST=5000
 FIRST ?= 1
 soak:
-	go test -count=1 -run TestSeeds -timeout 24h -v ./internal/simulation -first $(FIRST) -seeds $(SEEDS)
+	go test -count=1 -run TestSeeds -timeout 24h -v ./test/simulation -first $(FIRST) -seeds $(SEEDS)
 
 # The planted bugs, each of which the simulation must find.
 planted:
-	go test -count=1 -timeout 60m -tags planted -run TestPlanted -v ./internal/simulation
+	go test -count=1 -timeout 60m -tags planted -run TestPlanted -v ./test/simulation
 
 # The longer rows of docs/reliability.md: kills at every checkpoint; failing replicas and databases; tampering with evidence;
 # the search for secrets.
@@ -177,7 +177,7 @@ bench:
 # make bench-tables DRAFTS=100000 for a smaller list.
 bench-tables: build
 	@scripts/setup
-	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
+	CGO_ENABLED=0 go build -o $(BIN)/pgcluster ./test/pgtest/cmd/pgcluster
 	@DRAFTS=$(DRAFTS) scripts/bench-tables
 
 # The official schemas and rules of the document formats, over golden and random documents (docs/documents.md says what RULES

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"quittance/internal/pgtest"
-	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // benchClients is how many clients work at once.

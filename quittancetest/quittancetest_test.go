@@ -10,11 +10,11 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/pgtest"
-	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -9,9 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestSubscribe: a handler of the test gets signed requests, and none before the clock says that the next attempt is

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // atOnce is how many tests run at once: they wait for servers far more than they compute.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // benchRecord is a record that quittance-bench --json prints.

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // TestBenchSoak runs for seconds what usually runs for hours: every event is accounted for, however its receiver

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // drillLimit bounds one drill on a busy machine. A submission that was cut off before the provider had it takes over a

@@ -5,8 +5,8 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 const chosen = "three mild walruses sing"

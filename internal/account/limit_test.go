@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // TestLimitEnds checks that a window of the call limit ends after a minute, and the token may then call again.

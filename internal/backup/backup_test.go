@@ -17,8 +17,8 @@ import (
 
 	"quittance/internal/backup"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestRoundTrip restores a backup: every row and everything of the schema is as it was, except what a restore marks.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quittance/internal/backup"
-	"quittance/internal/files/filestest"
+	"quittance/test/filestest"
 	"quittance/test/kit"
 )
 

@@ -16,12 +16,12 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/backup"
-	"quittance/internal/backup/s3test"
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/s3test"
+	"quittance/test/storetest"
 )
 
 // forEachEngine runs a test with a store that has a company, drafts and rows of more than one part.

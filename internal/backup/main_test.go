@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/backup/s3test"
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
+	"quittance/test/s3test"
 )
 
 func TestMain(m *testing.M) {

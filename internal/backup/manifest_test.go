@@ -11,8 +11,8 @@ import (
 
 	"quittance/internal/backup"
 	"quittance/internal/secret"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is

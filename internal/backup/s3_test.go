@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"quittance/internal/backup"
-	"quittance/internal/backup/s3test"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/s3test"
+	"quittance/test/storetest"
 )
 
 // TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
+	"quittance/test/benchdb"
 )
 
 // DeliveriesOptions are the options of [Deliveries].

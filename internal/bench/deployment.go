@@ -17,12 +17,12 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
-	"quittance/internal/bench/benchdb"
 	"quittance/internal/httpserver"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
 	"quittance/sandbox/fakeprovider"
+	"quittance/test/benchdb"
 )
 
 // statePace is the unit of time in which the states of a document change at the own provider: every state is terminal

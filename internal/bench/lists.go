@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"quittance/client/api"
-	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
+	"quittance/test/benchdb"
 )
 
 // ListsOptions are the options of [Lists].

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"quittance/internal/bench/benchdb"
+	"quittance/test/benchdb"
 )
 
 // testbed is what a measurement uses: an own deployment or a given one.

@@ -13,10 +13,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/access/accesstest"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/console"
 	"quittance/internal/store"
+	"quittance/test/accesstest"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
 

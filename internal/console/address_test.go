@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/sso/ssotest"
 	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/ssotest"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/store/audittest"
+	"quittance/test/audittest"
 )
 
 // TestPagesAreAudited checks that docs/audit.md says for every form and button which acts it leaves in the audit log,

@@ -21,7 +21,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 var (

@@ -11,8 +11,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestCreditNotes checks that a credit note credits lines by quantity or amount and shows what remains. It rejects

@@ -2,7 +2,7 @@ package console
 
 import (
 	"quittance/internal/access"
-	"quittance/internal/access/accesstest"
+	"quittance/test/accesstest"
 )
 
 // Routes returns the route table.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // TestDeleteDraftPage checks that a draft can be deleted in the version that the user saw, and only if nothing refers

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // TestEditIsPatch checks that an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // TestSaveAndSubmit checks that one request saves a draft and submits it, and that repeated ones, from a double click,

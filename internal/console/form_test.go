@@ -13,9 +13,9 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.

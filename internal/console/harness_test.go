@@ -17,14 +17,14 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/account/accounttest"
-	"quittance/internal/pgtest"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
 	"quittance/test/kit/chromium"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(chromium.Run(func() int { return pgtest.Run(m) })) }

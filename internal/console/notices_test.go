@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"quittance/internal/mail"
-	"quittance/internal/mail/mailtest"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
 )
 
 // TestMailPages checks that the page of an invitation says that it is mailed, that the list of people says what became

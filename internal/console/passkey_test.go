@@ -12,9 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/access"
-	"quittance/internal/account/passkeytest"
 	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/passkeytest"
 )
 
 // atLocalhost returns the system at the address that can have passkeys.

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"quittance/internal/mail"
-	"quittance/internal/mail/mailtest"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
 )
 
 // withRelay makes a system send its e-mails to a relay.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/store"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
 

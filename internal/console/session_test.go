@@ -15,9 +15,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 const strong = "a long enough new password"

@@ -18,9 +18,9 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/service"
 	"quittance/internal/sso"
-	"quittance/internal/sso/ssotest"
 	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/ssotest"
 )
 
 // publicly gives a service an address that is known before it listens, as its public one. The host is a random one of

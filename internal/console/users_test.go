@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"quittance/internal/access"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed

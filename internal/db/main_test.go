@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit/leaks"
+	"quittance/test/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m) })) }

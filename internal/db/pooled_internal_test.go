@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // startPooler starts PgBouncer, as deployments configure it, in front of a new database.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // lonely is a cluster of its own that can be told to wait for a standby that does not exist.

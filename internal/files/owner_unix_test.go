@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quittance/internal/files"
-	"quittance/internal/files/filestest"
+	"quittance/test/filestest"
 )
 
 // TestOwner checks that what root creates belongs to the owner of the directory, except through a link, and that an

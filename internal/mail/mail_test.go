@@ -23,12 +23,12 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/mail"
-	"quittance/internal/mail/mailtest"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
+	"quittance/test/storetest"
 )
 
 // office is an installation that sends mails, with one company.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/mail/mailtest"
+	"quittance/test/mailtest"
 )
 
 // relayAt returns a relay at an address, without a login.

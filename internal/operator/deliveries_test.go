@@ -11,8 +11,8 @@ import (
 	"quittance/internal/mail"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestWaitingMailsAreShown checks that the page of deliveries says how many e-mails wait because of what, in words for

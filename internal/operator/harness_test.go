@@ -15,11 +15,11 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"quittance/internal/account"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // system has the pages over real HTTP, on one or two replicas.

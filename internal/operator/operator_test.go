@@ -12,13 +12,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/audittest"
-	"quittance/internal/store/storetest"
+	"quittance/test/audittest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestSlowFormsKeepNoPlace checks that forms that never arrive keep nobody else from the pages, however many of them

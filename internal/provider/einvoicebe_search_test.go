@@ -9,7 +9,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
+	"quittance/test/providertest"
 )
 
 // referenceAt returns a reference of an invoice that was created at the given time.

@@ -18,9 +18,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 // eInvoiceBE returns an adapter to a stand-in whose every request and response is checked against the provider's

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 // unresolvable has a label that is too long for a name, so no resolver and no network is needed.

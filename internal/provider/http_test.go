@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 const credential = "psk_live/7Zq+Kf-91_Ab.QQ=x"

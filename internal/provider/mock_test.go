@@ -14,9 +14,9 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 // The program and the description of scripts/provider-mocks.

@@ -15,9 +15,9 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 const phossReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"

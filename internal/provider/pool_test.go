@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
+	"quittance/test/providertest"
 )
 
 // TestCallsAtOnce checks that as many calls as there may be connections run at the same time, and that later calls use

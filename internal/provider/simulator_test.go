@@ -8,7 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
+	"quittance/test/providertest"
 )
 
 // handClock is a clock that a test advances.

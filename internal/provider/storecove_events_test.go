@@ -10,9 +10,9 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 // openStorecoveQueue opens a connection's adapter with the option that makes it consume the queue.

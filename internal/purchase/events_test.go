@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // TestEvents checks that each event about a submission is retained as evidence in the provider's own bytes, sets only

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // shown formats the values of a revision that come from the metadata.

@@ -18,9 +18,9 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 func hashed(text string) string {

@@ -12,13 +12,13 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // queueBench is a company that sends and receives over a provider with a queue of events.

@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m) })) }

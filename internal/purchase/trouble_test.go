@@ -14,8 +14,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/purchase"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // failing responds to requests for the documents in status with that status, times times for each, and to all others

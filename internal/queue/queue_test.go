@@ -16,9 +16,9 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
+	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"quittance/internal/files/filestest"
+	"quittance/test/filestest"
 )
 
 // TestReplacedKeyFileKeepsItsOwner checks that root can rotate the keys of a service that runs as another user.

@@ -11,10 +11,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/access/accesstest"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/store"
+	"quittance/test/accesstest"
 )
 
 var update = flag.Bool("update", false, "write the table of operations in docs/permissions.md anew")

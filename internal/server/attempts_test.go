@@ -9,8 +9,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
+	"quittance/test/accounttest"
 )
 
 const passwordAPI = "/api/v1/client/auth/password"

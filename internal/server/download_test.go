@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/account/accounttest"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/view"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
 

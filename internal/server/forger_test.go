@@ -16,14 +16,14 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 const (

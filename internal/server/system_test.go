@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/account/accounttest"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox"
+	"quittance/test/accounttest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // onEngines runs a test against a system on each engine, or only on the first one with -short.

@@ -22,8 +22,8 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/problem"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/test/storetest"
 )
 
 // inside is a text that may appear only in the log.

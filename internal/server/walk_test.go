@@ -14,8 +14,8 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/problem"
 	"quittance/internal/server"
-	"quittance/internal/store/audittest"
-	"quittance/internal/store/storetest"
+	"quittance/test/audittest"
+	"quittance/test/storetest"
 )
 
 // TestEveryOperation checks every operation with every documented response, over real HTTP. It fails for a route

@@ -16,8 +16,8 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/sso"
-	"quittance/internal/sso/ssotest"
 	"quittance/test/kit"
+	"quittance/test/ssotest"
 )
 
 // run runs a client until the test ends, and waits until it has found its provider.

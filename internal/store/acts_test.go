@@ -14,7 +14,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/audittest"
+	"quittance/test/audittest"
 	"quittance/test/kit"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestUpgradeOfAddresses checks who counts as proved after the migration: who is linked, and who has completed a reset

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // buffers are the streams of a copy, in memory.

@@ -7,8 +7,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestRoleChangesUnderLoad checks that a change of a user's role does not wait for what the user does: a user with many

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hour by

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that

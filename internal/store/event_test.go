@@ -10,8 +10,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestEventBody: the body is the envelope of docs/webhooks.md, its payload the states as they are kept.

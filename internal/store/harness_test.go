@@ -17,12 +17,12 @@ import (
 	_ "modernc.org/sqlite"
 
 	"quittance/client/api"
-	"quittance/internal/bench/benchdb"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/benchdb"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 const (

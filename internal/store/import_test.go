@@ -8,9 +8,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // someDrafts returns drafts with numbers of their own.

@@ -13,9 +13,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // incoming is a document as a provider sends it, with the given bytes.

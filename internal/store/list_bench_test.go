@@ -9,9 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // envBenchDrafts overrides the sizes of BenchmarkListPage, for instance "1000,10000000".

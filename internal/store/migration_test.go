@@ -15,8 +15,8 @@ import (
 	"testing/fstest"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 var (

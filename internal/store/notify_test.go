@@ -7,8 +7,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // wantNoNotification fails the test if a notification has arrived. It checks nothing where there can be replicas,

@@ -12,9 +12,9 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // The sizes of a database in which plans are examined: planCompanies companies have the rows of the first one, and

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // operation is something that a server does, whose statements are examined.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // TestUsageOfBefore checks that a database from before the quotas counts its drafts, its submitted invoices, and its

@@ -8,9 +8,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // BenchmarkSubscription reads what the page of a subscription shows, for companies with few and with many deliveries,

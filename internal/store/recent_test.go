@@ -9,9 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by

@@ -13,9 +13,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // chained computes the digest of an evidence entry from the description of the chain alone: SHA-256 over the label, the

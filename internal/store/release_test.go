@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // numberOf returns the number of a migration file.

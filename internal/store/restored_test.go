@@ -12,9 +12,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions,

@@ -10,8 +10,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestRetentionInBatches checks that one call removes more old history, of every company, than one transaction does,

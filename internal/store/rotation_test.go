@@ -13,8 +13,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // fillSealed gives the company a value in every column that holds sealed values.

@@ -11,8 +11,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // fillStore writes rows directly, because the store would take long: companies with the given number of subscriptions

@@ -10,8 +10,8 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // older returns the address and the options of a database with the schema of release 0.3.0, which was opened with its

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
+	"quittance/test/pgtest"
 )
 
 // grouped is a store whose shared operations have one group each.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // behindProxy is a company whose store reaches its database through a proxy.

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // twins is a closed database with a decoy and the company of a test. [openTwins] opens copies of it, because to fill it

@@ -8,7 +8,7 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // TestAdaptersAreBounded checks that a limited number of adapters is kept, the most recently used ones, and a changed

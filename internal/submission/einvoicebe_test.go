@@ -14,12 +14,12 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // belgian is a company that sends through e-invoice.be.

@@ -12,12 +12,12 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // ample is the time limit of calls to a provider that always responds, and brief is that of calls of which one never

@@ -15,14 +15,14 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/pgtest"
 	"quittance/internal/provider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 const credential = "provider-credential"

@@ -18,10 +18,10 @@ import (
 	"quittance/internal/provider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our

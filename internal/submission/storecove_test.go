@@ -9,12 +9,12 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // storecove is a company that sends through Storecove.

@@ -20,9 +20,9 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/tracing"
-	"quittance/internal/tracing/tracingtest"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
+	"quittance/test/tracingtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }

@@ -11,9 +11,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // wholeList is a list in the two ways in which it can be read.

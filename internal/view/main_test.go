@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

@@ -7,9 +7,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestSuggest checks that suggestions come from the company's own newest invoices: a number that no invoice has, the

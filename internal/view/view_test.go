@@ -16,9 +16,9 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // company is a tenant with one row of every kind.

@@ -11,10 +11,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/queue"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestPanickingAttempt checks that an attempt that panics counts as a failed attempt: it is followed by the usual wait,

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // TestWorkersEndBacklogs checks that the workers end the pending deliveries of a deactivated subscription with a long

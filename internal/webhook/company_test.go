@@ -11,9 +11,9 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // company is a company with subscriptions.

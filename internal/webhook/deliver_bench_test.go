@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"quittance/internal/queue"
-	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
+	"quittance/test/storetest"
 )
 
 // BenchmarkDeliver delivers bursts of 4,000 events to one destination over HTTPS, with the receiver in the same

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"quittance/internal/queue"
-	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // forever is a time-out of an attempt that is longer than any test.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/provider/providertest"
 	"quittance/sandbox/fakeprovider"
+	"quittance/test/providertest"
 )
 
 // ublDocument is a PINT-AE invoice that agrees with [providertest.Document].

@@ -15,9 +15,9 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
+	"quittance/test/providertest"
 )
 
 // adapterResult is the result that the real adapter must return for a call.

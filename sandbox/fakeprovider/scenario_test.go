@@ -15,9 +15,9 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/providertest"
 )
 
 // finals formats the states of a report as "submission=value,...", with a ! after a terminal value.

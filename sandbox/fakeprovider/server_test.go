@@ -17,9 +17,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/provider"
-	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
+	"quittance/test/providertest"
 )
 
 const credential = "psb_0123456789abcdef0123456789abcdef"

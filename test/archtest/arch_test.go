@@ -270,7 +270,7 @@ var listens = map[string][]string{
 // testListeners holds that every server of the program has the limits that one package puts on connections.
 func (m *module) testListeners(t *testing.T) {
 	// What listens for tests alone.
-	except := []string{"internal/httpserver", "internal/pgtest", "internal/mail/mailtest"}
+	except := []string{"internal/httpserver", "test/pgtest", "test/mailtest"}
 	m.production(func(pkg string, f sourceFile) {
 		if slices.Contains(except, pkg) {
 			return

@@ -28,8 +28,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // abused is a server with a customer whose calls must continue to work while strangers misbehave.

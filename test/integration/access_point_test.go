@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"quittance/internal/provider/providertest"
+	"quittance/test/providertest"
 )
 
 // accessPoint starts a stand-in for the access point e-invoice.be in this process, or controls it:

@@ -19,7 +19,7 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/audittest"
+	"quittance/test/audittest"
 )
 
 // unaudited lists the commands that leave no entry in the audit log, with the reason.

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/backup/s3test"
-	"quittance/internal/pgtest"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/s3test"
+	"quittance/test/storetest"
 )
 
 // newDatabase returns the address of an empty database, or of a file that does not exist.

@@ -20,7 +20,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"; that of SQLite comes with the store
 
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // needle is one encoding of one canary.

@@ -17,10 +17,10 @@ import (
 	"syscall"
 	"testing"
 
-	"quittance/internal/mail/mailtest"
-	"quittance/internal/store/storetest"
-	"quittance/internal/tracing/tracingtest"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
+	"quittance/test/storetest"
+	"quittance/test/tracingtest"
 )
 
 // TestSecretsAppearNowhere checks that secrets appear only where they are sealed, and in the one response that shows

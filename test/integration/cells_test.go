@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // The names under which the cells of deploy/router/nginx.conf are reached.

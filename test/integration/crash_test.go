@@ -18,9 +18,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // envKills is the environment variable for the number of random kills on each engine.

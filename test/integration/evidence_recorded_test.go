@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // TestVerificationIsRecorded checks that evidence verify records when it has verified the database and how many faults

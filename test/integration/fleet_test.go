@@ -23,9 +23,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // fleetCredential is the credential that the servers present to the provider.

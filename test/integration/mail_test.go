@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/mail/mailtest"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
+	"quittance/test/storetest"
 )
 
 // TestMailSurvivesKill checks on each engine that the e-mail of an invitation that an administrator makes is sent by a

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quittance/internal/cli"
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // raceOptions is the environment variable with the options of the race detector. By default a program sleeps for a

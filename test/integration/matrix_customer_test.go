@@ -11,8 +11,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 const (

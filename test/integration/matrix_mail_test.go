@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/mail/mailtest"
 	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/mailtest"
 )
 
 // mailbox is a customer of an installation that sends e-mails, and the relay that takes them.

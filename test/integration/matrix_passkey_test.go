@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/account/passkeytest"
 	"quittance/test/kit"
+	"quittance/test/passkeytest"
 )
 
 var (

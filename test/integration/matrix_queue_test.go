@@ -9,9 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/provider/providertest"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
 )
 
 // queue covers a provider that reports by a queue of events: two about an invoice, one that announces a document, and

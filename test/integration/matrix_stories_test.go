@@ -13,9 +13,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/store/storetest"
+	"quittance/test/storetest"
 )
 
 // point is a step before and after which a process of a story is killed, at each of the given occurrences.

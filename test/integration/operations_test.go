@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"quittance/internal/buildinfo"
-	"quittance/internal/pgtest"
-	"quittance/internal/store/storetest"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // fromNothing returns the scripts in the first section of docs/ops/go-live.md: settings, company, serve, submit, check.

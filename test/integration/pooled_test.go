@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // startPooler starts PgBouncer in front of a database, configured as the guide says, with more lines.

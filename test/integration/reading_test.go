@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/bench/benchdb"
-	"quittance/internal/pgtest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
+	"quittance/test/benchdb"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // onDatabases runs a test on each engine, with the address of a new database that has a schema, because administration

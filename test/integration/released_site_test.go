@@ -25,12 +25,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"quittance/internal/account/passkeytest"
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/passkeytest"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // releasedFacts is what people and programs know of a database that a release has served, and what the release answered

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store/storetest"
 	"quittance/sandbox/fakeprovider"
+	"quittance/test/storetest"
 )
 
 // The flags with which scripts/release-data records the databases of a release.

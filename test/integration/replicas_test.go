@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // The sizes of the races.

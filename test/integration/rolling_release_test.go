@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 // envNoHistory is the variable that says that this copy of the repository lacks the commits of releases on purpose.

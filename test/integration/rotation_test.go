@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // TestRotationOverMachines takes two servers on two machines, each with its own key file, through a rotation in three

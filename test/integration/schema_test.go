@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"quittance/internal/secret"
-	"quittance/internal/store/storetest"
 	"quittance/test/kit"
+	"quittance/test/storetest"
 )
 
 // someID is an identifier that no row has.

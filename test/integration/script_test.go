@@ -14,10 +14,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"quittance/internal/pgtest"
-	"quittance/internal/provider/providertest"
 	"quittance/sandbox"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/providertest"
 )
 
 // The scenarios in testdata present the product as stories. In addition to the commands of testscript, they use the

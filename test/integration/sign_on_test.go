@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/sso"
-	"quittance/internal/sso/ssotest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
+	"quittance/test/ssotest"
 )
 
 // TestSignOnAcrossReplicas begins a login by single sign-on at one server and ends it at another. The answer of the

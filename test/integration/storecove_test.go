@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"quittance/internal/provider/providertest"
+	"quittance/test/providertest"
 )
 
 // storecoveWorld is a stand-in for the service Storecove.

@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
-	"quittance/internal/tracing/tracingtest"
+	"quittance/test/storetest"
+	"quittance/test/tracingtest"
 )
 
 // receiveTraces starts a receiver of traces, which requires a credential.

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"quittance/client/api"
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // ownCluster starts a cluster of PostgreSQL that belongs to one test, which may kill it, and returns it and the address

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // TestAdministrationRequiresVerifiedServer checks that over a connection that does not verify the server,

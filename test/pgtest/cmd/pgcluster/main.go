@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // Exit codes of pgcluster itself, as in a shell.

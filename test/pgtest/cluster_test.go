@@ -15,8 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"quittance/internal/pgtest"
 	"quittance/test/kit"
+	"quittance/test/pgtest"
 )
 
 // envOrphan makes the test binary a process that starts a cluster and waits to be killed.

@@ -16,11 +16,11 @@ import (
 	_ "modernc.org/sqlite"             // the driver sqlite
 
 	"quittance/client/api"
-	"quittance/internal/bench/benchdb"
-	"quittance/internal/pgtest"
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/internal/view"
+	"quittance/test/benchdb"
+	"quittance/test/pgtest"
+	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

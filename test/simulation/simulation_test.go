@@ -85,7 +85,7 @@ func TestSeeds(t *testing.T) {
 					}
 					if violation != "" {
 						t.Fatalf(
-							"seed %d: %s\nthe last steps:\n%s\nrun it again: go test ./internal/simulation -run TestSeeds -first %d -seeds 1 -show -v",
+							"seed %d: %s\nthe last steps:\n%s\nrun it again: go test ./test/simulation -run TestSeeds -first %d -seeds 1 -show -v",
 							seed, violation, strings.Join(trace[max(0, len(trace)-40):], "\n"), seed)
 					}
 				}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/pgtest"
+	"quittance/test/pgtest"
 )
 
 // TestRun contains the tests that need PostgreSQL, so that they can be left out together.

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/test/pgtest"
 )
 
 // The names of the engines, as [store.DB.Engine] gives them.
