@@ -31,6 +31,7 @@ check: lint vulncheck
 	cd client && go mod tidy -diff
 	cd tools/dist && go mod tidy -diff && go vet ./... && go test -short ./...
 	cd tools/deploy && go mod tidy -diff && go vet ./... && go test -short ./...
+	cd tools/load && go mod tidy -diff && go vet ./... && QUITTANCE_TEST_ENGINES=sqlite go test -short ./...
 	go vet $(PACKAGES)
 	QUITTANCE_TEST_ENGINES=sqlite go test -short -p $(PACKAGES_AT_A_TIME) -parallel 4 $(PACKAGES)
 
@@ -42,8 +43,8 @@ check: lint vulncheck
 UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 github.com/go-text/typesetting/... golang.org/x/net/html github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire text/template/parse compress/flate github.com/klauspost/compress/zstd/... github.com/klauspost/compress/huff0 github.com/klauspost/compress/fse github.com/klauspost/compress/internal/... strings strconv unicode/utf8 regexp github.com/alecthomas/kong github.com/pressly/goose/v3/internal/sqlparser
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
-# The packages whose tests run the programs as users do. They are tested without the race detector, which would slow down the load that some make, so
-# that Go compiles them together with the programs that they build.
+# The packages whose tests run the programs as users do, beside those of tools/load. They are tested without the race detector, which would slow down
+# the load that some make, so that Go compiles them together with the programs that they build.
 PROGRAM_TESTS := quittance/cmd/... quittance/sdk/...
 
 # Every promise on both engines, and what runs in a test's own process with the race detector. Both halves run at the same time, because each waits
@@ -57,9 +58,10 @@ test:
 
 # All packages of a half share one PostgreSQL cluster, which stops at the end. Programs that tests build have no cgo, so that Go compiles each
 # package only once for all of them; make check has go vet. They are tested one after another, beside the other half.
+PROGRAM_FLAGS := -vet=off -p 1 -parallel 4 -timeout 60m
 test-programs:
-	programs=$$(go list $(PROGRAM_TESTS)) && \
-		CGO_ENABLED=0 $(BIN)/pgcluster -- go test -vet=off -p 1 -parallel 4 -timeout 60m $$programs
+	CGO_ENABLED=0 $(BIN)/pgcluster -- sh -c 'go test $(PROGRAM_FLAGS) $(PROGRAM_TESTS); failed=$$?; \
+		cd tools/load && go test $(PROGRAM_FLAGS) ./... && exit $$failed'
 
 # A program with the race detector would otherwise sleep for a second before it ends. The last packages of the list take longest, so they are first.
 test-packages:
@@ -77,6 +79,7 @@ lint: $(GOLANGCI)
 	cd client && $(GOLANGCI) run --config ../.golangci.yml ./...
 	cd tools/dist && $(GOLANGCI) run --config ../../.golangci.yml ./...
 	cd tools/deploy && $(GOLANGCI) run --config ../../.golangci.yml ./...
+	cd tools/load && $(GOLANGCI) run --config ../../.golangci.yml ./...
 
 # Known vulnerabilities in called code, if the vulnerability database is reachable.
 vulncheck: $(GOVULNCHECK)
@@ -154,7 +157,8 @@ screenshots:
 # The product, which is one binary, and the program that measures it, both without cgo.
 # RELEASE=1.2.0 builds a release; without it the version is devel.
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance
+	cd tools/load && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o ../../bin/ ./quittance-bench
 
 # What is distributed, for every platform, into dist: archives, packages, an image, a Helm chart, compose files, bills of materials, checksums (docs/ops/install.md).
 # make dist PLATFORMS= builds only the chart and the compose files.

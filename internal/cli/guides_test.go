@@ -81,7 +81,7 @@ func TestGuideCommandLines(t *testing.T) {
 	}
 }
 
-// withoutBench returns the part of a guide that is about this program: cmd/quittance-bench checks the rest.
+// withoutBench returns the part of a guide that is about this program: tools/load checks the rest.
 func withoutBench(file, text string) string {
 	if file == "docs/benchmarks.md" {
 		return ""

@@ -49,8 +49,6 @@ var guarded = map[string]struct {
 		// the secret of an app and recovery codes, shown once
 		"internal/console/second_factor.go", "internal/server/second_factor.go",
 		"internal/page/secret.go", // the QR code of the address that authenticator apps read
-		// a synthetic user's first password and login, and the tokens of the load
-		"internal/bench/deployment.go", "internal/bench/session.go",
 		// the client's secret, for calls of the token endpoint
 		"internal/sso/sso.go",
 		// the page that shows a new key, the cookie of a session, and what an enrolment shows once

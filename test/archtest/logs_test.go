@@ -15,7 +15,7 @@ import (
 const logTable = "docs/ops/logs.md"
 
 // unlogged are packages whose lines are not in the table: they are for developers, not for operators.
-var unlogged = []string{"internal/bench", "sandbox", "cmd/quittance-bench"}
+var unlogged = []string{"sandbox"}
 
 // logMethods are the methods of slog.Logger that write a line, with their level and the position of the message.
 var logMethods = map[string]struct {
