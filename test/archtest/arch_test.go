@@ -27,9 +27,8 @@ import (
 )
 
 const (
-	modulePath   = "quittance"
-	sdkPath      = modulePath + "/client" // a module of its own, at the same place in the tree
-	maxFileLines = 500
+	modulePath = "quittance"
+	sdkPath    = modulePath + "/client" // a module of its own, at the same place in the tree
 )
 
 // guarded functions and methods, by name, are used only in these files outside of the package that declares them, tests
@@ -89,9 +88,11 @@ func TestArchitecture(t *testing.T) {
 	m := loadModule(t)
 	t.Run("no import points to a higher layer", m.testLayers)
 	t.Run("problems are defined once", m.testProblems)
+	t.Run("the product imports nothing from beside it", m.testBeside)
 	t.Run("guarded functions", m.testGuarded)
 	t.Run("one package listens", m.testListeners)
 	t.Run("files have a readable size", m.testSizes)
+	t.Run("packages and the product stay below their ceilings", m.testCeilings)
 	t.Run("lines have a readable width", m.testWidth)
 }
 
@@ -290,16 +291,5 @@ func (m *module) testListeners(t *testing.T) {
 			}
 			return true
 		})
-	})
-}
-
-func (m *module) testSizes(t *testing.T) {
-	m.each(func(_ string, f sourceFile) {
-		if ast.IsGenerated(f.syntax) {
-			return
-		}
-		if lines := m.set.File(f.syntax.Pos()).LineCount() - 1; lines > maxFileLines {
-			t.Errorf("%s has %d lines, and %d is the most: split it by subject", f.path, lines, maxFileLines)
-		}
 	})
 }

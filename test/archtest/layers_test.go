@@ -3,6 +3,7 @@ package archtest_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,44 @@ func (m *module) testLayers(t *testing.T) {
 	for pkg, name := range upward {
 		if found[pkg] != name {
 			t.Errorf("%s does not import %s any more: take it off the list", pkg, name)
+		}
+	}
+}
+
+// beside are the directories of what is beside the product, each with the packages of the product that may import it.
+// Tests may import all but tools, which are modules of their own. The list only gets shorter.
+var beside = map[string][]string{
+	"quittancetest": {},
+	"sandbox":       {"internal/cli"}, // the command quittance sandbox
+	"test":          {},
+	"tools":         {},
+}
+
+// testBeside holds that the product imports nothing that only tests and tools need, so that it is what a company's
+// invoices pass through and no more.
+func (m *module) testBeside(t *testing.T) {
+	used := map[string]bool{}
+	m.each(func(pkg string, f sourceFile) {
+		if !inProduct(pkg) {
+			return
+		}
+		for _, spec := range f.syntax.Imports {
+			name, own := strings.CutPrefix(imported(spec), modulePath+"/")
+			top, _, _ := strings.Cut(name, "/")
+			allowed, isBeside := beside[top]
+			if !own || !isBeside || f.test && top != "tools" {
+				continue
+			}
+			if used[top+" "+pkg] = true; !slices.Contains(allowed, pkg) {
+				t.Errorf("%s: %s of the product imports %s, which is beside it", m.at(spec), pkg, name)
+			}
+		}
+	})
+	for top, allowed := range beside {
+		for _, pkg := range allowed {
+			if !used[top+" "+pkg] {
+				t.Errorf("%s does not import %s any more: take it off the list", pkg, top)
+			}
 		}
 	}
 }
