@@ -143,11 +143,7 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 		return err
 	}
 	p.SendsMail = p.Mail != nil
-	title, err := req.Text("account.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "account", page.Layout{Title: title, Section: "account", Body: p})
+	return req.Show(status, "account", "account.title", page.Layout{Section: "account", Body: p})
 }
 
 // changePassword changes the password from the account page.

@@ -47,11 +47,7 @@ type provePage struct {
 }
 
 func (req *request) respondProve(status int, fault string) error {
-	title, err := req.Text("prove.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "prove", page.Layout{Title: title,
+	return req.Show(status, "prove", "prove.title", page.Layout{
 		Body: provePage{LoggedIn: req.session.Tenant != nil, Email: req.session.Email, Fault: fault}})
 }
 
@@ -195,11 +191,7 @@ func (req *request) showCompanies() error {
 	if err != nil {
 		return err
 	}
-	title, err := req.Text("company.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "company", page.Layout{Title: title,
+	return req.Show(http.StatusOK, "company", "company.title", page.Layout{
 		Body: companyPage{Email: email, Companies: companies}})
 }
 

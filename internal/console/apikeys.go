@@ -48,11 +48,7 @@ func (req *request) listAPIKeys() error {
 	for _, key := range keys[min(first, through):through] {
 		rows.Rows = append(rows.Rows, view.APIKey(key, req.Now()))
 	}
-	title, err := req.Text("keys.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "api_keys", page.Layout{Title: title, Section: "keys", Body: rows,
+	return req.Show(http.StatusOK, "api_keys", "keys.title", page.Layout{Section: "keys", Body: rows,
 		Export: newExportMenu(apiKeysPath, nil)})
 }
 
@@ -81,11 +77,7 @@ func (req *request) respondAPIKeyForm(status int, form apiKeyForm) error {
 		return err
 	}
 	form.Scopes = req.session.Permissions.Scopes()
-	title, err := req.Text("keys.new")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "api_key_form", page.Layout{Title: title, Section: "keys", Body: form})
+	return req.Show(status, "api_key_form", "keys.new", page.Layout{Section: "keys", Body: form})
 }
 
 // newAPIKeyPage is the view model of the page of a new API key. It is the only page that ever contains a key.
@@ -169,11 +161,7 @@ func (req *request) createAPIKey() error {
 	case again != "":
 		return req.Redirect(page.WithNotice(apiKeysPath, "good.key_made_before"))
 	}
-	title, err := req.Text("keys.made")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusCreated, "new_api_key", page.Layout{Title: title, Section: "keys", Body: made})
+	return req.Show(http.StatusCreated, "new_api_key", "keys.made", page.Layout{Section: "keys", Body: made})
 }
 
 func (req *request) revokeAPIKey() error {

@@ -152,11 +152,7 @@ func (req *request) listAudit() error {
 		p.Authors = append(p.Authors, auditAuthor{ID: actor, Name: actor, Kind: string(store.ActorUser)})
 	}
 	p.Acts = slices.DeleteFunc(store.Acts(), isOperatorsAct)
-	title, err := req.Text("activity.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "audit", page.Layout{Title: title, Section: "audit", Body: p,
+	return req.Show(http.StatusOK, "audit", "activity.title", page.Layout{Section: "audit", Body: p,
 		Export: newExportMenu(auditPath, p.Filters.Values)})
 }
 

@@ -184,11 +184,7 @@ func (b *book[F]) listEntries(req *request) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	title, err := req.Text("book." + b.name + ".title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "book", page.Layout{Title: title, Section: b.name, Body: p,
+	return req.Show(http.StatusOK, "book", "book."+b.name+".title", page.Layout{Section: b.name, Body: p,
 		Export: newExportMenu(b.path, map[string]string{searchParameter: p.Search})})
 }
 
@@ -268,7 +264,7 @@ func (b *book[F]) respondEntry(req *request, status int, flash *page.Notice) err
 			p.Groups = append(p.Groups, facts)
 		}
 	}
-	return req.Show(status, "book_entry", page.Layout{Title: name, Section: b.name, Notice: flash, Body: p})
+	return req.Show(status, "book_entry", "", page.Layout{Title: name, Section: b.name, Notice: flash, Body: p})
 }
 
 func (b *book[F]) entryOfPath(req *request) (store.BookEntry[F], error) {

@@ -115,11 +115,7 @@ func (b *book[F]) respondForm(req *request, status int, checked *checkedEntry[F]
 			return err
 		}
 	}
-	title, err := req.Text(key, values...)
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "book_form", page.Layout{Title: title, Section: b.name, Notice: flash, Body: p})
+	return req.Show(status, "book_form", key, page.Layout{Section: b.name, Notice: flash, Body: p}, values...)
 }
 
 func (b *book[F]) newEntry(req *request) error {

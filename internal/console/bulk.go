@@ -102,11 +102,7 @@ func (req *request) reviewBulk() error {
 		}
 	}
 	p.Sums = sumsOf(p.Ready)
-	title, err := req.Text("bulk.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "bulk", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "bulk", "bulk.title", page.Layout{Section: "invoices", Body: p})
 }
 
 // rowsByID returns the rows of the invoices that exist, in the given order.
@@ -237,9 +233,5 @@ func (req *request) showBulkResults() error {
 	if req.IsFragment() {
 		return req.ShowLive("submitted", part)
 	}
-	title, err := req.Text("bulk.results")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "submitted", page.Layout{Title: title, Section: "invoices", Body: part})
+	return req.Show(http.StatusOK, "submitted", "bulk.results", page.Layout{Section: "invoices", Body: part})
 }

@@ -26,7 +26,7 @@ import (
 
 var (
 	// Expressions for the message keys in templates and handlers, and for those that are composed.
-	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:Text|Lookup|TextOr|Plural)\()"([a-z][a-z0-9_.]*)"`)
+	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:Text|Lookup|TextOr|Plural)\(|\bShow\([^"]*"[a-z_-]+", )"([a-z][a-z0-9_.]*)"`)
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 

@@ -134,11 +134,7 @@ func (req *request) showCodes() error {
 	if p.Cut = len(p.Codes) > maxListedCodes; p.Cut {
 		p.Codes = p.Codes[:maxListedCodes]
 	}
-	title, err := req.Text("codes." + name)
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "codes", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "codes", "codes."+name, page.Layout{Section: "invoices", Body: p})
 }
 
 // codeName returns the name of a code of a list, or the code itself if it is unknown.

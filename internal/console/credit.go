@@ -169,7 +169,7 @@ func (req *request) respondCreditNote(status int, flash *page.Notice) error {
 	if req.IsFragment() {
 		return req.ShowLive("credit", part)
 	}
-	return req.Show(status, "credit", page.Layout{Title: p.CreditNoteNumber, Section: "credits", Notice: flash,
+	return req.Show(status, "credit", "", page.Layout{Title: p.CreditNoteNumber, Section: "credits", Notice: flash,
 		Body: part})
 }
 

@@ -260,11 +260,7 @@ func (req *request) respondCredit(status int, found store.Invoice, remaining inv
 	if p.Command, err = req.confirmCommand(); err != nil {
 		return err
 	}
-	title, err := req.Text("credit.new", p.InvoiceNumber)
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "credit_form", page.Layout{Title: title, Section: "credits", Body: p})
+	return req.Show(status, "credit_form", "credit.new", page.Layout{Section: "credits", Body: p}, p.InvoiceNumber)
 }
 
 // confirmCommand returns the command that enables the submission of credit notes over the company's connection, "" if

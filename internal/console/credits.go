@@ -176,11 +176,7 @@ func (req *request) listCredits() error {
 	if req.IsFragment() {
 		return req.ShowLive("credits", p.Rows)
 	}
-	title, err := req.Text("credits.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "credits", page.Layout{Title: title, Section: "credits", Body: p,
+	return req.Show(http.StatusOK, "credits", "credits.title", page.Layout{Section: "credits", Body: p,
 		Export: newExportMenu("/credit-notes", p.Filters.Values)})
 }
 

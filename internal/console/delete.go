@@ -63,9 +63,5 @@ func (req *request) respondDeleted(id store.ID) error {
 		return err
 	}
 	p.Deleted = p.Activity[n]
-	title, err := req.Text("deleted.title", p.Number)
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusGone, "deleted", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusGone, "deleted", "deleted.title", page.Layout{Section: "invoices", Body: p}, p.Number)
 }

@@ -94,11 +94,7 @@ func (req *request) respondDelivery(status int, found store.Delivery, flash *pag
 	if req.IsFragment() {
 		return req.ShowLive("delivery", part)
 	}
-	title, err := req.Text("delivery.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "delivery", page.Layout{Title: title, Section: "webhooks", Notice: flash, Body: part})
+	return req.Show(status, "delivery", "delivery.title", page.Layout{Section: "webhooks", Notice: flash, Body: part})
 }
 
 // deliveryPage reads everything that belongs to a delivery.

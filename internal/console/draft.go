@@ -415,7 +415,7 @@ func (req *request) respondDraft(status int, checked checkedForm, p draftPage, a
 	if err != nil {
 		return err
 	}
-	return req.Show(status, "draft", page.Layout{Title: title, Section: "invoices", Notice: flash, Body: p})
+	return req.Show(status, "draft", "", page.Layout{Title: title, Section: "invoices", Notice: flash, Body: p})
 }
 
 // part responds with one template of a page's file.

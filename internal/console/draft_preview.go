@@ -75,9 +75,5 @@ func (req *request) respondPreview(checked *checkedForm, action string) error {
 	d := &checked.draft
 	p := printPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.profile(), Document: req.words.newShownDocument(d),
 		Outcome: "draft", At: req.Now(), Preview: &fields}
-	title, err := req.Text("preview.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "print", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "print", "preview.title", page.Layout{Section: "invoices", Body: p})
 }

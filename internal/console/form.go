@@ -172,9 +172,5 @@ func (req *request) preserveForm() error {
 			return err
 		}
 	}
-	title, err := req.Text("preserved.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusUnauthorized, "preserved", page.Layout{Title: title, Body: form})
+	return req.Show(http.StatusUnauthorized, "preserved", "preserved.title", page.Layout{Body: form})
 }

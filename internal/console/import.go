@@ -66,11 +66,7 @@ type importForm struct {
 func (req *request) showImport() error { return req.respondImportForm(http.StatusOK, false) }
 
 func (req *request) respondImportForm(status int, empty bool) error {
-	title, err := req.Text("import.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "import", page.Layout{Title: title, Section: "invoices",
+	return req.Show(status, "import", "import.title", page.Layout{Section: "invoices",
 		Body: importForm{Empty: empty, Columns: tabular.Columns()}})
 }
 
@@ -249,11 +245,7 @@ func (req *request) previewImport() error {
 	for _, total := range p.Totals {
 		p.Sums = append(p.Sums, page.MoneyOf(total.TotalAmount, total.Currency))
 	}
-	title, err := req.Text("import.preview.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "import_preview", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusOK, "import_preview", "import.preview.title", page.Layout{Section: "invoices", Body: p})
 }
 
 // importedDrafts returns the first drafts of a valid file.

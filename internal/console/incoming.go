@@ -102,11 +102,7 @@ func (req *request) listIncoming() error {
 	if req.IsFragment() {
 		return req.ShowLive("incoming", p.Rows)
 	}
-	title, err := req.Text("incoming.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "incoming", page.Layout{Title: title, Section: "incoming", Body: p,
+	return req.Show(http.StatusOK, "incoming", "incoming.title", page.Layout{Section: "incoming", Body: p,
 		Export: newExportMenu("/incoming", p.Filters.Values)})
 }
 
@@ -253,7 +249,7 @@ func (req *request) showIncoming() error {
 	if title == "" {
 		title = found.ProviderDocumentID
 	}
-	return req.Show(http.StatusOK, "incoming-invoice", page.Layout{Title: title, Section: "incoming", Body: part})
+	return req.Show(http.StatusOK, "incoming-invoice", "", page.Layout{Title: title, Section: "incoming", Body: part})
 }
 
 // incomingInvoicePage reads everything that belongs to an incoming e-invoice.

@@ -174,7 +174,7 @@ func (req *request) respondInvoice(status int, id store.ID, flash *page.Notice) 
 	if req.IsFragment() {
 		return req.ShowLive("invoice", part)
 	}
-	return req.Show(status, "invoice", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+	return req.Show(status, "invoice", "", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
 		Notice: flash, Body: part})
 }
 

@@ -127,13 +127,9 @@ func (req *request) listInvoices() error {
 	if filters.StateValues, err = view.Of(tenant).StateValues(ctx); err != nil {
 		return err
 	}
-	title, err := req.Text("invoices.title")
-	if err != nil {
-		return err
-	}
 	exports := newExportMenu("/invoices", filters.Values)
 	exports.Items = true
-	return req.Show(http.StatusOK, "invoices", page.Layout{Title: title, Section: "invoices", Export: exports,
+	return req.Show(http.StatusOK, "invoices", "invoices.title", page.Layout{Section: "invoices", Export: exports,
 		Body: invoicesPage{Filters: filters, Rows: part, Tabs: rows.listTabs,
 			MayWrite: req.session.Permissions.Has(access.Write), Currencies: currencyCodes(),
 			Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})

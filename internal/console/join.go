@@ -52,7 +52,7 @@ func (req *request) respondJoin(status int, p joinPage) error {
 	if p.Code != "" {
 		layout.Reopen = []page.Field{{Name: "code", Value: p.Code}, {Name: "name", Value: p.Name}}
 	}
-	return req.Show(status, "join", layout)
+	return req.Show(status, "join", "", layout)
 }
 
 // openInvitation shows the form for the password to somebody who has the secret of an invitation.

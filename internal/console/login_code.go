@@ -64,11 +64,7 @@ func (req *request) respondLoginCode(status int, fault string) error {
 		return err
 	}
 	_, possible := req.relyingParty()
-	title, err := req.Text("login.code.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "login_code", page.Layout{Title: title, Body: loginCodePage{Next: req.requestedPath(),
+	return req.Show(status, "login_code", "login.code.title", page.Layout{Body: loginCodePage{Next: req.requestedPath(),
 		App: factor.HasApp(), Passkeys: possible && len(factor.Passkeys) > 0, Fault: fault}})
 }
 

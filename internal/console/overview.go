@@ -100,15 +100,11 @@ func (req *request) showOverview() error {
 	if req.IsFragment() {
 		return req.ShowLive("overview", part)
 	}
-	title, err := req.Text("overview.title")
-	if err != nil {
-		return err
-	}
 	unproved, err := req.unproved(ctx)
 	if err != nil {
 		return err
 	}
-	return req.Show(http.StatusOK, "overview", page.Layout{Title: title, Section: "overview",
+	return req.Show(http.StatusOK, "overview", "overview.title", page.Layout{Section: "overview",
 		Body: overviewPage{part, p.MayWrite, unproved}})
 }
 

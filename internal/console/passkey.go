@@ -170,13 +170,9 @@ func (req *request) respondPasskey(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	title, err := req.Text("passkeys.one")
-	if err != nil {
-		return err
-	}
 	for _, p := range state.Passkeys {
 		if p.ID == id {
-			return req.Show(status, "passkey", page.Layout{Title: title, Section: "account",
+			return req.Show(status, "passkey", "passkeys.one", page.Layout{Section: "account",
 				Body: passkeyPage{Passkey: p, Present: req.present("remove", &state), Fault: fault}})
 		}
 	}

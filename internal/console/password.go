@@ -74,11 +74,7 @@ func (req *request) respondFirstPassword(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	title, err := req.Text("password.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "password", page.Layout{Title: title,
+	return req.Show(status, "password", "password.title", page.Layout{
 		Body: passwordPage{Email: user.Email, Next: req.next(), Fault: fault}})
 }
 

@@ -69,7 +69,7 @@ func (req *request) respondForgot(status int, p forgotPage) error {
 	if err != nil {
 		return err
 	}
-	return req.Show(status, "forgot", page.Layout{Title: title, Body: p})
+	return req.Show(status, "forgot", "", page.Layout{Title: title, Body: p})
 }
 
 // requireMail returns the error of a page that does not exist unless the installation sends e-mails.
@@ -111,15 +111,11 @@ type resetPage struct {
 }
 
 func (req *request) respondReset(status int, p resetPage) error {
-	title, err := req.Text("reset.title")
-	if err != nil {
-		return err
-	}
-	layout := page.Layout{Title: title, Body: p}
+	layout := page.Layout{Body: p}
 	if p.Code != "" {
 		layout.Reopen = []page.Field{{Name: "code", Value: p.Code}}
 	}
-	return req.Show(status, "reset", layout)
+	return req.Show(status, "reset", "reset.title", layout)
 }
 
 // openReset shows the form for the password to somebody who has the secret of a link.

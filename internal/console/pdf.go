@@ -123,11 +123,8 @@ func (req *request) respondNeeds(profile document.Profile, findings document.Fin
 	p := needsPage{ID: id.String(), Number: deref(found.Draft.InvoiceNumber), Profile: profile,
 		MayWrite: req.session.Permissions.Has(access.Write) && (found.Submission == nil || found.Submission.Correctable())}
 	p.Needs, _ = divideAdvice(findings.Paths(), findings.Faults())
-	title, err := req.Text("needs.title", p.Number)
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusUnprocessableEntity, "needs", page.Layout{Title: title, Section: "invoices", Body: p})
+	return req.Show(http.StatusUnprocessableEntity, "needs", "needs.title", page.Layout{Section: "invoices", Body: p},
+		p.Number)
 }
 
 // outgoingCredit is outgoingInvoice for the credit note of the path.

@@ -31,7 +31,7 @@ func (req *request) printInvoice() error {
 	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.seller()), Seller: *req.profile(),
 		Document: req.words.newShownDocument(&found.Draft), Outcome: outcomeOf(found), States: stateViews(found.States()),
 		At: req.Now()}
-	return req.Show(http.StatusOK, "print", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
+	return req.Show(http.StatusOK, "print", "", page.Layout{Title: deref(found.Draft.InvoiceNumber), Section: "invoices",
 		Body: p})
 }
 
@@ -46,6 +46,6 @@ func (req *request) printCredit() error {
 	if err != nil {
 		return err
 	}
-	return req.Show(http.StatusOK, "print_credit", page.Layout{Title: shown.CreditNoteNumber, Section: "credits",
+	return req.Show(http.StatusOK, "print_credit", "", page.Layout{Title: shown.CreditNoteNumber, Section: "credits",
 		Body: printCreditPage{creditPage: shown, At: req.Now()}})
 }

@@ -81,9 +81,9 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn,
 		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
-		return req.Show(status, "second_factor_required", page.Layout{Title: title, Body: p})
+		return req.Show(status, "second_factor_required", "", page.Layout{Title: title, Body: p})
 	}
-	return req.Show(status, "second_factor", page.Layout{Title: title, Section: "account", Body: p})
+	return req.Show(status, "second_factor", "", page.Layout{Title: title, Section: "account", Body: p})
 }
 
 func (req *request) beginSecondFactor() error {
@@ -125,10 +125,6 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	title, err := req.Text("factor.begin")
-	if err != nil {
-		return err
-	}
 	p := enrollmentPage{Secret: grouped4(pending.Secret.Reveal()), Picture: picture, Held: req.session.FactorRequired,
 		Fault: fault}
 	if state.EnrolledAt() != nil {
@@ -136,7 +132,7 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	} else {
 		p.Password = req.session.Means != store.LoginBySingleSignOn
 	}
-	return req.Show(status, "second_factor_confirm", page.Layout{Title: title, Section: "account", Body: p})
+	return req.Show(status, "second_factor_confirm", "factor.begin", page.Layout{Section: "account", Body: p})
 }
 
 // grouped4 separates groups of four characters, so that people can type a secret.
@@ -156,11 +152,7 @@ func (req *request) respondRecoveryCodes(codes []secret.Text) error {
 	for _, code := range codes {
 		p.Codes = append(p.Codes, code.Reveal())
 	}
-	title, err := req.Text("factor.codes")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "recovery_codes", page.Layout{Title: title, Section: "account", Body: p})
+	return req.Show(http.StatusOK, "recovery_codes", "factor.codes", page.Layout{Section: "account", Body: p})
 }
 
 func (req *request) confirmSecondFactor() error {

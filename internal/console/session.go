@@ -150,7 +150,7 @@ func (req *request) respondLogin(status int, p loginPage) error {
 			p.SignOn += "?" + url.Values{"next": {p.Next}}.Encode()
 		}
 	}
-	return req.Show(status, "login", page.Layout{Title: title, Body: p})
+	return req.Show(status, "login", "", page.Layout{Title: title, Body: p})
 }
 
 func (req *request) login() error {

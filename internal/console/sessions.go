@@ -75,7 +75,7 @@ func (req *request) respondSessions(user store.User, title, section string) erro
 	for _, record := range records {
 		p.Rows = append(p.Rows, view.Session(record, req.session))
 	}
-	return req.Show(http.StatusOK, "sessions", page.Layout{Title: title, Section: section, Body: p})
+	return req.Show(http.StatusOK, "sessions", "", page.Layout{Title: title, Section: section, Body: p})
 }
 
 // endSession ends a session and leads back to the list that has it. Somebody who ends the own present session is logged

@@ -56,5 +56,5 @@ func (req *request) showStyleguide() error {
 				{Dimension: "tax_authority_state", Value: "rejected", Final: true, Meaning: "negative"},
 				{Dimension: "receiver_state", Value: "archived_by_receiver", Final: true}}})
 	}
-	return req.Show(http.StatusOK, "styleguide", page.Layout{Title: "Style guide", Body: p})
+	return req.Show(http.StatusOK, "styleguide", "", page.Layout{Title: "Style guide", Body: p})
 }

@@ -102,7 +102,7 @@ func (req *request) showSubscription() error {
 	if req.IsFragment() {
 		return req.ShowLive("subscription", part)
 	}
-	return req.Show(http.StatusOK, "subscription", page.Layout{Title: found.URL, Section: "webhooks", Body: part,
+	return req.Show(http.StatusOK, "subscription", "", page.Layout{Title: found.URL, Section: "webhooks", Body: part,
 		Export: newExportMenu("/webhooks/"+found.ID.String(), map[string]string{creditStateParameter: string(p.Chosen)})})
 }
 

@@ -86,11 +86,7 @@ func (req *request) listUndelivered() error {
 	if req.IsFragment() {
 		return req.ShowLive("undelivered", part)
 	}
-	title, err := req.Text("undelivered.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "undelivered", page.Layout{Title: title, Section: "webhooks", Body: part,
+	return req.Show(http.StatusOK, "undelivered", "undelivered.title", page.Layout{Section: "webhooks", Body: part,
 		Export: newExportMenu(undeliveredPath, map[string]string{creditStateParameter: string(state)})})
 }
 

@@ -155,11 +155,7 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 		}
 		p.Invitations = append(p.Invitations, row)
 	}
-	title, err := req.Text("users.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "users", page.Layout{Title: title, Section: "users", Body: p,
+	return req.Show(status, "users", "users.title", page.Layout{Section: "users", Body: p,
 		Export: newExportMenu(usersPath, nil)})
 }
 
@@ -192,11 +188,7 @@ func (req *request) inviteUser() error {
 	if err != nil {
 		return err
 	}
-	title, err := req.Text("users.invited")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusCreated, "invited", page.Layout{Title: title, Section: "users",
+	return req.Show(http.StatusCreated, "invited", "users.invited", page.Layout{Section: "users",
 		Body: invitedPage{Invitation: view.Invitation(made.Invitation),
 			URL: made.Link(req.PublicURL.Base(req.Secure, req.R.Host)), Mail: string(made.Mail.State)}})
 }

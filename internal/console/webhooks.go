@@ -154,11 +154,7 @@ func (req *request) listSubscriptions() error {
 	if req.IsFragment() {
 		return req.ShowLive("webhooks", part)
 	}
-	title, err := req.Text("webhooks.title")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusOK, "webhooks", page.Layout{Title: title, Section: "webhooks",
+	return req.Show(http.StatusOK, "webhooks", "webhooks.title", page.Layout{Section: "webhooks",
 		Export: newExportMenu("/webhooks", nil),
 		Body:   webhooksPage{Live: part, MayManage: req.session.Permissions.Has(access.ManageWebhooks)}})
 }
@@ -234,11 +230,7 @@ func (req *request) respondSubscribe(status int, form subscribeForm) error {
 	if form.Key, err = req.newKey(); err != nil {
 		return err
 	}
-	title, err := req.Text("webhooks.new")
-	if err != nil {
-		return err
-	}
-	return req.Show(status, "subscribe", page.Layout{Title: title, Section: "webhooks", Body: form})
+	return req.Show(status, "subscribe", "webhooks.new", page.Layout{Section: "webhooks", Body: form})
 }
 
 // newSubscriptionPage is the view model of the page of a new subscription. It is the only page that ever contains a
@@ -308,11 +300,7 @@ func (req *request) subscribe() error {
 	if again != "" {
 		return req.Redirect(page.WithNotice("/webhooks/"+again, "good.subscribed_before"))
 	}
-	title, err := req.Text("webhooks.made")
-	if err != nil {
-		return err
-	}
-	return req.Show(http.StatusCreated, "new_subscription", page.Layout{Title: title, Section: "webhooks", Body: made})
+	return req.Show(http.StatusCreated, "new_subscription", "webhooks.made", page.Layout{Section: "webhooks", Body: made})
 }
 
 // formTTL is how long sending a form again has no further effect.

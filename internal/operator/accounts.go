@@ -43,7 +43,7 @@ func (req *request) listAccounts() error {
 	if more := len(rows) > maxPerPage; more {
 		p.Next = next(accountsPath, query, more, formatPosition(p.Rows[maxPerPage-1].Position()))
 	}
-	return req.show(http.StatusOK, "accounts", "op.accounts.title", page.Layout{Section: "accounts", Body: p})
+	return req.Show(http.StatusOK, "accounts", "op.accounts.title", page.Layout{Section: "accounts", Body: p})
 }
 
 // maxSearch is the number of bytes of the longest search.
@@ -99,7 +99,7 @@ func (req *request) showAccount() error {
 	if p.Status != store.AccountActive {
 		p.Change = act{ID: "reactivate", Path: at + "/reactivate", Key: "reactivate", Of: p.Company}
 	}
-	return req.show(http.StatusOK, "account", "", page.Layout{Title: p.Company, Section: "accounts", Body: p})
+	return req.Show(http.StatusOK, "account", "", page.Layout{Title: p.Company, Section: "accounts", Body: p})
 }
 
 // keys returns the API keys of an account, without their secrets.

@@ -42,7 +42,7 @@ func (req *request) listKeys() error {
 	if p.Servers, err = req.DB.Servers(req.R.Context()); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "sealing", "op.sealing.title", page.Layout{Section: "sealing", Body: p})
+	return req.Show(http.StatusOK, "sealing", "op.sealing.title", page.Layout{Section: "sealing", Body: p})
 }
 
 // auditPage is the view model of the audit log of all companies, newest first.
@@ -103,7 +103,7 @@ func (req *request) listAudit() error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return req.show(http.StatusOK, "audit", "op.audit.title", page.Layout{Section: "audit", Body: p})
+	return req.Show(http.StatusOK, "audit", "op.audit.title", page.Layout{Section: "audit", Body: p})
 }
 
 // read returns the filter for the store. A value that no entry can have is a bad request.

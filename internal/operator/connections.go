@@ -84,7 +84,7 @@ func (req *request) listConnections() error {
 	if p.Failing, err = req.connectionRows(failing); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "connections", "op.connections.title", page.Layout{Section: "connections", Body: p})
+	return req.Show(http.StatusOK, "connections", "op.connections.title", page.Layout{Section: "connections", Body: p})
 }
 
 // connectionRows adds the names of the companies.
@@ -131,11 +131,8 @@ func (req *request) showConnection() error {
 	} else {
 		p.Acts = append(p.Acts, act{ID: "activate", Path: at + "/activate", Key: "activate", Of: p.Company})
 	}
-	title, err := req.Text("op.connection.title", p.Company)
-	if err != nil {
-		return err
-	}
-	return req.show(http.StatusOK, "connection", "", page.Layout{Title: title, Section: "connections", Body: p})
+	return req.Show(http.StatusOK, "connection", "op.connection.title", page.Layout{Section: "connections", Body: p},
+		p.Company)
 }
 
 // changeConnection applies a function that the command line calls too.

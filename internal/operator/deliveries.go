@@ -83,7 +83,7 @@ func (req *request) listDeliveries() error {
 	for _, s := range failing {
 		p.Subscriptions = append(p.Subscriptions, failingRow{s, companies[s.Account]})
 	}
-	return req.show(http.StatusOK, "deliveries", "op.deliveries.title", page.Layout{Section: "deliveries", Body: p})
+	return req.Show(http.StatusOK, "deliveries", "op.deliveries.title", page.Layout{Section: "deliveries", Body: p})
 }
 
 // redeliver starts a delivery again, as its company can.

@@ -315,7 +315,7 @@ func TestMessages(t *testing.T) {
 	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now,
 		Log: slog.New(slog.DiscardHandler)})
 	kit.Must(t, err)
-	used := regexp.MustCompile(`(?:\bt\s+|\bText\(|req\.show\([^"]*"[a-z]*", )"([a-z][a-z0-9_.]*)"`).FindAllStringSubmatch(
+	used := regexp.MustCompile(`(?:\bt\s+|\bText\(|req\.Show\([^"]*"[a-z]*", )"([a-z][a-z0-9_.]*)"`).FindAllStringSubmatch(
 		source, -1)
 	if len(used) < 100 {
 		t.Fatalf("only %d texts are used", len(used))

@@ -28,17 +28,6 @@ func (req *request) loggedIn() bool { return !req.session.Operator.IsZero() }
 // maxPerPage is the number of rows on a page of a list.
 const maxPerPage = 50
 
-// show responds with a page: the template of the given name, with the title that a key names.
-func (req *request) show(status int, name, title string, layout page.Layout) error {
-	if layout.Title == "" {
-		var err error
-		if layout.Title, err = req.Text(title); err != nil {
-			return err
-		}
-	}
-	return req.Show(status, name, layout)
-}
-
 // frame completes the layout with what an operator may see. Operators have no role.
 func (req *request) frame(_ int, layout *page.Layout) {
 	layout.Company, layout.LoggedIn, layout.Sections = req.session.Email, req.loggedIn(), sections

@@ -40,7 +40,7 @@ func (req *request) showLogin() error {
 	if req.loggedIn() {
 		return req.Redirect(accountsPath)
 	}
-	return req.show(http.StatusOK, "login", "op.login.title", page.Layout{Body: loginPage{}})
+	return req.Show(http.StatusOK, "login", "op.login.title", page.Layout{Body: loginPage{}})
 }
 
 // The longest accepted e-mail address, and the longest password and code, in bytes.
@@ -63,7 +63,7 @@ func (req *request) login() error {
 		if len(email) > maxEmail {
 			email = ""
 		}
-		return req.show(http.StatusUnauthorized, "login",
+		return req.Show(http.StatusUnauthorized, "login",
 			"op.login.title", page.Layout{Body: loginPage{Email: email, Fault: "wrong"}})
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (p enrolPage) Groups() []string {
 }
 
 func (req *request) showEnrol() error {
-	return req.show(http.StatusOK, "enrol", "op.enrol.title", page.Layout{Body: enrolPage{}})
+	return req.Show(http.StatusOK, "enrol", "op.enrol.title", page.Layout{Body: enrolPage{}})
 }
 
 // openEnrolment shows the form for the password and the authenticator to somebody who has the secret of a link.
@@ -129,7 +129,7 @@ func (req *request) respondEnrolment(status int, shared secret.Text, fault strin
 	p := enrolPage{Code: req.Form.Get("code"), Fault: fault}
 	operator, err := req.Accounts.EnrollingOperator(req.R.Context(), req.Source, p.Code)
 	if errors.Is(err, account.ErrEnrolment) {
-		return req.show(http.StatusUnprocessableEntity, "enrol", "op.enrol.title",
+		return req.Show(http.StatusUnprocessableEntity, "enrol", "op.enrol.title",
 			page.Layout{Body: enrolPage{Fault: "unusable"}})
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (req *request) respondEnrolment(status int, shared secret.Text, fault strin
 		return err
 	}
 	p.Email, p.Shared = operator.Email, shared.Reveal()
-	return req.show(status, "enrol", "op.enrol.title", page.Layout{Body: p})
+	return req.Show(status, "enrol", "op.enrol.title", page.Layout{Body: p})
 }
 
 // enrol stores the password and the authenticator, and shows the recovery codes.
@@ -167,5 +167,5 @@ func (req *request) enrol() error {
 	for _, code := range codes {
 		p.Recovery = append(p.Recovery, code.Reveal())
 	}
-	return req.show(http.StatusOK, "enrol", "op.enrol.recovery", page.Layout{Body: p})
+	return req.Show(http.StatusOK, "enrol", "op.enrol.recovery", page.Layout{Body: p})
 }

@@ -56,7 +56,7 @@ func (req *request) listUnknown() error {
 	for _, s := range found {
 		p.Rows = append(p.Rows, unknownRow{s, companies[s.Account]})
 	}
-	return req.show(http.StatusOK, "unknown", "op.unknown.title", page.Layout{Section: "unknown", Body: p})
+	return req.Show(http.StatusOK, "unknown", "op.unknown.title", page.Layout{Section: "unknown", Body: p})
 }
 
 // submissionPage is the view model of one submission: what is known of it, what the provider returned, and the
@@ -121,11 +121,7 @@ func (req *request) showUnknown() error {
 		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: store.DecisionResend},
 			{ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: store.DecisionReject, Danger: true}}
 	}
-	title, err := req.Text("op.submission.title", p.Number)
-	if err != nil {
-		return err
-	}
-	return req.show(http.StatusOK, "submission", "", page.Layout{Title: title, Section: "unknown", Body: p})
+	return req.Show(http.StatusOK, "submission", "op.submission.title", page.Layout{Section: "unknown", Body: p}, p.Number)
 }
 
 // submission returns the company and the identifier of the submission that the path names.

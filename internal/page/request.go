@@ -147,8 +147,15 @@ func (req *Request) TextOr(key, otherwise string) string {
 // IsFragment reports whether a live part of a page is polling.
 func (req *Request) IsFragment() bool { return req.R.Header.Get("HX-Request") == "true" }
 
-// Show responds with a page: the template file of the given name, in the layout.
-func (req *Request) Show(status int, name string, layout Layout) error {
+// Show responds with a page: the template file of the given name, in the layout. title is the key of the title, for a
+// page whose layout has none, and of are the values of its placeholders.
+func (req *Request) Show(status int, name, title string, layout Layout, of ...any) error {
+	if layout.Title == "" {
+		var err error
+		if layout.Title, err = req.Text(title, of...); err != nil {
+			return err
+		}
+	}
 	layout.Environment, layout.Languages = req.config.Environment, req.otherLanguages()
 	req.Frame(status, &layout)
 	if layout.Notice == nil {
@@ -254,7 +261,7 @@ func (req *Request) respondError(err error) error {
 	p := problem.Of(err)
 	p.SetHeader(req.W.Header())
 	title, text := req.Pages.Texts.problem(p)
-	shownErr := req.Show(p.Status(), "error", Layout{Title: title,
+	shownErr := req.Show(p.Status(), "error", "", Layout{Title: title,
 		Body: problemPage{Status: p.Status(), Text: text, RequestID: req.W.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself is broken
 		shownErr = errors.Join(shownErr, req.Send(http.StatusInternalServerError, "text/plain; charset=utf-8",
