@@ -117,7 +117,7 @@ func textsIn(t *testing.T, of language.Tag) map[string]string {
 }
 
 // secured returns a production console that uses TLS, with its own store.
-func secured(t *testing.T) (*Console, *storetest.Store) {
+func secured(t testing.TB) (*Console, *storetest.Store) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
 	c, err := New(Config{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, Environment: "production", Secure: true,

@@ -14,6 +14,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/page"
+	"quittance/internal/store"
 )
 
 // testConsole returns a console without a database.
@@ -55,7 +56,16 @@ func BenchmarkDraftForm(b *testing.B) {
 		form.Items = append(form.Items, map[string]string{"name": fmt.Sprintf("Item <%d> & more", n), "quantity": "1",
 			"unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
 	}
-	req := testConsole(b).request(httptest.NewRecorder(), httptest.NewRequest("POST", "/invoices/new", nil), nil)
+	c, s := secured(b)
+	made, err := s.CreateAccount(b.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "$"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := c.request(httptest.NewRecorder(), httptest.NewRequest("POST", "/invoices/new", nil), nil)
+	req.session.Account = made
+	if req.session.Tenant, err = s.Tenant(b.Context(), made.ID); err != nil {
+		b.Fatal(err)
+	}
 	checked, err := req.check(form)
 	if err != nil {
 		b.Fatal(err)
