@@ -16,7 +16,6 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/fairlimit"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/store"
@@ -80,11 +79,8 @@ func (req *request) readUpload() error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return errUpload.Because(err)
 	}
-	if errors.Is(err, fairlimit.ErrFull) {
-		return err
-	}
-	if err != nil { // the client disconnected or was too slow
-		return problem.For(api.CodeMalformedRequest).Because(fmt.Errorf("%w: %w", page.ErrForm, err))
+	if err != nil {
+		return page.BodyError(err)
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
 	for {
