@@ -148,7 +148,7 @@ func TestRevokeKeysOfPerson(t *testing.T) {
 				"ERP", "scopes", "read").body)
 			page := owner.get("/users")
 			found := regexp.MustCompile(
-				`action="(/users/[0-9a-f-]+)/disable">.{0,200}name="revoke_keys"[^>]*> Also revoke the API keys of this person \(1\)`).FindStringSubmatch(page.body)
+				`(?s)action="(/users/[0-9a-f-]+)/disable">.{0,200}name="revoke_keys"[^>]*>\s*Also revoke the API keys of this person \(1\)`).FindStringSubmatch(page.body)
 			if found == nil || strings.Count(page.body, `name="revoke_keys"`) != 2 {
 				t.Fatal("the page does not offer to revoke the key")
 			}

@@ -56,7 +56,7 @@ func TestOverview(t *testing.T) {
 
 // tileFigure returns the number that a tile shows.
 func tileFigure(page, tab string) string {
-	found := regexp.MustCompile(`id="tile-` + tab + `".*?<span class="figure">([^<]*)<`).FindStringSubmatch(page)
+	found := regexp.MustCompile(`(?s)id="tile-` + tab + `".*?<span class="figure">([^<]*)<`).FindStringSubmatch(page)
 	if found == nil {
 		return ""
 	}

@@ -236,7 +236,7 @@ func TestLastLogin(t *testing.T) {
 		PasswordHash: hash})
 	kit.Must(t, err)
 	logins := func() []string {
-		return regexp.MustCompile(`(?s)c-last"[^>]*><span>(<time|<span class="quiet">Never)`).FindAllString(
+		return regexp.MustCompile(`c-last"[^>]*>\s*<span>\s*(<time|<span class="quiet">Never)`).FindAllString(
 			owner.get("/users").body, -1)
 	}
 	if got := strings.Join(logins(), " "); strings.Count(got, "<time") != 1 || strings.Count(got, "Never") != 1 {

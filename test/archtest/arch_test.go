@@ -94,6 +94,7 @@ func TestArchitecture(t *testing.T) {
 	t.Run("files have a readable size", m.testSizes)
 	t.Run("packages and the product stay below their ceilings", m.testCeilings)
 	t.Run("lines have a readable width", m.testWidth)
+	t.Run("lines of templates have a readable width", testTemplates)
 }
 
 // TestNothingOfTheWorkplace looks for what says where, and not what, the project was written.
