@@ -72,10 +72,13 @@ type environment struct {
 	logTo func(io.Writer) *slog.Logger
 }
 
-// exitUsage is the exit status of a wrong command line; [problem.Kind] has the others. A server never ends with it,
+// exitUsage is the exit status of a wrong command line; package problem has the others. A server never ends with it,
 // because the Go runtime ends a crashed process with it: whoever supervises the server can tell a crash, after which a
 // new start helps, from settings with which no start succeeds.
 const exitUsage = 2
+
+// serveName is the name of the command that runs the server. It alone ends with [problem.ExitSetting] for its settings.
+const serveName = "serve"
 
 // Main executes the command named by the arguments of the process and returns the exit status. release is the release
 // that the linker was told, such as 1.2.0, or "" for a development build.
@@ -116,7 +119,7 @@ func Main(release string) int {
 			}
 			err = fmt.Errorf("interrupted: %w", err)
 		}
-		if errors.Is(err, service.ErrConfig) {
+		if command.Selected().Name == serveName && errors.Is(err, service.ErrConfig) {
 			return failed(err, problem.ExitSetting)
 		}
 		return failed(err, problem.ExitFailure)
@@ -152,7 +155,7 @@ func usageStatus(err error) int {
 
 // statusFor returns the exit status for a wrong command line: usage, but problem.ExitSetting if the command is serve.
 func statusFor(command *kong.Context, usage int) int {
-	if selected := command.Selected(); selected != nil && selected.Name == "serve" {
+	if selected := command.Selected(); selected != nil && selected.Name == serveName {
 		return problem.ExitSetting
 	}
 	return usage

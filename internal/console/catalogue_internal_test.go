@@ -27,6 +27,7 @@ import (
 var (
 	// Expressions for the message keys in templates and handlers, and for those that are composed.
 	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:Text|Lookup|TextOr|Plural)\(|\bShow\([^"]*"[a-z_-]+", )"([a-z][a-z0-9_.]*)"`)
+	noticeKey   = regexp.MustCompile(`WithNotice\([^\n]*"((?:good|bad)\.[a-z0-9_]+)"\)`)
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 
@@ -50,6 +51,11 @@ func TestMessages(t *testing.T) {
 	for key := range used {
 		if _, ok := messages[key]; !ok {
 			t.Errorf("message %q does not exist", key)
+		}
+	}
+	for _, found := range noticeKey.FindAllStringSubmatch(source, -1) {
+		if _, ok := messages["flash."+found[1]]; !ok {
+			t.Errorf("notice %q does not exist", found[1])
 		}
 	}
 	var families []string

@@ -9,7 +9,7 @@
 //
 // Start reading at [New] and [Console.Serve], then the routes in routes.go. Each page has one Go file with its routes,
 // handlers and view model, and one template file that defines "content". All markup is in the templates, and all texts
-// are in messages/LANGUAGE.json, one file for each language (language.go). Handlers are methods of *request and return
-// an error (errors.go). They answer with [request.page], or with [request.redirect] after a change. A live part of a
-// page is a fragment that the browser polls (live.go).
+// are in messages/LANGUAGE.json, one file for each language. Handlers are methods of *request, which embeds that of the
+// kit of pages, and return an error. They answer with [page.Request.Show], or with [page.Request.Redirect] after a
+// change. A live part of a page is a fragment that the browser polls ([page.Live]).
 package console

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"quittance/client/api"
@@ -137,7 +138,9 @@ func (req *request) dispatch() error {
 	}
 	switch {
 	case found == nil && len(allowed) > 0:
-		return problem.For(api.CodeMethodNotAllowed)
+		p := problem.For(api.CodeMethodNotAllowed).Describe()
+		p.Allow = strings.Join(allowed, ", ")
+		return p
 	case found == nil:
 		return problem.For(api.CodeNotFound)
 	}

@@ -325,6 +325,12 @@ func TestMessages(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	notices := regexp.MustCompile(`WithNotice\([^\n]*"((?:good|bad)\.[a-z0-9_]+)"\)`)
+	for _, found := range notices.FindAllStringSubmatch(source, -1) {
+		if pages.kit.Named("en").Texts.Notice(found[1]) == nil {
+			t.Errorf("there is no notice %q", found[1])
+		}
+	}
 	text, err := files.ReadFile("messages/en.json")
 	kit.Must(t, err)
 	for _, found := range regexp.MustCompile(`(?m)^  "([a-z0-9_.]+)":`).FindAllStringSubmatch(string(text), -1) {

@@ -110,17 +110,17 @@ func Grouped(number string) string {
 	return sign + out.String()
 }
 
-// ShortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the
+// shortDay returns a day and its month, such as 2 Jan. The script writes dates and times in the same form, in the
 // reader's time zone.
-func (t Texts) ShortDay(at time.Time) string {
+func (t Texts) shortDay(at time.Time) string {
 	return strconv.Itoa(at.Day()) + " " + t.texts["month."+strconv.Itoa(int(at.Month()))]
 }
 
 // Comma returns the comma of the language with the space after it.
 func (t Texts) Comma() string { return t.texts["comma"] + " " }
 
-// LongDay returns a date, such as 2 Jan 2006.
-func (t Texts) LongDay(at time.Time) string { return t.ShortDay(at) + at.Format(" 2006") }
+// longDay returns a date, such as 2 Jan 2006.
+func (t Texts) longDay(at time.Time) string { return t.shortDay(at) + at.Format(" 2006") }
 
 // Day is a calendar date, as the template "day" shows it.
 type Day struct {
@@ -139,7 +139,7 @@ func (t Texts) Day(date any) *Day {
 	if err != nil {
 		return &Day{Text: text}
 	}
-	return &Day{Machine: text, Text: t.LongDay(at)}
+	return &Day{Machine: text, Text: t.longDay(at)}
 }
 
 // DayText returns a date as plain text, for sentences, and "" for none.
@@ -172,7 +172,7 @@ func (t Texts) Instant(at any) *Instant {
 	}
 	utc := given.UTC()
 	return &Instant{Machine: utc.Format(time.RFC3339Nano), Precise: utc.Format("2006-01-02 15:04:05.000000 UTC"),
-		Text: t.LongDay(utc) + t.Comma() + utc.Format("15:04 UTC"), Day: t.ShortDay(utc), Clock: utc.Format("15:04:05")}
+		Text: t.longDay(utc) + t.Comma() + utc.Format("15:04 UTC"), Day: t.shortDay(utc), Clock: utc.Format("15:04:05")}
 }
 
 // sizes are the units of a size in bytes, each 1024 times the one before, as their keys below "size." in the messages.

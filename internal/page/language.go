@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"time"
 
 	"golang.org/x/text/language"
 )
@@ -38,6 +39,9 @@ func (k *Kit) Named(tag string) *Pages {
 // For returns the pages in the language of a request: the one that the reader has chosen in this browser, or else the
 // one that the browser prefers.
 func (k *Kit) For(r *http.Request) *Pages {
+	if len(k.languages) == 1 {
+		return k.languages[0]
+	}
 	if chosen, err := r.Cookie(k.CookieName(languageCookie)); err == nil {
 		if pages := k.Named(chosen.Value); pages != nil {
 			return pages
@@ -58,9 +62,9 @@ func (k *Kit) For(r *http.Request) *Pages {
 // Choose remembers a language in the browser. The cookie holds no secret, and the choice changes nothing that is
 // stored.
 func (req *Request) Choose(pages *Pages) {
-	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
-	http.SetCookie(req.W, &http.Cookie{Name: req.CookieName(languageCookie), Value: pages.Texts.Tag.String(), Path: "/",
-		MaxAge: languageCookieAge, Secure: req.config.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	cookie := req.NewCookie(languageCookie, pages.Texts.Tag.String(), time.Time{}) //nolint:gosec // the kit makes it secure
+	cookie.MaxAge = languageCookieAge
+	http.SetCookie(req.W, cookie)
 }
 
 // LanguageChoice offers a language.

@@ -48,7 +48,8 @@ func (req *Request) LivePart(page, name string, data any, every time.Duration, a
 func (req *Request) ShowLive(page string, part Live) error {
 	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.R.URL.Query().Get("seen") &&
 		part.Every != "" {
-		req.W.WriteHeader(http.StatusNoContent)
+		req.Status = http.StatusNoContent
+		req.W.WriteHeader(req.Status)
 		return nil
 	}
 	return req.Render(http.StatusOK, page, "live", part)

@@ -83,7 +83,7 @@ func New(config Config) (*Kit, error) {
 
 // ServeAsset responds to a request for an asset, and reports whether it is one.
 func (k *Kit) ServeAsset(w http.ResponseWriter, r *http.Request) bool {
-	if !IsAsset(r) {
+	if !isAsset(r) {
 		return false
 	}
 	k.assets.serve(w, r)
@@ -93,8 +93,8 @@ func (k *Kit) ServeAsset(w http.ResponseWriter, r *http.Request) bool {
 // AssetsRoute is the route of assets in the log.
 const AssetsRoute = "/assets"
 
-// IsAsset reports whether a request is for an asset.
-func IsAsset(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), assetsPath) }
+// isAsset reports whether a request is for an asset.
+func isAsset(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), assetsPath) }
 
 // CookieName returns the name of a cookie, which begins with [Config].Cookie. The prefix __Host- binds a cookie to this
 // host and to TLS (RFC 6265bis, section 4.1.3.2). Browsers reject that name over plain HTTP, which is used on loopback

@@ -147,10 +147,10 @@ func (req *Request) TextOr(key, otherwise string) string {
 // IsFragment reports whether a live part of a page is polling.
 func (req *Request) IsFragment() bool { return req.R.Header.Get("HX-Request") == "true" }
 
-// Show responds with a page: the template file of the given name, in the layout. title is the key of the title, for a
-// page whose layout has none, and of are the values of its placeholders.
+// Show responds with a page: the template file of the given name, in the layout. title is the key of its title, or ""
+// if the layout has one, and of are the values of its placeholders.
 func (req *Request) Show(status int, name, title string, layout Layout, of ...any) error {
-	if layout.Title == "" {
+	if title != "" {
 		var err error
 		if layout.Title, err = req.Text(title, of...); err != nil {
 			return err
@@ -244,30 +244,38 @@ type problemPage struct {
 	RequestID string
 }
 
-// problem returns the title and the advice of the page about a problem: the texts of its name, else of its code, and
-// else those of all problems that are not known.
-func (t Texts) problem(p *problem.Problem) (title, text string) {
-	for _, key := range []string{p.Name(), string(p.Code())} {
-		if title, known := t.Lookup("error." + key + ".title"); known && (key != string(api.CodeInternal) ||
-			p.Status() >= http.StatusInternalServerError) {
-			return title, t.TextOr("error."+key+".text", "")
+// problem returns the title and the advice of the page about a problem: the texts of its name, or else of its code. A
+// problem with neither is not expected on a page of this surface; it has general ones.
+func (t Texts) problem(p *problem.Problem) (title, text string, expected bool) {
+	keys := []string{p.Name(), string(p.Code())}
+	if p.Code() == api.CodeInternal && p.Status() < http.StatusInternalServerError {
+		keys = keys[:1] // the API does not report it
+	}
+	general := "other"
+	if p.Status() >= http.StatusInternalServerError {
+		general = string(api.CodeInternal)
+	}
+	for n, key := range append(keys, general) {
+		if title, known := t.Lookup("error." + key + ".title"); known {
+			return title, t.TextOr("error."+key+".text", ""), n < len(keys)
 		}
 	}
-	return t.TextOr("error.other.title", ""), t.TextOr("error.other.text", "")
+	return http.StatusText(p.Status()), "", false
 }
 
-// respondError responds with the page of an error. It returns internal errors, for the log.
+// respondError responds with the page of an error. It returns internal errors, and those that nobody expected on a
+// page, for the log.
 func (req *Request) respondError(err error) error {
 	p := problem.Of(err)
 	p.SetHeader(req.W.Header())
-	title, text := req.Pages.Texts.problem(p)
+	title, text, expected := req.Pages.Texts.problem(p)
 	shownErr := req.Show(p.Status(), "error", "", Layout{Title: title,
 		Body: problemPage{Status: p.Status(), Text: text, RequestID: req.W.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself is broken
 		shownErr = errors.Join(shownErr, req.Send(http.StatusInternalServerError, "text/plain; charset=utf-8",
 			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))
 	}
-	if p.Status() < http.StatusInternalServerError {
+	if expected && p.Status() < http.StatusInternalServerError {
 		return shownErr
 	}
 	return errors.Join(err, shownErr)

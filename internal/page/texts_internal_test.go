@@ -1,10 +1,12 @@
 package page
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // TestMoney checks that an amount has grouped digits and at least the minor unit of its currency, and loses no digit.
@@ -96,4 +98,24 @@ func english(t *testing.T) Texts {
 		t.Fatal(err)
 	}
 	return texts
+}
+
+// TestUnexpectedProblems checks that a problem without texts on a surface has general ones, and goes to the log.
+func TestUnexpectedProblems(t *testing.T) {
+	for _, test := range []struct {
+		err      error
+		title    string
+		expected bool
+	}{
+		{problem.For(api.CodeNotFound), "Page not found", true},
+		{problem.Local("unheard_of", http.StatusConflict, "unheard of"), "This cannot be done now", false},
+		{problem.For(api.CodePreconditionFailed), "This cannot be done now", false},
+		{problem.For(api.CodeProviderError), "Something went wrong", false},
+		{problem.For(api.CodeInternal), "Something went wrong", true},
+	} {
+		if title, _, expected := english(t).problem(problem.Of(test.err)); title != test.title ||
+			expected != test.expected {
+			t.Errorf("%v: %q, expected %v", test.err, title, expected)
+		}
+	}
 }

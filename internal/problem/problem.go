@@ -62,10 +62,11 @@ func Setting(text string) *Kind {
 	return k
 }
 
-// After returns the kind with another time after which the same request may succeed.
+// After returns another kind with a time after which the same request may succeed.
 func (k *Kind) After(retry time.Duration) *Kind {
-	k.retry = retry
-	return k
+	other := *k
+	other.retry = retry
+	return &other
 }
 
 // Error returns the text.
@@ -176,15 +177,14 @@ type Describer interface {
 // unavailability for a request that was cancelled or took too long, and otherwise an internal error. The problem of an
 // error that is no problem itself has the error as its cause.
 func Of(err error) *Problem {
-	if p, ok := err.(*Problem); ok { //nolint:errorlint // an error around it is the cause
-		return p
-	}
 	described, ok := errors.AsType[Describer](err)
 	switch {
 	case ok:
 		p := *described.Describe()
 		p.Details = maps.Clone(p.Details)
-		p.cause = err
+		if itself, ok := err.(*Problem); !ok || itself.Kind != p.Kind { //nolint:errorlint // an error around it is the cause
+			p.cause = err
+		}
 		return &p
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return For(api.CodeUnavailable).Because(err)

@@ -103,7 +103,7 @@ type operation struct {
 type noBody struct{}
 
 // withFaults makes an operation of a handler that gets its decoded body and all faults of it. The handler reports them
-// with [faultsError], after it has looked up the resources that the request names: unknown identifiers are reported
+// with [problem.Kind.In], after it has looked up the resources that the request names: unknown identifiers are reported
 // first.
 func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, faults api.Faults) (status int, out Out,
 	err error)) operation {

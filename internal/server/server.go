@@ -1,4 +1,4 @@
-// Package server is the JSON API: one literal route table, generic endpoints, and one error catalogue.
+// Package server is the JSON API: one literal route table, and generic endpoints.
 //
 // Its invariants: every response has the envelope and a request id, also after any error; the errors of a request are
 // checked in the order that Server.run gives, and all faults of a payload are reported at once; no text of the

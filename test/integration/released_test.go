@@ -60,8 +60,7 @@ func recordDatabase(t *testing.T, engine string) {
 		facts.Companies[n].Answers = s.crawl(t, company.Token)
 	}
 	s.stop(t)
-	s.archive(t, facts, filepath.Join("..", "..", "internal", "store", "storetest", "released", *recordRelease,
-		engine+".tar.gz"))
+	s.archive(t, facts, filepath.Join("..", "storetest", "released", *recordRelease, engine+".tar.gz"))
 }
 
 // upgradeReleased has this version take over the database of a release.
