@@ -30,7 +30,7 @@ func TestConnections(t *testing.T) {
 			t.Errorf("new connection %+v", second)
 		}
 		_, err = f.ActivateConnection(ctx, second.ID)
-		wantErr(t, err, store.ErrExists)
+		wantErr(t, err, store.ErrActiveExists)
 		_, err = f.ActivateConnection(ctx, f.connection.ID) // again
 		kit.Must(t, err)
 		disabled, err := f.DisableConnection(ctx, f.connection.ID)

@@ -39,7 +39,7 @@ func TestEnrolment(t *testing.T) {
 		}
 		wantUsable := func(n byte, usable bool) {
 			t.Helper()
-			want := store.ErrNotFound
+			var want error = store.ErrNotFound
 			if usable {
 				want = nil
 			}

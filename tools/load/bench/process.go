@@ -304,8 +304,37 @@ func postmasterOf(backend int) (pid int, err error) {
 	return found.parent, nil
 }
 
-// processTreeCPU returns the CPU time of a process and its children, including those that have ended.
-func processTreeCPU(parent int) (cpu time.Duration, err error) {
+// maxTreeReads is how often the processes of a tree are read while their number falls.
+const maxTreeReads = 100
+
+// errChangingTree reports that children of a process ended each time they were read.
+var errChangingTree = errors.New("the processes of the database server end too fast to be counted")
+
+// processTreeCPU returns the CPU time of a process and its children, including those that have ended. A child that ends
+// while the others are read would be counted twice, by itself and by its parent, or not at all; then all are read again.
+func processTreeCPU(parent int) (time.Duration, error) {
+	for range maxTreeReads {
+		before, err := statOf(parent)
+		if err != nil {
+			return 0, err
+		}
+		living, err := childrenCPU(parent)
+		if err != nil {
+			return 0, err
+		}
+		after, err := statOf(parent)
+		if err != nil {
+			return 0, err
+		}
+		if before.children == after.children {
+			return after.own + after.children + living, nil
+		}
+	}
+	return 0, errChangingTree
+}
+
+// childrenCPU returns the CPU time of the living children of a process.
+func childrenCPU(parent int) (cpu time.Duration, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, errNoProc
@@ -315,13 +344,7 @@ func processTreeCPU(parent int) (cpu time.Duration, err error) {
 		if err != nil {
 			continue // not a process
 		}
-		found, err := statOf(pid)
-		switch {
-		case err != nil:
-			// It has ended in the meantime, so its parent counts it.
-		case pid == parent:
-			cpu += found.own + found.children
-		case found.parent == parent:
+		if found, err := statOf(pid); err == nil && found.parent == parent { // others have ended in the meantime
 			cpu += found.own
 		}
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -41,5 +42,39 @@ func TestUsage(t *testing.T) {
 	}
 	if _, err := usageOf(1 << 30); err == nil {
 		t.Error("a process that does not exist has used something")
+	}
+}
+
+// TestTreeOfEndingProcesses checks that the usage of a process and its children never falls while children end, whose
+// usage their parent takes over.
+func TestTreeOfEndingProcesses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // TestUsage checks that nothing is measured there
+	}
+	command := exec.CommandContext(t.Context(), "sh", "-c",
+		`for n in 1 2 3 4 5 6 7 8 9 10; do sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done' & wait; done`)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	var last time.Duration
+	for {
+		select {
+		case err := <-ended:
+			if err != nil || last == 0 {
+				t.Errorf("the processes used %v: %v", last, err)
+			}
+			return
+		default:
+		}
+		used, err := processTreeCPU(command.Process.Pid)
+		if err != nil {
+			continue // it has ended
+		}
+		if used < last {
+			t.Fatalf("%v, and before %v", used, last)
+		}
+		last = used
 	}
 }
