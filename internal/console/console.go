@@ -208,9 +208,7 @@ func (req *request) noRoute(allowed []string) error {
 	if len(allowed) == 0 {
 		return problem.For(api.CodeNotFound)
 	}
-	p := problem.For(api.CodeMethodNotAllowed).Describe()
-	p.Allow = strings.Join(allowed, ", ")
-	return p
+	return problem.MethodNotAllowed(allowed...)
 }
 
 // held returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have

@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"quittance/client/api"
@@ -138,9 +137,7 @@ func (req *request) dispatch() error {
 	}
 	switch {
 	case found == nil && len(allowed) > 0:
-		p := problem.For(api.CodeMethodNotAllowed).Describe()
-		p.Allow = strings.Join(allowed, ", ")
-		return p
+		return problem.MethodNotAllowed(allowed...)
 	case found == nil:
 		return problem.For(api.CodeNotFound)
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"quittance/client/api"
@@ -87,6 +88,13 @@ func kinds(rows map[api.Code]row) map[api.Code]*Kind {
 
 // ErrCrossSite is the kind of a form that another site has sent in the name of a user. The API takes no forms.
 var ErrCrossSite = Local("cross_site", http.StatusForbidden, "the request came from another site")
+
+// MethodNotAllowed returns the problem with a method that a resource does not have; it has the allowed ones.
+func MethodNotAllowed(allowed ...string) *Problem {
+	p := For(api.CodeMethodNotAllowed).Describe()
+	p.Allow = strings.Join(allowed, ", ")
+	return p
+}
 
 // For returns the kind of a code alone, whose text is the message that the API sends. It is nil for an unknown code.
 func For(code api.Code) *Kind { return byCode[code] }

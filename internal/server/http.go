@@ -133,7 +133,7 @@ func (s *Server) runRoute(ctx context.Context, c *call) (rt *route, status int, 
 		}
 	}()
 	if s.isDocsPath(c.request.URL.EscapedPath()) {
-		return nil, 0, nil, methodNotAllowed("GET, HEAD")
+		return nil, 0, nil, problem.MethodNotAllowed(http.MethodGet, http.MethodHead)
 	}
 	if rt, err = c.findRoute(); err != nil {
 		return nil, 0, nil, err
@@ -156,14 +156,7 @@ func (c *call) findRoute() (*route, error) {
 	case len(allowed) == 0:
 		return nil, problem.For(api.CodeNotFound)
 	}
-	return nil, methodNotAllowed(strings.Join(allowed, ", "))
-}
-
-// methodNotAllowed returns the error for a method that a resource does not have; it has the allowed ones.
-func methodNotAllowed(allowed string) error {
-	p := problem.For(api.CodeMethodNotAllowed).Describe()
-	p.Allow = allowed
-	return p
+	return nil, problem.MethodNotAllowed(allowed...)
 }
 
 // overLimit returns the error of a request that was not admitted. The rate of its source is checked first, because that

@@ -19,7 +19,8 @@ const MaxURL = 2048
 
 // ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller
 // learns nothing about the network behind the service.
-var ErrUnsafeDestination = problem.New(api.CodeUnsafeDestination, "not an https URL of a public host without user info, query or fragment")
+var ErrUnsafeDestination = problem.New(api.CodeUnsafeDestination,
+	"not an https URL of a public host without user info, query or fragment")
 
 // Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the
 // system's certificate authorities. DenyCIDRs restricts it; the other fields extend it and exist for the environments
