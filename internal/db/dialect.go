@@ -25,6 +25,9 @@ type Dialect interface {
 	InSubquery(query string) string
 	// Hex returns an expression for a column of bytes as hexadecimal digits, in upper or lower case.
 	Hex(column string) string
+	// JSONRows returns an aggregate: a JSON array with an object for each row. fields are names, which are constants, and
+	// expressions for their values, in turn. On PostgreSQL it is null if there is no row.
+	JSONRows(fields ...string) string
 	// ByteOrder is appended to a text column in an order by clause, to sort by bytes.
 	ByteOrder() string
 
@@ -65,6 +68,18 @@ func RowArgs[M any](dialect Dialect, members []M, row func(M) []any) []any {
 // Parameter returns the name of the n-th argument of a statement, from 1. Values reach a statement only as arguments.
 func Parameter(n int) string { return "$" + strconv.Itoa(n) }
 
+// jsonFields returns the arguments of the functions that make a JSON object.
+func jsonFields(fields []string) string {
+	var out strings.Builder
+	for n := 0; n < len(fields); n += 2 {
+		if n > 0 {
+			out.WriteString(", ")
+		}
+		out.WriteString("'" + fields[n] + "', " + fields[n+1])
+	}
+	return out.String()
+}
+
 // sqliteDialect is the SQL of SQLite, which has one writer and therefore no locks of rows.
 type sqliteDialect struct{}
 
@@ -73,7 +88,10 @@ func (sqliteDialect) ForUpdateSkipLocked() string    { return "" }
 func (sqliteDialect) InSubquery(query string) string { return "in (" + query + ")" }
 func (sqliteDialect) Hex(column string) string       { return "hex(" + column + ")" }
 func (sqliteDialect) ByteOrder() string              { return "" }
-func (sqliteDialect) singleRow() bool                { return true }
+func (sqliteDialect) JSONRows(fields ...string) string {
+	return "json_group_array(json_object(" + jsonFields(fields) + "))"
+}
+func (sqliteDialect) singleRow() bool { return true }
 
 // Values returns a table with one row of parameters, because writes that are committed together run one after another,
 // each in a savepoint of its own.
@@ -95,7 +113,10 @@ func (postgresDialect) ForUpdateSkipLocked() string    { return " for no key upd
 func (postgresDialect) InSubquery(query string) string { return "= any(array(" + query + "))" }
 func (postgresDialect) Hex(column string) string       { return "encode(" + column + ", 'hex')" }
 func (postgresDialect) ByteOrder() string              { return ` collate "C"` }
-func (postgresDialect) singleRow() bool                { return false }
+func (postgresDialect) JSONRows(fields ...string) string {
+	return "json_agg(json_build_object(" + jsonFields(fields) + "))::text"
+}
+func (postgresDialect) singleRow() bool { return false }
 
 // Values returns a table made of one array parameter for each column.
 func (postgresDialect) Values(types ...string) string {

@@ -338,9 +338,9 @@ func (db *DB) countable() string {
 
 func scanCountable(row scanner) (countable, error) {
 	var out countable
-	var total []byte
+	var total, states []byte
 	var summary string
-	var outcome, states *string
+	var outcome *string
 	var attempted *int64
 	var err error
 	if out.was, err = scanCounted(row, &out.id, &total, &summary, &outcome, &attempted, &states); err != nil {
@@ -357,11 +357,7 @@ func scanCountable(row scanner) (countable, error) {
 	if attempted == nil {
 		return countable{}, errors.New("stored submission: it has no time")
 	}
-	text := ""
-	if states != nil {
-		text = *states
-	}
-	read, _, err := restoreStates(text)
+	read, _, err := restoreStates(states)
 	out.is = out.is.submitted(api.Outcome(*outcome), read, instant(*attempted))
 	return out, err
 }

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
@@ -19,36 +20,55 @@ type Origin struct {
 	ReportedAt time.Time
 }
 
-// restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and
-// word.
-func restoreStates(text string) (invoice.States, map[invoice.Dimension]Origin, error) {
-	if text == "" {
+// stateRow is a row of the table states, with the text of each value.
+type stateRow struct {
+	Dimension  invoice.Dimension
+	Word       string
+	Terminal   string
+	Meaning    api.Meaning
+	ChangedAt  string
+	EvidenceID string
+}
+
+// statesColumn returns the rows of the states of a submission as one column for [restoreStates]: a JSON array of
+// [stateRow], null without any. One statement reads a submission and its states, so that they agree with each other. A
+// value that is not of the type of its column, which SQLite would store, becomes text, so that the statement does not
+// fail.
+func (db *DB) statesColumn() string {
+	return `(select ` + db.dialect.JSONRows("Dimension", "w.dimension || ''", "Word", "w.word || ''",
+		"Terminal", "w.terminal || ''", "Meaning", "coalesce(w.meaning || '', '')",
+		"ChangedAt", "w.changed_at || ''", "EvidenceID", db.dialect.Hex("w.evidence_id")) +
+		` from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id)`
+}
+
+// restoreStates reads the states in the form of [DB.statesColumn].
+func restoreStates(rows []byte) (invoice.States, map[invoice.Dimension]Origin, error) {
+	if len(rows) == 0 {
 		return invoice.States{}, nil, nil
+	}
+	var read []stateRow
+	if err := jsonv2.Unmarshal(rows, &read); err != nil || len(read) == 0 {
+		return invoice.States{}, nil, err
 	}
 	words := make(map[invoice.Dimension]invoice.StoredState, len(invoice.Dimensions))
 	origins := make(map[invoice.Dimension]Origin, len(invoice.Dimensions))
-	for line := range strings.SplitSeq(text, "\n") {
-		parts := strings.SplitN(line, " ", 6)
-		if len(parts) < 6 {
-			return invoice.States{}, nil, fmt.Errorf("%d parts", len(parts))
-		}
-		at, err := strconv.ParseInt(parts[3], 10, 64)
+	for _, row := range read {
+		at, err := strconv.ParseInt(row.ChangedAt, 10, 64)
 		if err != nil {
-			return invoice.States{}, nil, err
+			return invoice.States{}, nil, fmt.Errorf("time of a state: %w", err)
 		}
 		from := Origin{ReportedAt: instant(at)}
-		if len(parts[4]) != hex.EncodedLen(len(from.Evidence)) || parts[1] != "0" && parts[1] != "1" {
+		if len(row.EvidenceID) != hex.EncodedLen(len(from.Evidence)) || row.Terminal != "0" && row.Terminal != "1" {
 			return invoice.States{}, nil, errors.New("no flag, or no identifier")
 		}
-		if _, err := hex.Decode(from.Evidence[:], []byte(parts[4])); err != nil {
+		if _, err := hex.Decode(from.Evidence[:], []byte(row.EvidenceID)); err != nil {
 			return invoice.States{}, nil, err
 		}
-		dimension := invoice.Dimension(parts[0])
-		if !slices.Contains(invoice.Dimensions[:], dimension) {
+		if !slices.Contains(invoice.Dimensions[:], row.Dimension) {
 			return invoice.States{}, nil, errors.New("no dimension")
 		}
-		words[dimension] = invoice.StoredState{Value: parts[5], Terminal: parts[1] == "1", Meaning: api.Meaning(parts[2])}
-		origins[dimension] = from
+		words[row.Dimension] = invoice.StoredState{Value: row.Word, Terminal: row.Terminal == "1", Meaning: row.Meaning}
+		origins[row.Dimension] = from
 	}
 	return invoice.RestoreStates(words), origins, nil
 }

@@ -101,8 +101,7 @@ func (s *Submission) resend() int64 {
 func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 
 // submissionColumns returns the columns of a submission: those of its row except the document, which is by far the
-// largest and is read by [Tenant.document]; its states as one text, with a line for each reported dimension (see
-// [restoreStates]; a state value contains no control character, so no newline); and when its connection is probed next.
+// largest and is read by [Tenant.document]; its states ([DB.statesColumn]); and when its connection is probed next.
 func (db *DB) submissionColumns() string {
 	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
@@ -111,18 +110,12 @@ func (db *DB) submissionColumns() string {
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 }
 
-// statesColumn returns the states of a submission as one text; see [restoreStates].
-func (db *DB) statesColumn() string {
-	return `(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + db.dialect.Hex("w.evidence_id") + ` || ' ' || w.word, '
-') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id)`
-}
-
 func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	var s Submission
 	var current, attempted, sent, resend, wait int64
-	var reference, states sql.Null[string]
+	var reference sql.Null[string]
 	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
-	var sum []byte
+	var sum, states []byte
 	var resolved resolution
 	into := []any{&s.tenant, &s.account, &s.ID, &s.Invoice, &s.Connection, &s.place, &current, &s.Number, &s.Outcome,
 		&attempted, &sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
@@ -140,7 +133,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 		return Submission{}, err
 	}
 	s.AttemptedAt = instant(attempted)
-	if s.States, s.Origins, err = restoreStates(states.V); err != nil {
+	if s.States, s.Origins, err = restoreStates(states); err != nil {
 		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
 	}
 	if resend < resendNone || resend > resendUnderWay || len(sum) != 0 && len(sum) != len(s.LastSHA256) {
