@@ -186,10 +186,3 @@ func (t *turns) release() {
 	}
 	t.free++
 }
-
-// waitingCount returns the number of waiters.
-func (t *turns) waitingCount() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.queues[0].size + t.queues[1].size
-}

@@ -183,3 +183,10 @@ func TestTurnsUnderLoad(t *testing.T) {
 		t.Errorf("%d were inside at once; %d slots are free, %d wait", most, c.free, c.waitingCount())
 	}
 }
+
+// waitingCount returns the number of waiters.
+func (t *turns) waitingCount() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.queues[0].size + t.queues[1].size
+}

@@ -117,9 +117,6 @@ func (l *List[T]) Accepts(code string, sets ...RuleSet) bool {
 // All yields every entry in the published order.
 func (l *List[T]) All() iter.Seq[T] { return slices.Values(l.entries) }
 
-// Len is the number of entries.
-func (l *List[T]) Len() int { return len(l.entries) }
-
 // Currencies returns the invoice currencies (EN 16931 BT-5, rule BR-CL-04).
 func Currencies() *List[Currency] { return currencies() }
 

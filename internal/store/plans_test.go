@@ -75,7 +75,7 @@ func TestPlans(t *testing.T) {
 			explainers := f.explainers(t)
 			var traced []tracedStatement
 			options := f.Options
-			options.Quotas = store.DefaultQuotas()
+			options.Quotas = store.Quotas{StoredBytes: 20 << 30, Drafts: 200_000, Tokens: 100, SubscriptionsCreated: 1_000}
 			db, err := store.Open(t.Context(), f.Address, store.WithTrace(options,
 				func(text string, args []any) { traced = append(traced, tracedStatement{text, args}) }))
 			kit.Must(t, err)

@@ -27,11 +27,6 @@ type Quotas struct {
 	SubscriptionsCreated int64
 }
 
-// DefaultQuotas returns the quotas of a server that is not configured otherwise.
-func DefaultQuotas() Quotas {
-	return Quotas{StoredBytes: 20 << 30, Drafts: 200_000, Tokens: 100, SubscriptionsCreated: 1_000}
-}
-
 // The names of the quotas, as users see them.
 const (
 	QuotaStoredBytes          = "stored_bytes"

@@ -21,7 +21,6 @@ var readNoData = map[string]string{
 	"ActorOf":               "reads a context",
 	"Acts":                  "returns constants",
 	"BookKey":               "converts a text",
-	"DefaultQuotas":         "returns constants",
 	"IsPostgres":            "reads an address",
 	"NoticeInterval":        "returns a constant",
 	"NoticeKinds":           "returns constants",
