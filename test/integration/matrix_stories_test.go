@@ -340,8 +340,9 @@ func (c *customer) resolve(t *testing.T, id string) {
 	}
 }
 
-// hire covers the creation of an account with two users. Nobody has seen a password created by a killed command, so a
-// new one is set.
+// hire covers the creation of an account with two users. A command that was killed after its commit makes another
+// account when it is run again, because an address that nobody has proved reserves nothing: the last one is used.
+// Nobody has seen a password created by a killed command, so a new one is set.
 func (c *customer) hire(t *testing.T, second *customer) {
 	t.Helper()
 	type made struct {
@@ -374,7 +375,7 @@ func (c *customer) hire(t *testing.T, second *customer) {
 			account.AccountID = one.AccountID
 		}
 	}
-	if found != 1 {
+	if found != 1 && (!again || found != 2) {
 		t.Fatalf("there are %d accounts of %s", found, company)
 	}
 	second.account = account.AccountID
@@ -449,11 +450,12 @@ func reset(t *testing.T, c *customer) {
 }
 
 // restored covers a database that was restored from a backup and has forgotten a submission: the provider knows the
-// second of the references that the invoice may have had.
+// second of the references that the invoice may have had, and none of those of a draft.
 func restored(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
 	id := c.create(t, "INV-1", "sandbox-429-once", "invoice-1")
+	other := c.create(t, "INV-2", ordinary, "invoice-2")
 	copied := c.backup(t)
 	c.do(t, http.MethodPost, atInvoices+"/"+id+"/submit", "", "", http.StatusBadGateway)
 	c.redirect(t, id, ordinary, "")
@@ -471,6 +473,10 @@ func restored(t *testing.T, c *customer) {
 	c.submit(t, id)
 	if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
 		t.Errorf("the submission missing from the backup ends as %s", outcome)
+	}
+	c.submit(t, other)
+	if outcome := c.ended(t, other); outcome != api.OutcomeAcknowledged {
+		t.Errorf("the draft ends as %s", outcome)
 	}
 	c.audit(t)
 }
